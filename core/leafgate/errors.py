@@ -1,0 +1,85 @@
+"""What can go wrong, and the exit code each kind of trouble ends in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: where, what, and what would be right."""
+
+    place: str
+    message: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.place}: " if self.place else ""
+        remedy = f" ({self.remedy})" if self.remedy else ""
+        return f"{place}{self.message}{remedy}"
+
+
+class LeafgateError(Exception):
+    """Trouble that leafgate understands; its text never holds a cell of the user's data."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, *, place: str = "", remedy: str = "") -> None:
+        self.problems: tuple[Problem, ...] = (Problem(place, message, remedy),)
+        super().__init__(str(self.problems[0]))
+
+    @classmethod
+    def listing(cls, problems: Iterable[Problem]) -> LeafgateError:
+        """One error that reports every problem at once."""
+        found = tuple(problems)
+        error = cls(found[0].message, place=found[0].place, remedy=found[0].remedy)
+        error.problems = found
+        error.args = ("\n".join(str(problem) for problem in found),)
+        return error
+
+
+class InvalidError(LeafgateError):
+    """The policy, the command or the data cannot be used as it is."""
+
+    exit_code = 2
+
+
+class PolicyError(InvalidError):
+    """The policy says something that cannot be meant."""
+
+
+class DataError(InvalidError):
+    """The data is not what the policy says it is."""
+
+
+class ReleaseError(InvalidError):
+    """A release file cannot be read, or does not belong to this policy."""
+
+
+class OutputError(InvalidError):
+    """The place the results should go to cannot be written."""
+
+
+class InconclusiveError(LeafgateError):
+    """Could not tell; never a pass."""
+
+    exit_code = 3
+
+
+class UnreadableError(InconclusiveError):
+    """This belief does not speak of what the metric needs; another one may."""
+
+
+class NoReleaseError(LeafgateError):
+    """No release keeps the builder's promise.
+
+    `people` is how many people stand in the way; reports show it only where their
+    smallest cell allows.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, people: int | None = None, remedy: str = "") -> None:
+        super().__init__(message, place="build", remedy=remedy)
+        self.people = people

@@ -1,0 +1,1 @@
+"""Arithmetic that tree builders share: counting cells, scoring tests, growing, pruning."""

@@ -1,0 +1,81 @@
+"""Counting: how many people of each class share a value of a feature, for many sets of records at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.induction.coding import Coded, Rows
+
+WIDE = 1024
+"""Features with more codes than this are counted apart, by sorting instead of by table."""
+
+MOST_CELLS = 2**22
+"""Counts held at once; more sets of records are counted in portions."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The non-empty (set, feature, code) triples, sorted in that order, with people per class."""
+
+    group: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    code: NDArray[np.int64]
+    counts: NDArray[np.float64]
+
+
+def count_cells(coded: Coded, sets: Sequence[Rows]) -> Cells:
+    """Count every feature's codes in every set of records.
+
+    Costs one pass over the records of the sets, whatever the number of features' values.
+    """
+    rows = np.concatenate(sets) if sets else np.zeros(0, dtype=np.int64)
+    group = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    narrow = [i for i, f in enumerate(coded.features) if f.size <= WIDE]
+    wide = [[i] for i, f in enumerate(coded.features) if f.size > WIDE]
+    parts = [_count(coded, rows, group, len(sets), chosen) for chosen in [narrow, *wide] if chosen]
+    if not parts:
+        empty = np.zeros(0, dtype=np.int64)
+        return Cells(empty, empty, empty, np.zeros((0, coded.n_classes)))
+    if len(parts) == 1:
+        return parts[0]
+    together = Cells(*(np.concatenate([getattr(p, name) for p in parts]) for name in _FIELDS))
+    order = np.lexsort((together.feature, together.group))
+    return Cells(*(getattr(together, name)[order] for name in _FIELDS))
+
+
+_FIELDS = ("group", "feature", "code", "counts")
+
+
+def _count(
+    coded: Coded, rows: Rows, group: NDArray[np.int64], n_sets: int, chosen: Sequence[int]
+) -> Cells:
+    sizes = np.array([coded.features[i].size for i in chosen])
+    start = np.concatenate(([0], np.cumsum(sizes)))
+    total, n_classes = int(start[-1]), coded.n_classes
+    codes = coded.codes[rows] if len(chosen) == coded.codes.shape[1] else coded.codes[np.ix_(rows, chosen)]
+    keys = (codes + (start[:-1] + (group * total)[:, None])) * n_classes + coded.classes[rows][:, None]
+    weight = None if coded.unit_weights else np.repeat(coded.weight[rows], len(chosen))
+    cell, counts = _tally(keys.ravel(), weight, n_sets * total, n_classes)
+    place = cell % total
+    feature = np.repeat(np.arange(len(chosen)), sizes)[place]
+    return Cells(cell // total, np.asarray(chosen)[feature], place - start[feature], counts)
+
+
+def _tally(
+    keys: NDArray[np.int64], weight: NDArray[np.float64] | None, n_cells: int, n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The cells that occur, in order, and their counts per class: by table if small, else by sorting."""
+    if n_cells * n_classes <= max(MOST_CELLS, 4 * len(keys)):
+        dense = np.bincount(keys, weights=weight, minlength=n_cells * n_classes).reshape(n_cells, n_classes)
+        cell = np.flatnonzero(dense.any(axis=1))
+        return cell, dense[cell].astype(np.float64)
+    present, where = np.unique(keys, return_inverse=True)
+    sums = np.bincount(where, weights=weight, minlength=len(present))
+    cell, row = np.unique(present // n_classes, return_inverse=True)
+    counts = np.zeros((len(cell), n_classes))
+    counts[row, present % n_classes] = sums
+    return cell, counts

@@ -1,0 +1,277 @@
+"""Scoring every test at many nodes at once: gain, split information, and whether it is admitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.induction.cells import Cells
+from leafgate.induction.coding import Coded
+from leafgate.induction.measures import Floats, Measure, purity, x_log_x
+
+TOLERANCE = 1e-12
+"""A gain up to this, in bits (or gini) a person, is none; closer gains are ties."""
+
+Mask = NDArray[np.bool_]
+Admits = Callable[[Floats], Mask]
+"""Which populations (last axis: people per class) are acceptable; empty ones always are."""
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Every test there is: a feature on a level of its hierarchy, in the order that breaks ties."""
+
+    feature: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+    def index(self, feature: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The level-0 tests of features."""
+        return np.searchsorted(self.feature, feature)
+
+
+def tests_of(coded: Coded) -> Tests:
+    """All tests of a table, features in policy order, finest level first."""
+    pairs = [(i, h) for i, f in enumerate(coded.features) for h in range(len(f.levels))]
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Tests(both[:, 0], both[:, 1])
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One row a node and one column a test; -inf gain where the test separates nobody.
+
+    `gain` and `split_info` are in people x bits (gini: people), of the best admitted cut for
+    numeric features, whose place is `code`; `plain` is the gain whether admitted or not.
+    `admitted` is False where some population would not be acceptable.
+    """
+
+    people: Floats
+    gain: Floats
+    plain: Floats
+    split_info: Floats
+    admitted: Mask
+    code: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Every possible cut of every node: after which code, with the people per class below it."""
+
+    group: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    code: NDArray[np.int64]
+    low: Floats
+    segment: NDArray[np.int64]
+
+
+def segments(cells: Cells) -> NDArray[np.int64]:
+    """Where each (set, feature) begins in the cells."""
+    return np.flatnonzero(_changes(cells.group) | _changes(cells.feature))
+
+
+def _changes(keys: NDArray[np.int64]) -> Mask:
+    return np.diff(keys, prepend=-1) != 0
+
+
+def on_level(coded: Coded, cells: Cells, level: int) -> Cells:
+    """The cells of the categorical features that have this level, codes replaced by its groups."""
+    has = np.array([not f.numeric and len(f.levels) > level for f in coded.features])
+    chosen = has[cells.feature]
+    group, feature = cells.group[chosen], cells.feature[chosen]
+    code, counts = cells.code[chosen], cells.counts[chosen]
+    if level == 0 or not len(code):
+        return Cells(group, feature, code, counts)
+    start = np.cumsum([0, *(f.size if h else 0 for f, h in zip(coded.features, has, strict=True))])
+    flat = np.concatenate([f.levels[level] for f, h in zip(coded.features, has, strict=True) if h])
+    code = flat[start[feature] + code]
+    first = np.flatnonzero(_changes(group) | _changes(feature) | _changes(code))
+    return Cells(group[first], feature[first], code[first], np.add.reduceat(counts, first, axis=0))
+
+
+def cuts_of(coded: Coded, cells: Cells) -> Cuts:
+    """Every cut between two codes that occur in the same node."""
+    numeric = np.array([f.numeric for f in coded.features], dtype=bool)
+    chosen = numeric[cells.feature]
+    part = Cells(cells.group[chosen], cells.feature[chosen], cells.code[chosen], cells.counts[chosen])
+    if not len(part.code):
+        return Cuts(part.group, part.feature, part.code, part.counts, part.group)
+    start = segments(part)
+    length = np.diff(start, append=len(part.code))
+    segment = np.repeat(np.arange(len(start)), length)
+    running = part.counts.cumsum(axis=0)
+    before = np.where((start > 0)[:, None], running[start - 1], 0)
+    low = running - before[segment]
+    inner = np.ones(len(segment), dtype=bool)
+    inner[start + length - 1] = False
+    return Cuts(part.group[inner], part.feature[inner], part.code[inner], low[inner], segment[inner])
+
+
+class Judge(Protocol):
+    """Says which tests leave every population acceptable."""
+
+    def fans(self, part: Cells, start: NDArray[np.int64], level: int) -> Mask:
+        """For each (node, feature) that starts at `start` in the cells of a level: is it admitted?"""
+        ...
+
+    def cuts(self, cuts: Cuts, high: Floats) -> Mask:
+        """For each cut (`high`: people per class above it): is it admitted?"""
+        ...
+
+
+@dataclass(frozen=True)
+class OwnPeople:
+    """A judge for which the populations are the sons' own people."""
+
+    admits: Admits
+
+    def fans(self, part: Cells, start: NDArray[np.int64], level: int) -> Mask:
+        return np.logical_and.reduceat(self.admits(part.counts), start)
+
+    def cuts(self, cuts: Cuts, high: Floats) -> Mask:
+        return self.admits(cuts.low) & self.admits(high)
+
+
+def score(
+    coded: Coded,
+    tests: Tests,
+    cells: Cells,
+    counts: Floats,
+    measure: Measure,
+    judge: Judge | None = None,
+    min_leaf: float = 0,
+) -> Scores:
+    """Score all tests at all nodes; `counts` are the nodes' people per class.
+
+    A test needs two sons (a cut: both) with `min_leaf` people; without a judge all are admitted.
+    """
+    shape = (len(counts), len(tests.feature))
+    people = counts.sum(axis=1)
+    scores = Scores(
+        people,
+        gain=np.full(shape, -np.inf),
+        plain=np.full(shape, -np.inf),
+        split_info=np.zeros(shape),
+        admitted=np.ones(shape, dtype=bool),
+        code=np.zeros(shape, dtype=np.int64),
+    )
+    node = _Nodes(counts, purity(counts, measure), people, x_log_x(people), measure, min_leaf)
+    for level in range(max((len(f.levels) for f in coded.features), default=0)):
+        _score_fans(scores, tests, on_level(coded, cells, level), level, node, judge)
+    _score_cuts(scores, tests, cuts_of(coded, cells), node, judge)
+    return scores
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    counts: Floats
+    purity: Floats
+    people: Floats
+    whole: Floats
+    measure: Measure
+    min_leaf: float
+
+
+def _score_fans(scores: Scores, tests: Tests, part: Cells, level: int, node: _Nodes, judge: Judge | None) -> None:
+    if not len(part.code):
+        return
+    start = segments(part)
+    group, test = part.group[start], tests.index(part.feature[start]) + level
+    n = part.counts.sum(axis=1)
+    enough = np.add.reduceat((n >= node.min_leaf).astype(np.int64), start) >= 2
+    gained = np.add.reduceat(purity(part.counts, node.measure), start) - node.purity[group]
+    scores.gain[group, test] = scores.plain[group, test] = np.where(enough, gained, -np.inf)
+    scores.split_info[group, test] = node.whole[group] - np.add.reduceat(x_log_x(n), start)
+    if judge is not None:
+        scores.admitted[group, test] = judge.fans(part, start, level)
+
+
+def _score_cuts(scores: Scores, tests: Tests, cuts: Cuts, node: _Nodes, judge: Judge | None) -> None:
+    if not len(cuts.code):
+        return
+    high = node.counts[cuts.group] - cuts.low
+    low_n, high_n = cuts.low.sum(axis=1), high.sum(axis=1)
+    gained = purity(cuts.low, node.measure) + purity(high, node.measure) - node.purity[cuts.group]
+    gained = np.where((low_n >= node.min_leaf) & (high_n >= node.min_leaf), gained, -np.inf)
+    allowed = gained if judge is None else np.where(judge.cuts(cuts, high), gained, -np.inf)
+    best, top = _best(allowed, cuts, node.people)
+    group, test = cuts.group[best], tests.index(cuts.feature[best])
+    scores.gain[group, test], scores.code[group, test] = top, cuts.code[best]
+    scores.plain[group, test] = _best(gained, cuts, node.people)[1]
+    scores.split_info[group, test] = node.whole[group] - x_log_x(low_n[best]) - x_log_x(high_n[best])
+
+
+def _best(gained: Floats, cuts: Cuts, people: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Each segment's best cut, the lowest among equals, and its gain."""
+    start = np.flatnonzero(np.diff(cuts.segment, prepend=-1))
+    rounded = np.round(gained / people[cuts.group], 12)
+    top = np.maximum.reduceat(rounded, start)
+    place = np.repeat(np.arange(len(start)), np.diff(start, append=len(gained)))
+    at_top = np.flatnonzero(rounded == top[place])
+    best = at_top[np.unique(place[at_top], return_index=True)[1]]
+    return best, gained[best]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The test a node would be split by, and where it stands in the queue (lowest key first).
+
+    `key` = (below the mean gain?, minus people x measure, feature, level); `level` and `code` as in
+    Feature: a numeric feature is cut after `code`.
+    """
+
+    key: tuple[int, float, int, int]
+    feature: int
+    level: int
+    code: int
+
+
+def choose(scores: Scores, tests: Tests, measure: Measure, mean: Floats | None) -> list[Choice | None]:
+    """Each node's best admitted test, None where there is none with a gain.
+
+    `mean` are the nodes' mean gains in bits a person: tests below come after all others (C4.5's
+    filter); None: no filter. A coarser level never comes before a finer one of its feature: it is
+    only looked at when the finer one has been refused.
+    """
+    people = np.maximum(scores.people, 1)[:, None]
+    gain = np.round(scores.gain / people, 12)
+    worth = gain
+    if measure == "gain_ratio":
+        info = scores.split_info / people
+        ratio = np.divide(scores.gain / people, info, where=info > TOLERANCE, out=np.zeros_like(gain))
+        worth = np.where(np.isfinite(gain), np.round(ratio, 12), -np.inf)
+    late = np.zeros(gain.shape, dtype=bool) if mean is None else gain < mean[:, None] - TOLERANCE
+    for test in np.flatnonzero(tests.level):
+        finer = test - 1
+        behind = (late[:, finer] > late[:, test]) | ((late[:, finer] == late[:, test]) & (worth[:, finer] < worth[:, test]))
+        late[:, test] = np.where(behind, late[:, finer], late[:, test])
+        worth[:, test] = np.where(behind, worth[:, finer], worth[:, test])
+    possible = scores.admitted & (gain > TOLERANCE)
+    early = np.where(possible & ~late, worth, -np.inf)
+    last = np.where(possible & late, worth, -np.inf)
+    use_late = ~(possible & ~late).any(axis=1)
+    ranked = np.where(use_late[:, None], last, early)
+    best = ranked.argmax(axis=1) if ranked.shape[1] else np.zeros(len(ranked), dtype=np.int64)
+    found: list[Choice | None] = []
+    for i, test in enumerate(best.tolist()):
+        if not possible[i].any():
+            found.append(None)
+            continue
+        feature, level = int(tests.feature[test]), int(tests.level[test])
+        priority = -float(ranked[i, test] * scores.people[i])
+        found.append(Choice((int(use_late[i]), priority, feature, level), feature, level, int(scores.code[i, test])))
+    return found
+
+
+def mean_gain(scores: Scores, tests: Tests) -> Floats:
+    """Each node's mean gain over its finest tests that gain anything, in bits a person.
+
+    Source: Quinlan, "C4.5: Programs for Machine Learning", 1993, section 2.2.
+    """
+    people = np.maximum(scores.people, 1)[:, None]
+    gain = np.round(scores.plain[:, tests.level == 0] / people, 12)
+    useful = gain > TOLERANCE
+    return np.divide(np.where(useful, gain, 0).sum(axis=1), np.maximum(useful.sum(axis=1), 1))

@@ -1,0 +1,166 @@
+"""What a plugin is: a tree builder, an attack model or a privacy metric.
+
+A class is its own options: its fields are what a policy may write beside `use:`, checked before
+anything runs. Class variables say what `leafgate explain` prints and what the core must know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from leafgate.belief import Belief
+    from leafgate.case import Case
+    from leafgate.known import Known
+    from leafgate.release import Release
+    from leafgate.table import Table
+
+Limit = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
+
+
+class Component(BaseModel):
+    """What builders, attacks and metrics have in common: `use`, the name a policy picks it by."""
+
+    model_config = STRICT
+
+    use: str
+
+    threat_model: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+
+
+class TreeBuilder(Component):
+    """Makes what the owner would publish.
+
+    `randomness` says where its coins come from: `none`, `seed` (repeatable) or `system` (the
+    operating system's entropy). `tells_measure` names the options that give the selection
+    measure away, so that `publish: {measure: false}` can leave them out.
+    """
+
+    randomness: ClassVar[Literal["none", "seed", "system"]] = "none"
+    tells_measure: ClassVar[frozenset[str]] = frozenset()
+    public_algorithm: ClassVar[bool] = True
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        """The release, with exact counts on its leaves; the core cuts it to what is published.
+
+        Raises NoReleaseError when nothing keeps the builder's promise.
+        """
+        raise NotImplementedError(type(self).__name__)
+
+    def described(self) -> dict[str, Any]:
+        """The builder as its release names it."""
+        return {"use": self.use} | self.model_dump(mode="json", exclude={"use"})
+
+
+class AttackModel(Component):
+    """Says what an adversary would believe, from the release and what the policy grants it.
+
+    `reads` lists what the release's numbers may count for the attack to understand them;
+    `uses` which optional knowledge it takes into account (`distribution`).
+    """
+
+    name: str = ""
+
+    reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
+    uses: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def called(self) -> str:
+        """Its name in the policy: `name`, or what it uses."""
+        return self.name or self.use
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        """One belief for each secret the attack speaks about."""
+        raise NotImplementedError(type(self).__name__)
+
+
+class Metric(Component):
+    """Scores how well each person, or the release as a whole, is protected.
+
+    `unit` tells reports what the score counts: `people` (a group's size, shown to the public only
+    above the smallest cell), `share` (of the people; likewise) or anything else.
+    """
+
+    name: str = ""
+
+    scores: ClassVar[Literal["records", "release"]] = "records"
+    direction: ClassVar[Literal["at_least", "at_most"]]
+    unit: ClassVar[str] = ""
+    checks: ClassVar[str | None] = None
+    checked_by: ClassVar[str | None] = None
+
+    @property
+    def called(self) -> str:
+        """Its name in the policy: `name`, or what it uses."""
+        return self.name or self.use
+
+    @property
+    def limit(self) -> float:
+        """The bound of the policy, to be read in the metric's direction."""
+        return float(getattr(self, self.direction))
+
+    def holds(self, score: float) -> bool:
+        """Is this score good enough?"""
+        return score >= self.limit if self.direction == "at_least" else score <= self.limit
+
+    def score(self, case: Case) -> pd.Series | float:
+        """A number for each row of `case.table`, or one number for the release."""
+        raise NotImplementedError(type(self).__name__)
+
+    @classmethod
+    def of_claim(cls, claim: Any) -> Metric:
+        """The metric that is broken exactly when the claimed guarantee does not hold."""
+        return cls.model_validate({"use": cls.model_fields["use"].default, cls.direction: claim})
+
+
+class RecordMetric(Metric):
+    """Scores records; judged on the worst-off person unless the policy says otherwise.
+
+    `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
+    `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
+    """
+
+    of: str | None = None
+    secret: str | None = None
+    average: bool = False
+    allow: Share = 0.0
+
+
+class AtLeast(RecordMetric):
+    """A record metric where more is safer."""
+
+    direction = "at_least"
+    at_least: Limit
+
+
+class AtMost(RecordMetric):
+    """A record metric where less is safer."""
+
+    direction = "at_most"
+    at_most: Limit
+
+
+class ReleaseAtLeast(Metric):
+    """A number for the whole release where more is better."""
+
+    scores = "release"
+    direction = "at_least"
+    at_least: Limit
+
+
+class ReleaseAtMost(Metric):
+    """A number for the whole release where less is better."""
+
+    scores = "release"
+    direction = "at_most"
+    at_most: Limit

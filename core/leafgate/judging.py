@@ -1,0 +1,192 @@
+"""Holding scores against limits: one finding for each metric, attack and secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import ValidationError
+
+from leafgate.attacking import Attempt, plugin_trouble
+from leafgate.belief import Belief
+from leafgate.case import Case
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.interfaces import AttackModel, Metric, RecordMetric
+from leafgate.known import Known
+from leafgate.plugins import Plugins
+from leafgate.release import Release
+from leafgate.report import Finding
+from leafgate.table import Table
+from leafgate.witnesses import witnesses
+
+Attack = Callable[[AttackModel], Attempt]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Everything the judge has before it."""
+
+    table: Table
+    test: Table | None
+    release: Release
+    known: Known
+    attempts: Sequence[Attempt]
+    plugins: Plugins
+
+    def case(self, belief: Belief | None) -> Case:
+        return Case(self.table, self.test, self.release, self.known, belief)
+
+
+def judge(metrics: Sequence[Metric], judged: Judged, attack: Attack) -> list[Finding]:
+    """Every finding of an audit: failed attacks, the policy's limits, the release's claims.
+
+    `attack` runs one more attack, for claims that need one the policy does not try.
+    """
+    failed = [_failed(attempt) for attempt in judged.attempts if attempt.problem]
+    limits = [finding for metric in metrics for finding in _limits(metric, judged)]
+    return [*failed, *limits, *_claims(judged, attack)]
+
+
+def _failed(attempt: Attempt) -> Finding:
+    name = attempt.attack.called
+    evidence = {"problem": attempt.problem}
+    return Finding(f"attack:{name}", "", passed=None, attack=name, evidence=evidence, plugin=attempt.plugin)
+
+
+def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:
+    if not isinstance(metric, RecordMetric):
+        yield _score(metric, judged, metric.called, None, None)
+        return
+    read = 0
+    for attempt in judged.attempts:
+        if metric.of not in {None, attempt.attack.called}:
+            continue
+        for belief in attempt.beliefs:
+            if metric.secret not in {None, belief.secret}:
+                continue
+            try:
+                yield _score(metric, judged, _id(metric, attempt, belief), attempt, belief)
+            except UnreadableError:
+                continue
+            read += 1
+    if read == 0:
+        problem = {"problem": "there is no belief this metric can read"}
+        yield _inconclusive(metric, judged, f"{metric.called}@{metric.of or 'any'}", problem)
+
+
+def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
+    secret = f"#{belief.secret}" if belief.secret is not None else ""
+    return f"{metric.called}@{attempt.attack.called}{secret}"
+
+
+def _score(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:
+    """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
+    case = judged.case(belief)
+    try:
+        with plugin_trouble(metric, judged.plugins):
+            scores = _checked_scores(metric.score(case), metric, case)
+    except UnreadableError:
+        if belief is not None:
+            raise
+        return _inconclusive(metric, judged, id, {"problem": "there is no belief to read"})
+    except LeafgateError as error:
+        return _inconclusive(metric, judged, id, {"problem": str(error)})
+    found: dict[str, Any] = {
+        "id": id,
+        "metric": metric.called,
+        "attack": attempt.attack.called if attempt else None,
+        "secret": belief.secret if belief else None,
+        "limit": _limit(metric),
+        "plugin": judged.plugins.origin(metric),
+        "unit": metric.unit,
+    }
+    if not isinstance(metric, RecordMetric):
+        value = float(scores)
+        return Finding(value=value, passed=metric.holds(value), **found)
+    return _judge_people(metric, np.asarray(scores, dtype=float), case, found)
+
+
+def _checked_scores(scores: object, metric: Metric, case: Case) -> Any:
+    """Finite numbers, one a record or one for the release; anything else is the plugin's nonsense."""
+    wanted = (len(case.table),) if isinstance(metric, RecordMetric) else ()
+    try:
+        numbers = np.asarray(scores, dtype=float)
+    except (TypeError, ValueError):
+        raise InconclusiveError(f"{metric.use} returned no numbers") from None
+    if numbers.shape != wanted:
+        raise InconclusiveError(f"{metric.use} returned numbers of shape {numbers.shape}, wanted {wanted}")
+    if not np.isfinite(numbers).all():
+        raise InconclusiveError(f"{metric.use} returned a number that is not finite")
+    return numbers
+
+
+def _judge_people(metric: RecordMetric, scores: np.ndarray[Any, Any], case: Case, found: dict[str, Any]) -> Finding:
+    weight = case.table.weight
+    people = case.table.people
+    if metric.average:
+        value = float((scores * weight).sum() / people)
+        return Finding(value=value, passed=metric.holds(value), people=people, **found)
+    worst = float(scores.min() if metric.direction == "at_least" else scores.max())
+    past = np.array([not metric.holds(float(score)) for score in np.unique(scores)])[
+        np.unique(scores, return_inverse=True)[1]
+    ]
+    beyond = int(weight[past].sum())
+    passed = beyond <= metric.allow * people
+    evidence = dict(case.belief.evidence) if case.belief else {}
+    if beyond:
+        evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
+    return Finding(value=worst, passed=passed, people=people, beyond=beyond, evidence=evidence, **found)
+
+
+def _limit(metric: Metric) -> dict[str, Any]:
+    limit: dict[str, Any] = {metric.direction: metric.limit}
+    if isinstance(metric, RecordMetric):
+        limit |= {"average": metric.average, "allow": metric.allow}
+    return limit
+
+
+def _inconclusive(metric: Metric, judged: Judged, id: str, evidence: dict[str, Any]) -> Finding:
+    origin = judged.plugins.origin(metric)
+    return Finding(id, metric.called, passed=None, limit=_limit(metric), evidence=evidence, plugin=origin)
+
+
+def _claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
+    """One finding for each guarantee the release claims, by the metric that checks it."""
+    refuted = {
+        claim
+        for attempt in judged.attempts
+        for belief in attempt.beliefs
+        for claim in belief.evidence.get("refutes", ())
+    }
+    for claim, promised in judged.release.guarantee.items():
+        id = f"guarantee:{claim}"
+        if claim in refuted:
+            yield Finding(id, claim, passed=False, evidence={"claim": promised, "problem": "an attack refutes it"})
+            continue
+        checkers = [m for m in judged.plugins.by_name.values() if issubclass(m, Metric) and m.checks == claim]
+        if not checkers:
+            problem = {"claim": promised, "problem": "no installed plugin can check this claim"}
+            yield Finding(id, claim, passed=None, evidence=problem)
+        for checker in checkers:
+            yield _claim(id, checker, promised, judged, attack)
+
+
+def _claim(id: str, checker: type[Metric], promised: Any, judged: Judged, attack: Attack) -> Finding:
+    try:
+        metric = checker.of_claim(promised)
+    except ValidationError:
+        return Finding(id, id, passed=None, evidence={"problem": "the claim cannot be read"})
+    if checker.checked_by is None:
+        return _score(metric, judged, id, None, None)
+    chosen = judged.plugins.by_name.get(checker.checked_by)
+    if chosen is None or not issubclass(chosen, AttackModel):
+        return _inconclusive(metric, judged, id, {"problem": f"nobody offers {checker.checked_by!r}"})
+    wanted = chosen.model_validate({"use": checker.checked_by})
+    attempt = next((a for a in judged.attempts if a.attack == wanted), None) or attack(wanted)
+    if not attempt.beliefs:
+        return _inconclusive(metric, judged, id, {"problem": attempt.problem or "the attack says nothing"})
+    found = _score(metric, judged, id, attempt, attempt.beliefs[0])
+    return replace(found, evidence={"claim": promised} | dict(found.evidence))

@@ -1,0 +1,61 @@
+"""Known: what the policy grants the adversary, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from leafgate.release import Release
+    from leafgate.schema import Schema
+    from leafgate.table import Table
+
+    Mechanism = Callable[[Table, np.random.Generator], Release]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The adversary's side of an attack.
+
+    `public` holds one row for each distinct public record (the quasi-identifiers of everyone in
+    the table) with its weight in people; `schema` the roles and domains of all columns.
+    `distribution` gives, where the policy grants it, each secret's overall shares. `mechanism`
+    runs the public algorithm on a table of the attacker's own; None when it is not public.
+    `seed` is for attacks that toss coins, so that an audit repeats.
+    """
+
+    schema: Schema
+    public: Table
+    distribution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    mechanism: Mechanism | None = None
+    seed: int = 0
+
+    @property
+    def records(self) -> pd.DataFrame:
+        return self.public.frame
+
+    @property
+    def weight(self) -> NDArray[np.int64]:
+        """People who share each of `records`."""
+        return self.public.weight
+
+
+def known_of(table: Table, *, distribution: bool = False, mechanism: Mechanism | None = None, seed: int = 0) -> Known:
+    """What an adversary knows of the people in `table` under a policy's `knows`.
+
+    A secret's distribution is over its values, each with its share of the people.
+    """
+    import numpy as np
+
+    public, _ = table.project([column.name for column in table.schema.public])
+    shares: dict[str, dict[str, float]] = {}
+    for column in table.schema.secrets if distribution else ():
+        if column.values is not None:
+            counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(column.values))
+            shares[column.name] = dict(zip(column.values, (counts / table.people).tolist(), strict=True))
+    return Known(table.schema, public, shares, mechanism=mechanism, seed=seed)

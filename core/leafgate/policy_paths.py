@@ -1,0 +1,41 @@
+"""Files a policy names: relative, and never outside the folder they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator, ValidationInfo, WithJsonSchema
+
+
+def inside(folder: Path, name: object) -> Path:
+    """The file `name` below `folder`; ValueError when it is elsewhere, by symlink too."""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ValueError("must be a file name")
+    path = (folder / name).resolve()
+    if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
+        raise ValueError("leaves the policy's folder; name a file below it, or move the folder with --root")
+    return path
+
+
+def _below(key: str) -> PlainValidator:
+    def resolve(name: Any, info: ValidationInfo) -> Path:
+        folders = info.context or {}
+        return inside(folders.get(key, Path()), name)
+
+    return PlainValidator(resolve)
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_WRITTEN = (WithJsonSchema({"type": "string"}), PlainSerializer(digest))
+
+DataFile = Annotated[Path, _below("root"), *_WRITTEN]
+"""A file below the data's root (the policy's folder, or `--root`); digested by its content."""
+
+PolicyFile = Annotated[Path, _below("beside"), *_WRITTEN]
+"""A file below the policy's own folder, wherever the data is; digested by its content."""

@@ -1,0 +1,114 @@
+"""Release: everything an adversary gets to see, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from leafgate.schema import Schema
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+
+Level = Literal["labels", "error_rates", "shares", "counts"]
+Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
+Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
+Model = Literal["trees", "naive_bayes", "none"]
+
+
+@dataclass(frozen=True)
+class Publish:
+    """What the policy publishes: how much on the leaves, and whether the selection measure."""
+
+    leaves: Level = "counts"
+    measure: bool = True
+
+
+@dataclass(frozen=True)
+class Records:
+    """Published records; a cell is a value, None, {"in": [...]}, {"from", "to"} or {"withheld": true}."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    weight: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is published: trees or records, what their numbers count, and what is claimed of them.
+
+    `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
+    claims, checked in every audit. `sealed` are the bytes of the release file this was read from.
+    """
+
+    builder: Mapping[str, Any]
+    schema: Schema
+    trees: tuple[Node, ...] = ()
+    publish: Publish = Publish()
+    counted: Counted = "exact"
+    selection: Mapping[str, Any] | None = None
+    guarantee: Mapping[str, Any] = field(default_factory=dict)
+    combine: Combine = "one"
+    model: Model = "trees"
+    alternatives: Mapping[str, Node] = field(default_factory=dict)
+    records: Records | None = None
+    sealed: bytes | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def target(self) -> str:
+        return self.schema.target.name
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.schema.classes
+
+
+def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:
+    """The draft cut down to what the policy publishes.
+
+    Leaves keep their label and the one statistic of `publish.leaves`; without `publish.measure`
+    the selection facts go, and with them the builder's options named in `tells_measure`.
+    A release that was read from a file is published as it is.
+    """
+    if draft.sealed is not None:
+        return draft
+
+    def cut_down(leaf: Leaf) -> Leaf:
+        return at_level(leaf, publish.leaves)
+
+    builder = dict(draft.builder)
+    if not publish.measure:
+        builder = {key: value for key, value in builder.items() if key not in tells_measure}
+    return replace(
+        draft,
+        builder=builder,
+        trees=tuple(map_leaves(tree, cut_down) for tree in draft.trees),
+        alternatives={name: map_leaves(tree, cut_down) for name, tree in draft.alternatives.items()},
+        publish=publish,
+        selection=draft.selection if publish.measure else None,
+    )
+
+
+def at_level(leaf: Leaf, level: Level) -> Leaf:
+    """A leaf with counts, told at `level`; of a leaf nobody reaches only the label is left."""
+    if leaf.counts is None or level == "counts":
+        return leaf
+    size = sum(leaf.counts.values())
+    bare = Leaf(label=leaf.label, value=leaf.value)
+    if level == "labels" or size == 0:
+        return bare
+    if level == "shares":
+        return replace(bare, shares={name: count / size for name, count in leaf.counts.items()})
+    return replace(bare, error_rate=1 - leaf.counts.get(leaf.label or "", 0) / size)
+
+
+def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
+    """The same tree with every leaf replaced by `change(leaf)`."""
+    match node:
+        case Leaf():
+            return change(node)
+        case Cut():
+            return replace(node, low=map_leaves(node.low, change), high=map_leaves(node.high, change))
+        case Fan():
+            branches = tuple(Branch(b.values, map_leaves(b.node, change)) for b in node.branches)
+            other = None if node.other is None else map_leaves(node.other, change)
+            return replace(node, branches=branches, other=other)

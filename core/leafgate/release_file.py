@@ -1,0 +1,190 @@
+"""The release file, `leafgate/release/1`: written byte for byte the same, read without trust."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from leafgate.errors import ReleaseError
+from leafgate.release import Combine, Counted, Level, Model, Publish, Records, Release
+from leafgate.schema import Column, Role, Schema
+from leafgate.strict_json import parse_json, readable
+
+from leafgate.tree_file import read_tree, tree_document
+
+FORMAT = "leafgate/release/1"
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A release together with the very bytes that are audited and published."""
+
+    release: Release
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def seal(release: Release) -> Sealed:
+    """The release as anyone will read it: written, and read back from what was written."""
+    content = release.sealed if release.sealed is not None else readable(document(release))
+    return Sealed(read_release(content, "release"), content)
+
+
+def document(release: Release) -> dict[str, Any]:
+    """The release as the JSON document of design 4.3."""
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "builder": dict(release.builder),
+        "target": release.target,
+        "classes": list(release.classes),
+        "publish": {"leaves": release.publish.leaves, "measure": measure_of(release)},
+        "counted": release.counted,
+        "selection": None if release.selection is None else dict(release.selection),
+        "schema": release.schema.described(),
+        "guarantee": dict(release.guarantee),
+        "combine": release.combine,
+        "model": release.model,
+        "alternatives": {name: tree_document(tree) for name, tree in release.alternatives.items()},
+        "records": None if release.records is None else records_document(release.records),
+        "trees": [tree_document(tree) for tree in release.trees],
+    }
+    if release.selection is None:
+        del told["selection"]
+    return told
+
+
+def measure_of(release: Release) -> str | None:
+    """The published selection measure; None where it is kept back."""
+    return None if release.selection is None else release.selection.get("measure")
+
+
+def records_document(records: Records) -> dict[str, Any]:
+    return {
+        "columns": list(records.columns),
+        "rows": [list(row) for row in records.rows],
+        "weight": list(records.weight),
+    }
+
+
+def read_release(content: bytes, place: str) -> Release:
+    """The release in a file's bytes; ReleaseError says what is wrong with it, and where."""
+    told = _object(parse_json(content, ReleaseError, place), place)
+    if told.get("format") != FORMAT:
+        raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
+    schema = _schema(told.get("schema"), f"{place}.schema")
+    if told.get("target") != schema.target.name or told.get("classes") != list(schema.classes):
+        raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
+    publish = _object(told.get("publish"), f"{place}.publish")
+    selection = told.get("selection")
+    return Release(
+        builder=_object(told.get("builder"), f"{place}.builder"),
+        schema=schema,
+        trees=tuple(
+            read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(_list(told, "trees", place))
+        ),
+        publish=Publish(
+            _one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), publish.get("measure") is not None
+        ),
+        counted=_one_of(told.get("counted"), Counted, f"{place}.counted"),
+        selection=None if selection is None else _object(selection, f"{place}.selection"),
+        guarantee=_object(told.get("guarantee", {}), f"{place}.guarantee"),
+        combine=_one_of(told.get("combine", "one"), Combine, f"{place}.combine"),
+        model=_one_of(told.get("model", "trees"), Model, f"{place}.model"),
+        alternatives={
+            name: read_tree(tree, schema, f"{place}.alternatives.{name}")
+            for name, tree in _object(told.get("alternatives", {}), f"{place}.alternatives").items()
+        },
+        records=_records(told.get("records"), schema, f"{place}.records"),
+        sealed=content,
+    )
+
+
+def _object(told: Any, place: str) -> dict[str, Any]:
+    if not isinstance(told, dict):
+        raise ReleaseError("must be an object", place=place)
+    return told
+
+
+def _list(told: Mapping[str, Any], key: str, place: str) -> list[Any]:
+    found = told.get(key)
+    if not isinstance(found, list):
+        raise ReleaseError("must be a list", place=f"{place}.{key}")
+    return found
+
+
+def _one_of(told: Any, choice: Any, place: str) -> Any:
+    if told not in get_args(choice):
+        raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
+    return told
+
+
+def _schema(told: Any, place: str) -> Schema:
+    return Schema(tuple(_column(name, spec, f"{place}.{name}") for name, spec in _object(told, place).items()))
+
+
+def _column(name: str, told: Any, place: str) -> Column:
+    told = _object(told, place)
+    roles, values, bounds = told.get("role"), told.get("values"), told.get("bounds")
+    if not isinstance(roles, list) or not set(roles) <= set(get_args(Role)):
+        raise ReleaseError(f"`role` must be a list of {', '.join(get_args(Role))}", place=place)
+    if values is not None and (not _texts(values) or len(set(values)) != len(values)):
+        raise ReleaseError("`values` must be a list of different texts", place=place)
+    if bounds is not None and (not _numbers(bounds) or len(bounds) != 2 or bounds[0] > bounds[1]):
+        raise ReleaseError("`bounds` must be two numbers, the lower first", place=place)
+    return Column(
+        name,
+        frozenset(roles),
+        values=None if values is None else tuple(values),
+        bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+        ordered=told.get("ordered") is True,
+        missing=told.get("missing") is True,
+        bins=tuple(told["bins"]) if _numbers(told.get("bins")) else None,
+    )
+
+
+def _texts(told: Any) -> bool:
+    return isinstance(told, list) and all(isinstance(item, str) for item in told)
+
+
+def _numbers(told: Any) -> bool:
+    return isinstance(told, list) and all(isinstance(n, int | float) and not isinstance(n, bool) for n in told)
+
+
+def _records(told: Any, schema: Schema, place: str) -> Records | None:
+    if told is None:
+        return None
+    told = _object(told, place)
+    columns, rows, weight = (_list(told, key, place) for key in ("columns", "rows", "weight"))
+    if not _texts(columns) or any(name not in schema for name in columns):
+        raise ReleaseError("names a column the schema does not have", place=f"{place}.columns")
+    if len(rows) != len(weight) or any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
+        raise ReleaseError("every row needs one cell a column, and one weight", place=f"{place}.rows")
+    if any(not isinstance(people, int) or isinstance(people, bool) or people < 1 for people in weight):
+        raise ReleaseError("weights are whole numbers of people, 1 or more", place=f"{place}.weight")
+    for number, row in enumerate(rows):
+        for name, cell in zip(columns, row, strict=True):
+            _check_cell(cell, schema[name], f"{place}.rows[{number}].{name}")
+    return Records(tuple(columns), tuple(tuple(row) for row in rows), tuple(weight))
+
+
+def _check_cell(cell: Any, column: Column, place: str) -> None:
+    if cell is None or cell == {"withheld": True}:
+        return
+    if isinstance(cell, dict):
+        range_of = set(cell) == {"from", "to"} and _numbers(list(cell.values())) and column.numeric
+        if not range_of and not (set(cell) == {"in"} and isinstance(cell["in"], list)):
+            raise ReleaseError("is no cell", place=place)
+        if range_of or all(item is None or item in (column.values or ()) for item in cell["in"]):
+            return
+    elif column.numeric and _numbers([cell]):
+        return
+    elif cell in (column.values or ()):
+        return
+    raise ReleaseError("is outside the column's domain", place=place)
+
+

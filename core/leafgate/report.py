@@ -1,0 +1,75 @@
+"""Report: what was found, and the verdict a gate can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+FORMAT = "leafgate/report/1"
+Verdict = Literal["pass", "fail", "inconclusive"]
+EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+
+
+@dataclass(frozen=True)
+class People:
+    """A count of people of the table; the public sees it only from the smallest cell up."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Private:
+    """Something about particular people: a path, a value. Only auditors see it."""
+
+    content: Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One limit held against one score.
+
+    `passed` is None when it could not be told. `people` were judged and `beyond` of them lie past
+    the limit (None where that is not a matter of people); `unit` is the metric's.
+    """
+
+    id: str
+    metric: str
+    passed: bool | None
+    attack: str | None = None
+    secret: str | None = None
+    value: float | None = None
+    limit: Mapping[str, Any] = field(default_factory=dict)
+    people: int | None = None
+    beyond: int | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    plugin: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see."""
+
+    policy: Mapping[str, Any]
+    data: Mapping[str, Any]
+    release: Mapping[str, Any] | None
+    findings: Sequence[Finding]
+    versions: Mapping[str, str]
+    smallest_cell: int = 10
+    differentially_private: bool = False
+    notes: Sequence[str] = ()
+    waived: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Fail if a limit is broken; else inconclusive if one could not be told; else pass."""
+        if any(finding.passed is False for finding in self.findings):
+            return "fail"
+        if not self.findings or any(finding.passed is None for finding in self.findings):
+            return "inconclusive"
+        return "pass"
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]

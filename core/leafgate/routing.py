@@ -1,0 +1,108 @@
+"""Where the rows of a table end up in a tree, and what the trees then predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.errors import InconclusiveError
+from leafgate.release import Release
+from leafgate.table import Table
+from leafgate.tree import Cut, Fan, Leaf, Node, leaves
+
+Rows = NDArray[np.int64]
+NOWHERE = -1
+
+
+def goes_low(cut: Cut, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers take the low side; missing ones (NaN) go where the cut says, else high."""
+    values = numbers.astype(np.float32) if cut.float32 else numbers
+    low = values < cut.at if cut.strict else values <= cut.at
+    return np.where(np.isnan(numbers), cut.missing == "low", low)
+
+
+def branch_of_code(fan: Fan, table: Table) -> NDArray[np.int64]:
+    """For each code of the column's domain the child that takes it, NOWHERE if none does."""
+    position = {value: i for i, branch in enumerate(fan.branches) for value in branch.values}
+    elsewhere = NOWHERE if fan.other is None else len(fan.branches)
+    return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain])
+
+
+def split_rows(node: Cut | Fan, table: Table, rows: Rows) -> Iterator[tuple[Node, Rows]]:
+    """Each child with the rows that go there; rows that no branch names go nowhere."""
+    if isinstance(node, Cut):
+        low = goes_low(node, table.numbers(node.column)[rows])
+        yield node.low, rows[low]
+        yield node.high, rows[~low]
+        return
+    taken = branch_of_code(node, table)[table.codes(node.column)[rows]]
+    for i, branch in enumerate(node.branches):
+        yield branch.node, rows[taken == i]
+    if node.other is not None:
+        yield node.other, rows[taken == len(node.branches)]
+
+
+@dataclass(frozen=True)
+class Routed:
+    """The leaves of one tree from left to right, and each row's leaf (NOWHERE if it has none)."""
+
+    leaves: tuple[Leaf, ...]
+    leaf: NDArray[np.int64]
+
+
+def route(tree: Node, table: Table) -> Routed:
+    """Send every row of the table down the tree."""
+    where = np.full(len(table), NOWHERE, dtype=np.int64)
+    found: list[Leaf] = []
+    waiting: list[tuple[Node, Rows]] = [(tree, np.arange(len(table)))]
+    while waiting:
+        node, rows = waiting.pop()
+        if isinstance(node, Leaf):
+            where[rows] = len(found)
+            found.append(node)
+        else:
+            waiting.extend(reversed(list(split_rows(node, table, rows))))
+    return Routed(tuple(found), where)
+
+
+def predict(release: Release, table: Table) -> NDArray[np.int64]:
+    """Each row's class as a position in the release's classes, -1 where no leaf speaks.
+
+    One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves' counts and
+    `mean_per_tree` their shares; a tie goes to the first class. Raises InconclusiveError for what
+    cannot be combined from what is published.
+    """
+    position = {label: i for i, label in enumerate(release.classes)}
+    votes = np.zeros((len(table), len(release.classes) + 1))
+    for tree in release.trees:
+        routed = route(tree, table)
+        told = np.array([_vote(leaf, release, position) for leaf in routed.leaves] + [_nothing(release)])
+        votes += told[routed.leaf]
+    best = votes[:, :-1].argmax(axis=1)
+    return np.where(votes[:, :-1].sum(axis=1) > 0, best, NOWHERE)
+
+
+def _nothing(release: Release) -> NDArray[np.float64]:
+    return np.zeros(len(release.classes) + 1)
+
+
+def _vote(leaf: Leaf, release: Release, position: dict[str, int]) -> NDArray[np.float64]:
+    vote = _nothing(release)
+    if release.combine in {"one", "vote"}:
+        vote[position.get(leaf.label or "", -1)] = 1
+        return vote
+    told = leaf.counts if leaf.counts is not None else leaf.shares
+    if release.combine not in {"sum", "mean_per_tree"} or told is None:
+        raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
+    numbers = np.array([float(told.get(label, 0)) for label in release.classes])
+    scale = max(numbers.sum(), 1e-300) if release.combine == "mean_per_tree" else 1.0
+    vote[:-1] = numbers / scale
+    return vote
+
+
+def count_leaves(release: Release) -> int:
+    """How many leaves the release has over all its trees."""
+    return sum(1 for tree in release.trees for _ in leaves(tree))

@@ -1,0 +1,120 @@
+"""What the columns mean: roles, domains, and what the adversary knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from leafgate.errors import PolicyError
+from leafgate.hierarchy import Hierarchy
+
+Role = Literal[
+    "quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"
+]
+Value = str | None
+"""A categorical cell; None is a missing one, where the policy keeps those."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its roles and its domain, `values` (categorical) or `bounds` (numeric)."""
+
+    name: str
+    roles: frozenset[str]
+    values: tuple[str, ...] | None = None
+    bounds: tuple[float, float] | None = None
+    ordered: bool = False
+    declared: bool = True
+    missing: bool = False
+    bins: tuple[float, ...] | None = None
+    hierarchy: Hierarchy | None = None
+
+    @property
+    def numeric(self) -> bool:
+        return self.values is None
+
+    @property
+    def public(self) -> bool:
+        """Does the adversary know this of everyone?"""
+        return "quasi_identifier" in self.roles
+
+    @cached_property
+    def domain(self) -> tuple[Value, ...]:
+        """Every value a categorical cell may have, None last where missing is one of them."""
+        if self.values is None:
+            raise PolicyError("a numeric column has bounds, not values", place=self.name)
+        return (*self.values, None) if self.missing else self.values
+
+    def described(self) -> dict[str, Any]:
+        """The column as a release tells it: public facts of the policy, nothing of the data."""
+        told: dict[str, Any] = {"role": sorted(self.roles)}
+        if self.values is not None:
+            told["values"] = list(self.values)
+        if self.bounds is not None:
+            told["bounds"] = list(self.bounds)
+        told |= {key: True for key in ("ordered", "missing") if getattr(self, key)}
+        return told | ({"bins": list(self.bins)} if self.bins else {})
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns that matter to builders, attacks and metrics, in the policy's order."""
+
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def __getitem__(self, name: str) -> Column:
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def having(self, role: Role) -> tuple[Column, ...]:
+        """The columns that carry `role`."""
+        return tuple(column for column in self.columns if role in column.roles)
+
+    @property
+    def public(self) -> tuple[Column, ...]:
+        """The quasi-identifiers: what the adversary knows of everyone."""
+        return self.having("quasi_identifier")
+
+    @property
+    def secrets(self) -> tuple[Column, ...]:
+        return self.having("sensitive")
+
+    @property
+    def target(self) -> Column:
+        """The class column; PolicyError when the policy names none."""
+        found = self.having("class")
+        if not found:
+            raise PolicyError(
+                "no column has the role `class`", place="data.columns", remedy="say what the tree predicts"
+            )
+        return found[0]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The class values, in the order the policy declares them."""
+        values = self.target.values
+        if values is None:
+            raise PolicyError(
+                "the class is numeric",
+                place=f"data.columns.{self.target.name}",
+                remedy="declare its `values`; regression trees are not grown here",
+            )
+        return values
+
+    @property
+    def features(self) -> tuple[Column, ...]:
+        """Everything a tree may ask about: known to the adversary or not, but never the class."""
+        asked = {"quasi_identifier", "private", "sensitive"}
+        return tuple(c for c in self.columns if c.roles & asked and "class" not in c.roles)
+
+    def described(self) -> dict[str, Any]:
+        """What a release says of the columns; the key, which builders never see, is left out."""
+        return {c.name: c.described() for c in self.columns if "key" not in c.roles}

@@ -1,0 +1,42 @@
+"""JSON without surprises: no duplicate keys, no NaN, the same bytes for the same content."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from leafgate.errors import InvalidError
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
+    """The document in `content`; `error` says what is wrong with it, without quoting it."""
+    try:
+        return json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError:
+        raise error("is nested too deeply", place=place) from None
+    except json.JSONDecodeError as wrong:
+        raise error(f"is not JSON: {wrong.msg} in line {wrong.lineno}", place=place) from None
+    except (ValueError, UnicodeDecodeError) as wrong:
+        message = "is not UTF-8 text" if isinstance(wrong, UnicodeDecodeError) else str(wrong)
+        raise error(message, place=place) from None
+
+
+def canonical(document: Any) -> bytes:
+    """One line of JSON with sorted keys: what digests are taken of."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def readable(document: Any) -> bytes:
+    """JSON as people read it, keys in the order they were put in, a newline at the end."""
+    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()

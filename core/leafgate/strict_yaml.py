@@ -1,0 +1,91 @@
+"""YAML read so that nothing can be half understood.
+
+YAML 1.2 core scalars (`no` is a text, `1e-3` a number), no duplicate keys, no anchors or aliases,
+text keys only, 256 KB and 32 levels at most.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from leafgate.errors import PolicyError
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 32
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with the YAML 1.2 core schema and no patience for ambiguity."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise yaml.MarkedYAMLError(problem="anchors and aliases are not allowed", problem_mark=event.start_mark)
+        if self.depth > MAX_DEPTH:
+            raise yaml.MarkedYAMLError(problem=f"nested deeper than {MAX_DEPTH}", problem_mark=event.start_mark)
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:str":
+                raise yaml.MarkedYAMLError(problem="a key that is not text; quote it", problem_mark=key.start_mark)
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_CORE = {
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+}
+_Loader.yaml_implicit_resolvers = {}
+for _kind, (_pattern, _first) in _CORE.items():
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(f"^(?:{_pattern})$"), list(_first))
+
+
+def _integer(loader: _Loader, node: Any) -> int:
+    text = loader.construct_scalar(node)
+    return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+
+
+def parse_yaml(content: bytes, place: str) -> dict[str, Any]:
+    """The mapping in a YAML document; PolicyError with the line of whatever is wrong."""
+    if len(content) > MAX_BYTES:
+        raise PolicyError(f"is larger than {MAX_BYTES // 1024} KB", place=place, remedy="a policy is a page of text")
+    loader = None
+    try:
+        loader = _Loader(content.decode("utf-8-sig"))
+        document = loader.get_single_data()
+    except UnicodeDecodeError:
+        raise PolicyError("is not UTF-8 text", place=place) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f"{place}, line {mark.line + 1}" if mark else place
+        raise PolicyError(str(error.problem), place=line) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise PolicyError(f"is not YAML ({type(error).__name__})", place=place) from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+    if not isinstance(document, dict):
+        raise PolicyError("is not a mapping of keys to values", place=place, remedy="start with `leafgate: 1`")
+    return document

@@ -1,0 +1,111 @@
+"""Table: distinct records, and how many people share each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.errors import DataError
+from leafgate.schema import Column, Schema
+
+
+@dataclass(frozen=True)
+class Table:
+    """A multiset of people.
+
+    `frame` holds one row for each distinct record, sorted: categorical columns as
+    pandas categoricals over the declared domain, numeric ones as floats, missing cells as NaN.
+    `weight` says how many people (whole, at least 1) share each row. `dropped` people were left
+    out for missing cells. `sha256` is of the bytes read, empty for a table made in memory.
+    """
+
+    schema: Schema
+    frame: pd.DataFrame
+    weight: NDArray[np.int64]
+    dropped: int = 0
+    sha256: str = ""
+    _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def people(self) -> int:
+        return int(self.weight.sum())
+
+    def __len__(self) -> int:
+        """How many distinct records there are."""
+        return len(self.frame)
+
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """A categorical column as positions in its domain; a missing cell is the last position."""
+        if name not in self._codes:
+            column = self.schema[name]
+            codes = self.frame[name].cat.codes.to_numpy().astype(np.int64)
+            if column.values is not None:
+                codes = np.where(codes < 0, len(column.values), codes)
+            self._codes[name] = codes
+        return self._codes[name]
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A numeric column as floats, NaN where missing."""
+        return self.frame[name].to_numpy(dtype=np.float64)
+
+    def project(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
+        """The table of `names` alone, and for every row of this table its row in that one."""
+        schema = Schema(tuple(self.schema[name] for name in names))
+        frame = self.frame.loc[:, list(names)]
+        first, inverse = distinct_rows(frame, schema)
+        weight = np.bincount(inverse, weights=self.weight, minlength=len(first)).astype(np.int64)
+        return Table(schema, frame.iloc[first].reset_index(drop=True), weight), inverse
+
+
+def make_table(
+    schema: Schema, frame: pd.DataFrame, weight: NDArray[np.int64] | None = None, *, dropped: int = 0, sha256: str = ""
+) -> Table:
+    """A Table from typed rows: equal records become one, with the sum of their weights.
+
+    Records stay apart when the schema has a key. Row order and column order do not matter.
+    """
+    frame = frame.loc[:, [column.name for column in schema.columns]]
+    weight = np.ones(len(frame), dtype=np.int64) if weight is None else weight
+    first, inverse = distinct_rows(frame, schema)
+    total = np.bincount(inverse, weights=weight, minlength=len(first)).astype(np.int64)
+    return Table(schema, frame.iloc[first].reset_index(drop=True), total, dropped, sha256)
+
+
+def typed_column(column: Column, cells: Sequence[object]) -> pd.Series:
+    """Cells (None where missing) as a Table holds them; DataError outside the declared domain."""
+    if column.numeric:
+        return pd.Series([np.nan if cell is None else cell for cell in cells], dtype=float)
+    typed = pd.Series(pd.Categorical(cells, categories=list(column.values or ())))
+    if typed.isna().sum() != sum(cell is None for cell in cells):
+        raise DataError(f"column {column.name!r}: a value outside the declared domain")
+    return typed
+
+
+def distinct_rows(frame: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the first of each distinct record, sorted by record, and each row's record.
+
+    Records are compared as one mixed-radix number as long as that fits into 64 bits, then ranked
+    and compared on; so the cost is a few sorts of integers however many columns there are.
+    """
+    rank = np.zeros(len(frame), dtype=np.int64)
+    span = 1
+    for column in schema.columns:
+        codes, size = _ordered_codes(frame[column.name], column)
+        if span * size > 2**62:
+            rank = np.unique(rank, return_inverse=True)[1]
+            span = len(frame)
+        rank, span = rank * size + codes, span * size
+    _, first, inverse = np.unique(rank, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def _ordered_codes(series: pd.Series, column: Column) -> tuple[NDArray[np.int64], int]:
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return series.cat.codes.to_numpy().astype(np.int64) + 1, len(series.cat.categories) + 1
+    values, codes = np.unique(series.to_numpy(dtype=object if series.dtype == object else None), return_inverse=True)
+    return codes.astype(np.int64), max(len(values), 1)

@@ -1,0 +1,46 @@
+"""The worst-off groups of people, told in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.case import Case
+from leafgate.report import People, Private
+
+SHOWN = 3
+"""How many groups a finding shows."""
+
+
+def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction: str) -> list[dict[str, Any]]:
+    """The groups furthest past the limit, the smallest first among equals.
+
+    Each says how many people share it and how many values their secret can still have; for auditors
+    also the path that exposes them, what is believed of them and what is true.
+    """
+    sign = 1 if direction == "at_least" else -1
+    rows = pd.DataFrame({"group": case.groups, "score": sign * scores, "people": case.table.weight, "past": past})
+    sizes = rows.groupby("group")["people"].sum()
+    worst = rows[rows["past"]].groupby("group")["score"].min().to_frame("score")
+    worst["people"] = sizes
+    chosen = worst.sort_values(["score", "people"], kind="stable").head(SHOWN)
+    return [_told(case, int(group), int(people)) for group, people in chosen["people"].items()]
+
+
+def _told(case: Case, group: int, people: int) -> dict[str, Any]:
+    rows = case.groups.to_numpy() == group
+    told: dict[str, Any] = {"people": People(people)}
+    belief = case.belief
+    if belief is not None and belief.explain is not None:
+        told["path"] = Private(belief.explain(group))
+    if belief is None or belief.chances is None:
+        return told
+    chances = case.chances[rows].iloc[0]
+    told["possible_values"] = int((chances > 0).sum())
+    told["believed"] = Private({str(chances.idxmax()): round(float(chances.max()), 6)})
+    truth = case.weight[rows].groupby(case.truth[rows], observed=True).sum()
+    told["true"] = Private({str(value): People(int(count)) for value, count in truth.items()})
+    return told

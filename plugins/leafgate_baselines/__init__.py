@@ -1,0 +1,56 @@
+"""Unprotected trees, to compare with: ID3 and C4.5."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from leafgate import Release, TreeBuilder, hookimpl
+from pydantic import Field
+
+if TYPE_CHECKING:
+    import numpy as np
+    from leafgate import Table
+
+
+class Id3(TreeBuilder):
+    """Grow a tree that asks whatever gains most, with no regard to who is alone in a leaf."""
+
+    use: Literal["id3"] = "id3"
+    measure: Literal["gain", "gini"] = Field("gain", description="What the best test has most of.")
+    min_leaf: Annotated[int, Field(ge=1)] = Field(1, description="People that two sons must have.")
+
+    tells_measure = frozenset({"measure", "min_leaf"})
+    threat_model = "None: this builder protects nobody. It shows what an ordinary tree gives away."
+    formula = "argmax over tests of H(class) - sum_v n_v/n H(class | v); numeric columns by binary cuts"
+    source = 'J. R. Quinlan, "Induction of Decision Trees", Machine Learning 1, 1986'
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        from leafgate_baselines.build import build
+
+        return build(self, table, self.measure, average_gain=False, confidence=None)
+
+
+class C45(TreeBuilder):
+    """Grow and prune a tree as C4.5 does, with no regard to who is alone in a leaf."""
+
+    use: Literal["c45"] = "c45"
+    average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")
+    min_leaf: Annotated[int, Field(ge=1)] = Field(2, description="People that two sons (a cut: both) must have.")
+    prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
+    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
+
+    tells_measure = frozenset({"average_gain", "min_leaf", "prune", "confidence"})
+    threat_model = "None: this builder protects nobody. It shows what an ordinary tree gives away."
+    formula = "argmax of gain / split information among tests of at least average gain; then pessimistic pruning"
+    source = 'J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993; departures: docs/sources.md'
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        from leafgate_baselines.build import build
+
+        confidence = self.confidence if self.prune else None
+        return build(self, table, "gain_ratio", average_gain=self.average_gain, confidence=confidence)
+
+
+@hookimpl
+def tree_builders() -> list[type[TreeBuilder]]:
+    return [Id3, C45]

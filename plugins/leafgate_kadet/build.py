@@ -1,0 +1,51 @@
+"""From options and a table to the release kADET promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leafgate.induction.coding import coded as code_table
+from leafgate.induction.growing import finished
+from leafgate.induction.pruning import prune
+from leafgate.release import Release
+from leafgate.table import Table
+
+from leafgate_kadet.admissibility import Admissible, Crowd
+from leafgate_kadet.equivalent import equivalent_table
+from leafgate_kadet.grow import grow
+from leafgate_kadet.spans import merged
+
+if TYPE_CHECKING:
+    from leafgate_kadet import Kadet
+
+
+def build(options: Kadet, table: Table) -> Release:
+    """The k-anonymous tree with exact counts, its claim, and if wanted the equivalent table.
+
+    Raises NoReleaseError when no tree is k-anonymous, InconclusiveError beyond `max_spans` groups.
+    """
+    coded = code_table(table)
+    root, spans = grow(
+        coded,
+        table.schema,
+        Admissible([Crowd(options.k)]),
+        options.measure,
+        average_gain=options.average_gain,
+        max_spans=options.max_spans,
+    )
+    if options.prune:
+        prune(root, options.confidence)
+    records = equivalent_table(coded, table.schema, merged(spans.all())) if options.publish_table else None
+    return Release(
+        builder=options.described(),
+        schema=table.schema,
+        trees=(finished(coded, root, table.schema),),
+        selection={
+            "measure": options.measure,
+            "average_gain": options.average_gain and options.measure == "gain_ratio",
+            "k": options.k,
+            "pruned": options.prune,
+        },
+        guarantee={"k": options.k},
+        records=records,
+    )

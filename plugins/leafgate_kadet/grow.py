@@ -1,0 +1,116 @@
+"""kADET's main loop: always the best split anywhere that keeps every group admissible."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from leafgate.errors import NoReleaseError
+from leafgate.induction.cells import count_cells
+from leafgate.induction.coding import Coded
+from leafgate.induction.growing import Sprout, may_split, sprout
+from leafgate.induction.measures import Measure
+from leafgate.induction.splits import Choice, Judge, OwnPeople, Tests, choose, mean_gain, score, tests_of
+from leafgate.schema import Schema
+
+from leafgate_kadet.admissibility import Admissible
+from leafgate_kadet.judging import SpanPeople
+from leafgate_kadet.spans import Span, Spans
+
+
+@dataclass
+class Grower:
+    """The state of one run: the spans, and a queue with each open node's best test.
+
+    Source: Friedman, Schuster, Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1.
+    Departure: the queue holds, of each node, only the best test that breaches nothing now; breach
+    is monotone, so tests it leaves out would have been popped and refused. When a split elsewhere has
+    changed a node's spans, the node is looked at again when it is popped. Without private features
+    no split changes another node's spans, and all open nodes are split at once. Further corrections
+    of the printed algorithm: docs/sources.md.
+    """
+
+    coded: Coded
+    admissible: Admissible
+    measure: Measure
+    average_gain: bool
+    spans: Spans
+    tests: Tests = field(init=False)
+    queue: list[tuple[tuple[int, float, int, int], int, Sprout, Choice]] = field(default_factory=list)
+    age: int = 0
+
+    def __post_init__(self) -> None:
+        self.tests = tests_of(self.coded)
+
+    def grow(self, root: Sprout) -> None:
+        """Split until no test anywhere gains and is admissible."""
+        order_matters = not all(feature.column.public for feature in self.coded.features)
+        stale: set[Sprout] = set()
+        fresh = [root]
+        while True:
+            self._enqueue([node for node in fresh if may_split(node)])
+            if not self.queue:
+                return
+            fresh = []
+            for _ in range(1 if order_matters else len(self.queue)):
+                _, _, node, choice = heapq.heappop(self.queue)
+                if node in stale:
+                    stale.remove(node)
+                    fresh.append(node)
+                    continue
+                sons, touched = self.spans.split(node, choice)
+                fresh += sons
+                stale |= touched
+
+    def _enqueue(self, nodes: Sequence[Sprout]) -> None:
+        """Look at nodes together; queue each one's best admissible test."""
+        if not nodes:
+            return
+        counts = np.stack([node.counts for node in nodes])
+        cells = count_cells(self.coded, [node.rows for node in nodes])
+        scores = score(self.coded, self.tests, cells, counts, self.measure, self._judge(nodes))
+        means = mean_gain(scores, self.tests) if self.average_gain else None
+        for node, choice in zip(nodes, choose(scores, self.tests, self.measure, means), strict=True):
+            if choice is not None:
+                self.age += 1
+                heapq.heappush(self.queue, (choice.key, self.age, node, choice))
+
+    def _judge(self, nodes: Sequence[Sprout]) -> Judge:
+        spans = [list(self.spans.of[node]) for node in nodes]
+        alone = all(len(of) == 1 and of[0].rows is node.rows for node, of in zip(nodes, spans, strict=True))
+        return OwnPeople(self.admissible) if alone else SpanPeople.of(self.coded, self.admissible, spans)
+
+
+def grow(
+    coded: Coded, schema: Schema, admissible: Admissible, measure: Measure, *, average_gain: bool, max_spans: int
+) -> tuple[Sprout, Spans]:
+    """The unpruned tree and its spans.
+
+    Raises NoReleaseError when not even a single leaf is admissible, InconclusiveError when there are
+    more than `max_spans` spans.
+    """
+    root = sprout(coded, np.arange(len(coded.classes)))
+    spans = Spans(coded, max_spans)
+    for span in spans.start(root, schema.target.public):
+        _check_root(coded, schema, admissible, span)
+    Grower(coded, admissible, measure, average_gain and measure == "gain_ratio", spans).grow(root)
+    return root, spans
+
+
+def _check_root(coded: Coded, schema: Schema, admissible: Admissible, span: Span) -> None:
+    counts = np.bincount(coded.classes[span.rows], weights=coded.weight[span.rows], minlength=coded.n_classes)
+    if admissible(counts).all():
+        return
+    why = admissible.why_not(counts)
+    if span.class_value is None:
+        reason = f"the table as a whole is one group, and {why}"
+    else:
+        value = schema.classes[span.class_value]
+        reason = f"the class {schema.target.name!r} is public, so everyone with {value!r} is one group, and {why}"
+    raise NoReleaseError(
+        f"no tree, not even a single leaf, keeps the promise: {reason}",
+        people=int(counts.sum()),
+        remedy="ask for less, make the class private, or gather more people",
+    )

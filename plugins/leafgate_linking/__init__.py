@@ -1,0 +1,38 @@
+"""The linking attack: who falls together in a published tree, and what it says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from leafgate import AttackModel, Belief, Known, Release, hookimpl
+
+
+class Linking(AttackModel):
+    """Divide everyone by what the release says of their public cells, and read off their secret."""
+
+    use: Literal["linking"] = "linking"
+
+    uses = frozenset({"distribution"})
+    threat_model = (
+        "The adversary has the release and the public columns of everyone in the table (a voter register, an HR "
+        "list), and routes each person down the trees, trying every value of the columns it does not know."
+    )
+    formula = (
+        "one group = people with the same trees after their public cells are filled in; belief = the pooled leaf "
+        "statistics of the leaves they can reach"
+    )
+    source = (
+        'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definitions 4 and 5; '
+        "forests: docs/sources.md"
+    )
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        from leafgate_linking.infer import infer
+
+        return infer(release, known)
+
+
+@hookimpl
+def attack_models() -> list[type[AttackModel]]:
+    return [Linking]

@@ -1,0 +1,104 @@
+"""Which people a tree cannot tell apart by their public cells.
+
+Fill a person's public cells into a tree: public tests vanish, private tests stay, and branches no
+private value can reach go. People with equal remainders are in one group. For one tree that is the
+paper's span (Definition 4): the remainder and the set of its leaves determine each other. Forests
+are grouped by the vector of remainders, never coarser than the joint Definition 4.
+
+This shares no code with kADET's bookkeeping of spans: it is the independent check of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from leafgate.routing import Rows, split_rows
+from leafgate.schema import Schema
+from leafgate.table import Table
+from leafgate.tree import Leaf, Node
+from numpy.typing import NDArray
+
+from leafgate_linking.possible import Possible, narrowed
+
+Ids = NDArray[np.int64]
+NOWHERE = (-1,)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A leaf somebody can reach, and what the tests on the way leave of each column they asked."""
+
+    leaf: Leaf
+    possible: Possible
+
+
+@dataclass
+class Remainders:
+    """The different remainders of one tree, numbered; each is a leaf or a private test over others."""
+
+    public: Table
+    schema: Schema
+    reached: dict[int, Reached] = field(default_factory=dict)
+    asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _numbers: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _nodes: int = 0
+
+    def leaves(self, number: int) -> list[Reached]:
+        """The leaves a remainder can end in, from left to right."""
+        found, waiting = [], [number]
+        while waiting:
+            here = waiting.pop()
+            if here in self.reached:
+                found.append(self.reached[here])
+            waiting.extend(reversed(self.asked.get(here, ())))
+        return found
+
+    def fill_in(self, node: Node, rows: Rows, possible: Possible) -> Ids:
+        """For each of `rows` (rising) the number of the remainder of the tree below `node`."""
+        self._nodes += 1
+        name = self._nodes
+        if isinstance(node, Leaf):
+            number = self._number((name,))
+            self.reached[number] = Reached(node, possible)
+            return np.full(len(rows), number)
+        ways = [(child, {**possible, node.column: rest}, rest) for child, rest in narrowed(node, possible, self.schema)]
+        if not self.schema[node.column].public:
+            return self._join(name, [self.fill_in(child, rows, left) for child, left, rest in ways if rest])
+        ids = np.full(len(rows), self._number(NOWHERE))
+        for (child, left, _), (_, mine) in zip(ways, split_rows(node, self.public, rows), strict=True):
+            if len(mine):
+                ids[np.searchsorted(rows, mine)] = self.fill_in(child, mine, left)
+        return ids
+
+    def _join(self, name: int, below: Sequence[Ids]) -> Ids:
+        """Number a private test's remainders: one for each combination of its children's."""
+        if len(below) == 1:
+            return below[0]
+        together = below[0]
+        for ids in below[1:]:
+            together = np.unique(together * (ids.max(initial=0) + 1) + ids, return_inverse=True)[1]
+        _, first, which = np.unique(together, return_index=True, return_inverse=True)
+        keys = [tuple(int(ids[position]) for ids in below) for position in first]
+        numbers = [self._number((name, *key)) for key in keys]
+        self.asked.update(zip(numbers, keys, strict=True))
+        return np.array(numbers, dtype=np.int64)[which]
+
+    def _number(self, key: tuple[int, ...]) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+
+def remainders(tree: Node, public: Table, schema: Schema) -> tuple[Ids, Remainders]:
+    """For each row of `public` the number of its remainder of the tree, and what the numbers mean."""
+    found = Remainders(public, schema)
+    return found.fill_in(tree, np.arange(len(public)), {}), found
+
+
+def grouped(keys: Sequence[Ids], n_rows: int) -> tuple[Ids, Ids]:
+    """Groups of rows that agree on every key: each row's group, and one row of each group."""
+    together = np.zeros(n_rows, dtype=np.int64)
+    for ids in keys:
+        together = np.unique(together * (ids.max(initial=0) + 1) + ids, return_inverse=True)[1]
+    _, first, group = np.unique(together, return_index=True, return_inverse=True)
+    return group, first

@@ -1,0 +1,61 @@
+"""What the columns the adversary does not know can still be, after the tests above a node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leafgate.schema import Column, Schema, Value
+from leafgate.tree import Cut, Fan, Node
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers above `low` and up to `high`, and perhaps a missing cell."""
+
+    low: float
+    high: float
+    missing: bool
+
+    def __bool__(self) -> bool:
+        return self.low < self.high or self.missing
+
+
+Rest = frozenset[Value] | Interval
+"""What is left of one column's domain."""
+
+Possible = Mapping[str, Rest]
+"""What is left of the columns that were asked about; all others can be anything."""
+
+
+def rest_of(column: Column, possible: Possible) -> Rest:
+    """What a column can still be."""
+    if column.name in possible:
+        return possible[column.name]
+    if column.values is not None:
+        return frozenset(column.domain)
+    low, high = column.bounds or (-math.inf, math.inf)
+    return Interval(math.nextafter(low, -math.inf), high, column.missing)
+
+
+def narrowed(node: Cut | Fan, possible: Possible, schema: Schema) -> list[tuple[Node, Rest]]:
+    """Each child, and what the tested column can still be there: empty where no value goes."""
+    rest = rest_of(schema[node.column], possible)
+    if isinstance(node, Cut):
+        return _sides(node, rest)
+    assert isinstance(rest, frozenset)
+    ways: list[tuple[Node, Rest]] = [(b.node, rest & frozenset(b.values)) for b in node.branches]
+    if node.other is not None:
+        named = {value for branch in node.branches for value in branch.values}
+        ways.append((node.other, rest - named))
+    return ways
+
+
+def _sides(cut: Cut, rest: Rest) -> list[tuple[Node, Rest]]:
+    assert isinstance(rest, Interval)
+    edge = math.nextafter(cut.at, -math.inf) if cut.strict else cut.at
+    missing_low = rest.missing and cut.missing == "low"
+    low = Interval(rest.low, min(rest.high, edge), missing_low)
+    high = Interval(max(rest.low, edge), rest.high, rest.missing and not missing_low)
+    return [(cut.low, low), (cut.high, high)]

@@ -1,0 +1,56 @@
+"""A group told in words: which conditions lead to it, and what stands there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from leafgate.schema import Column, Schema
+from leafgate.tree import Leaf
+
+from leafgate_linking.grouping import Reached
+from leafgate_linking.possible import Interval, Rest
+
+SHOWN = 4
+"""How many of a group's leaves are told."""
+
+
+def group_words(reached: Sequence[Reached], schema: Schema) -> str:
+    """The public conditions all the group's leaves share, then each leaf under its private ones."""
+    if not reached:
+        return "no leaf"
+    shared = " and ".join(_conditions(reached[0], schema, public=True)) or "everyone"
+    told = [
+        " and ".join(_conditions(each, schema, public=False)) + f": {_leaf(each.leaf)}" for each in reached[:SHOWN]
+    ]
+    if len(reached) == 1:
+        return f"{shared} -> {_leaf(reached[0].leaf)}"
+    more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
+    return f"{shared} -> {' or '.join(f'({words})' for words in told)}{more}"
+
+
+def _conditions(reached: Reached, schema: Schema, *, public: bool) -> list[str]:
+    asked = ((schema[name], rest) for name, rest in reached.possible.items() if schema[name].public == public)
+    return [_rest(column, rest) for column, rest in asked]
+
+
+def _rest(column: Column, rest: Rest) -> str:
+    if isinstance(rest, Interval):
+        return _range(column, rest)
+    values = [str(value) if value is not None else "missing" for value in column.domain if value in rest]
+    return f"{column.name} = {values[0]}" if len(values) == 1 else f"{column.name} in {{{', '.join(values)}}}"
+
+
+def _range(column: Column, rest: Interval) -> str:
+    low, high = column.bounds or (-math.inf, math.inf)
+    above = f"{rest.low:g} < " if rest.low >= low else ""
+    below = f" <= {rest.high:g}" if rest.high < high else ""
+    return f"{above}{column.name}{below}" + (" or missing" if rest.missing else "")
+
+
+def _leaf(leaf: Leaf) -> str:
+    if leaf.counts is not None:
+        return ", ".join(f"{count} {name}" for name, count in leaf.counts.items() if count) or "nobody"
+    if leaf.shares is not None:
+        return ", ".join(f"{share:.3g} {name}" for name, share in leaf.shares.items() if share)
+    return f"{leaf.label}" + (f", error rate {leaf.error_rate:.3g}" if leaf.error_rate is not None else "")

@@ -1,0 +1,68 @@
+"""How well each person is protected: k-anonymity, confidence, exposure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from leafgate import AtLeast, AtMost, Case, Metric, hookimpl
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class KAnonymity(AtLeast):
+    """How many people share each person's group: those the adversary cannot tell apart."""
+
+    use: Literal["k_anonymity"] = "k_anonymity"
+
+    unit = "people"
+    checks = "k"
+    checked_by = "linking"
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "k(x) = number of people in the group of x; 1 means: singled out"
+    source = (
+        'L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", 2002; for models: A. Friedman, A. Schuster, '
+        'R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definition 6'
+    )
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_protection.scores import group_sizes
+
+        return group_sizes(case)
+
+
+class Confidence(AtMost):
+    """How sure the adversary is of one value: the largest probability believed, right or wrong."""
+
+    use: Literal["confidence"] = "confidence"
+
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "max over values v of P(secret = v | x), from 1/|domain| to 1"
+    source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 ("confidence")'
+
+    def score(self, case: Case) -> pd.Series:
+        return case.chances.max(axis=1)
+
+
+class Exposure(AtMost):
+    """Whether the adversary is certain of a person's secret, and right: 1 if so, else 0.
+
+    With `average: true` the share of people exposed.
+    """
+
+    use: Literal["exposure"] = "exposure"
+
+    unit = "share"
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
+    source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples")'
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_protection.scores import exposed
+
+        return exposed(case)
+
+
+@hookimpl
+def privacy_metrics() -> list[type[Metric]]:
+    return [KAnonymity, Confidence, Exposure]

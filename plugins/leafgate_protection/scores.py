@@ -1,0 +1,22 @@
+"""One number for each record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from leafgate import Case
+
+CERTAIN = 1 - 1e-9
+
+
+def group_sizes(case: Case) -> pd.Series:
+    """People in each record's group, at least its own weight."""
+    return case.weight.groupby(case.groups.to_numpy()).transform("sum").astype(float)
+
+
+def exposed(case: Case) -> pd.Series:
+    """1.0 where the true value is believed with certainty, else 0.0."""
+    chances = case.chances
+    truth = chances.columns.get_indexer(pd.Index(case.truth.astype(object)))
+    believed = chances.to_numpy()[np.arange(len(truth)), truth]
+    return pd.Series((believed >= CERTAIN).astype(float))

@@ -1,0 +1,35 @@
+"""`published`: audit a release file, whoever made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from leafgate import Release, TreeBuilder, hookimpl
+from leafgate.policy_paths import PolicyFile
+from pydantic import Field
+
+if TYPE_CHECKING:
+    import numpy as np
+    from leafgate import Table
+
+
+class Published(TreeBuilder):
+    """Read a release from a file instead of growing one; its bytes are audited as they are."""
+
+    use: Literal["published"] = "published"
+    path: PolicyFile = Field(description="The release file, beside the policy or below.")
+
+    public_algorithm = False
+    threat_model = "Whatever the file claims is checked; nothing in it is trusted."
+    formula = "the release is the file"
+    source = "the release format, design of leafgate, section 4.3"
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        from leafgate_published.fitting import read_fitting
+
+        return read_fitting(self.path, table.schema)
+
+
+@hookimpl
+def tree_builders() -> list[type[TreeBuilder]]:
+    return [Published]
