@@ -63,9 +63,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
     }
 
 
-_OUTSIDE = (
-    "The release claims differential privacy; the findings below were computed from the data and are outside it."
-)
+_OUTSIDE = "The release claims differential privacy; the findings below were computed from the data and are outside it."
 
 
 def _counts(report: Report) -> set[int]:
@@ -122,8 +120,6 @@ def _shown(thing: Any, shown: Shown, audience: Audience) -> Any:
         }
     if isinstance(thing, Sequence) and not isinstance(thing, str):
         return [
-            _shown(item, shown, audience)
-            for item in thing
-            if audience == "auditor" or not isinstance(item, Private)
+            _shown(item, shown, audience) for item in thing if audience == "auditor" or not isinstance(item, Private)
         ]
     return thing

@@ -67,8 +67,6 @@ def parse_hierarchy(text: str, place: str) -> Hierarchy:
             raise DataError(f"line {number} repeats an earlier value", place=place)
         for level in range(1, width - 1):
             if parents.setdefault((level, cells[level]), cells[level + 1]) != cells[level + 1]:
-                raise DataError(
-                    f"line {number}: group {cells[level]!r} of level {level} has two parents", place=place
-                )
+                raise DataError(f"line {number}: group {cells[level]!r} of level {level} has two parents", place=place)
         groups[cells[0]] = tuple(cells[1:])
     return Hierarchy(groups)

@@ -162,16 +162,16 @@ def _claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
         for claim in belief.evidence.get("refutes", ())
     }
     for claim, promised in judged.release.guarantee.items():
-        id = f"guarantee:{claim}"
+        name = f"guarantee:{claim}"
         if claim in refuted:
-            yield Finding(id, claim, passed=False, evidence={"claim": promised, "problem": "an attack refutes it"})
+            yield Finding(name, claim, passed=False, evidence={"claim": promised, "problem": "an attack refutes it"})
             continue
         checkers = [m for m in judged.plugins.by_name.values() if issubclass(m, Metric) and m.checks == claim]
         if not checkers:
             problem = {"claim": promised, "problem": "no installed plugin can check this claim"}
-            yield Finding(id, claim, passed=None, evidence=problem)
+            yield Finding(name, claim, passed=None, evidence=problem)
         for checker in checkers:
-            yield _claim(id, checker, promised, judged, attack)
+            yield _claim(name, checker, promised, judged, attack)
 
 
 def _claim(id: str, checker: type[Metric], promised: Any, judged: Judged, attack: Attack) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
@@ -99,7 +100,7 @@ class Data(Strict):
                 raise ValueError(f"at most one column has the role `{role}`")
         return columns
 
-    def schema(self) -> Schema:
+    def meaning(self) -> Schema:
         """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
         kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED)
         return Schema(tuple(_column(name, spec, self) for name, spec in kept))
@@ -117,7 +118,7 @@ def _column(name: str, spec: ColumnSpec, data: Data) -> Column:
     )
     if spec.hierarchy is None:
         return column
-    return Column(**(vars(column) | {"hierarchy": _hierarchy(spec, column)}))
+    return replace(column, hierarchy=_hierarchy(spec, column))
 
 
 def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:

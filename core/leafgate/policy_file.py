@@ -57,7 +57,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     problems += _crossed(document)
     if problems:
         _refuse(problems, plugins)
-    policy.data.schema()
+    policy.data.meaning()
     if policy.knows.distribution and not any("distribution" in attack.uses for attack in policy.attacks):
         raise PolicyError("no attack of the policy uses it", place="knows.distribution", remedy="leave it out")
     return Loaded(policy, plugins)
@@ -74,15 +74,10 @@ def _json(document: dict[str, Any]) -> bytes:
 
 def policy_model(plugins: Plugins) -> type[Policy]:
     """The policy model with every installed component in its place; its JSON Schema too."""
-    build, attacks, metrics = (_one_of(plugins.kind(base)) for base in KINDS.values())
-    fields = Policy.model_fields
-    return create_model(
-        "Policy",
-        __base__=Policy,
-        build=(build, fields["build"]),
-        attacks=(tuple[attacks, ...], fields["attacks"]),
-        metrics=(tuple[metrics, ...], fields["metrics"]),
-    )
+    build, attack, metric = (_one_of(plugins.kind(base)) for base in KINDS.values())
+    chosen: dict[str, Any] = {"build": build, "attacks": tuple[attack, ...], "metrics": tuple[metric, ...]}  # type: ignore[valid-type]
+    fields: dict[str, Any] = {name: (kind, Policy.model_fields[name]) for name, kind in chosen.items()}
+    return create_model("Policy", __base__=Policy, **fields)
 
 
 def _one_of(classes: list[type[Component]]) -> Any:
@@ -156,7 +151,9 @@ def _crossed(document: dict[str, Any]) -> Iterator[Problem]:
         if called.count(metric.get("name") or metric.get("use")) > 1:
             yield Problem(f"metrics[{i}]", "another metric has this name", "give each its own `name:`")
         if "of" in metric and metric["of"] not in names:
-            yield Problem(f"metrics[{i}].of", "no attack of the policy has this name", f"one of {', '.join(map(str, names))}")
+            yield Problem(
+                f"metrics[{i}].of", "no attack of the policy has this name", f"one of {', '.join(map(str, names))}"
+            )
         if "secret" in metric and metric["secret"] not in secrets:
             yield Problem(f"metrics[{i}].secret", "is not a column with the role `sensitive`")
 

@@ -28,10 +28,11 @@ def read_table(data: Data, schema: Schema, path: Path) -> Table:
     """The Table in a CSV or Parquet file, under the policy's `data` section.
 
     `schema` has a column for each the policy declares and does not drop. Columns without a
-    declared domain get the one that occurs (numbers where every cell is one). Raises DataError
+    declared domain get the one that occurs (numbers where every cell is one), so that the schema of
+    the Table read from training data can read test data. Raises DataError
     listing every column that does not fit; its text never holds a cell.
     """
-    content = _read_bytes(path)
+    content = read_bytes(path)
     names = list(data.columns)
     if path.suffix in {".parquet", ".pq"}:
         raw = read_parquet(content, names, path.name)
@@ -53,7 +54,8 @@ def read_table(data: Data, schema: Schema, path: Path) -> Table:
     )
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """The file's bytes; DataError when it cannot be read or is empty."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -66,14 +68,24 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: str) -> pd.DataFrame:
-    """Every declared column as text, in the policy's order.
+    """Every declared column as text, in the policy's order."""
+    raw = read_cells(content, options, place)
+    if not options.header:
+        return _without_header(raw, names, place)
+    header = [str(name) for name in raw.iloc[0]]
+    return _with_header(raw.iloc[1:].reset_index(drop=True), header, names, place)
 
-    RFC 4180 unless the policy says otherwise. Lines that start with `comment` are skipped.
+
+def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
+    """Every cell of a CSV file as text, the header among them; columns are numbered.
+
+    RFC 4180 unless `options` say otherwise. Lines that start with `comment` are skipped. Raises
+    DataError when rows differ in length or the text cannot be decoded.
     """
     try:
         skipped = _comment_lines(content, options.comment)
         _refuse_short_rows(content, options, skipped, place)
-        raw = pd.read_csv(
+        return pd.read_csv(
             io.BytesIO(content),
             header=None,
             dtype="category",
@@ -94,11 +106,6 @@ def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: s
         raise DataError(f"is not {options.encoding} text", place=place, remedy="set `data.csv.encoding`") from None
     except pd.errors.EmptyDataError:
         raise DataError("the file holds no rows", place=place) from None
-    if not options.header:
-        return _without_header(raw, names, place)
-    header = [str(name) for name in raw.iloc[0]]
-    raw = raw.iloc[1:].reset_index(drop=True)
-    return _with_header(raw, header, names, place)
 
 
 def _comment_lines(content: bytes, comment: str | None) -> list[int]:
@@ -157,8 +164,8 @@ def _with_header(raw: pd.DataFrame, header: list[str], names: Sequence[str], pla
     return raw.loc[:, list(names)]
 
 
-def read_parquet(content: bytes, names: Sequence[str], place: str) -> pd.DataFrame:
-    """Every declared column of a Parquet file as text; a null becomes an empty text."""
+def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.DataFrame:
+    """The declared columns of a Parquet file (None: all) as text; a null becomes an empty text."""
     try:
         import pyarrow.parquet
     except ImportError:
@@ -171,7 +178,8 @@ def read_parquet(content: bytes, names: Sequence[str], place: str) -> pd.DataFra
         raise DataError("is not a Parquet file", place=place) from None
     frame = table.to_pandas(ignore_metadata=True)
     text = pd.DataFrame({i: _as_text(frame.iloc[:, i]) for i in range(frame.shape[1])})
-    return _with_header(text, [str(name) for name in frame.columns], names, place)
+    header = [str(name) for name in frame.columns]
+    return _with_header(text, header, header if names is None else names, place)
 
 
 def _as_text(series: pd.Series) -> Cells:
@@ -179,7 +187,7 @@ def _as_text(series: pd.Series) -> Cells:
     texts = [_cell_text(value) for value in distinct]
     categories = list(dict.fromkeys(["", *texts]))
     position = np.array([categories.index(text) for text in texts] + [0], dtype=np.int64)
-    return pd.Series(pd.Categorical.from_codes(position[codes], categories=categories))
+    return pd.Series(pd.Categorical.from_codes(position[codes], categories=pd.Index(categories)))
 
 
 def _cell_text(value: object) -> str:
@@ -191,7 +199,9 @@ def _cell_text(value: object) -> str:
 
 
 def _typed(raw: pd.DataFrame, schema: Schema, data: Data, place: str) -> tuple[pd.DataFrame, Schema]:
-    typed, columns, problems = {}, [], []
+    typed: dict[str, pd.Series] = {}
+    columns: list[Column] = []
+    problems: list[Problem] = []
     for column in schema.columns:
         try:
             known, series = _typed_column(raw[column.name].cat.remove_unused_categories(), column, data, place)
@@ -215,7 +225,7 @@ def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple
     missing = np.array([text in data.missing for text in texts])
     if missing.all():
         raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
-    if not column.declared:
+    if column.values is None and column.bounds is None:
         column = _domain_that_occurs(column, [t for t, gone in zip(texts, missing, strict=True) if not gone])
     if column.values is None:
         return column, _numbers(cells, texts, missing, column, place)
@@ -223,17 +233,15 @@ def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple
     codes = np.array([-1 if gone else position.get(t, -2) for t, gone in zip(texts, missing, strict=True)])
     row_codes = codes[cells.cat.codes.to_numpy()]
     _refuse_rows(row_codes == -2, "outside the `values` the policy declares", place)
-    return column, pd.Series(pd.Categorical.from_codes(row_codes, categories=list(column.values)))
+    return column, pd.Series(pd.Categorical.from_codes(row_codes, categories=pd.Index(column.values)))
 
 
-def _numbers(
-    cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str
-) -> pd.Series:
+def _numbers(cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str) -> pd.Series:
     numbers = np.array([np.nan if gone else _number(t) for t, gone in zip(texts, missing, strict=True)])
     codes = cells.cat.codes.to_numpy()
     strange = ~missing & ~np.isfinite(numbers)
     _refuse_rows(strange[codes], "not a finite number", place)
-    if column.bounds is not None:
+    if column.declared and column.bounds is not None:
         outside = (numbers < column.bounds[0]) | (numbers > column.bounds[1])
         _refuse_rows(outside[codes], "outside the `bounds` the policy declares", place)
     return pd.Series(numbers[codes])

@@ -11,7 +11,6 @@ from leafgate.errors import ReleaseError
 from leafgate.release import Combine, Counted, Level, Model, Publish, Records, Release
 from leafgate.schema import Column, Role, Schema
 from leafgate.strict_json import parse_json, readable
-
 from leafgate.tree_file import read_tree, tree_document
 
 FORMAT = "leafgate/release/1"
@@ -181,10 +180,6 @@ def _check_cell(cell: Any, column: Column, place: str) -> None:
             raise ReleaseError("is no cell", place=place)
         if range_of or all(item is None or item in (column.values or ()) for item in cell["in"]):
             return
-    elif column.numeric and _numbers([cell]):
-        return
-    elif cell in (column.values or ()):
+    elif (column.numeric and _numbers([cell])) or cell in (column.values or ()):
         return
     raise ReleaseError("is outside the column's domain", place=place)
-
-

@@ -10,9 +10,7 @@ from typing import Any, Literal
 from leafgate.errors import PolicyError
 from leafgate.hierarchy import Hierarchy
 
-Role = Literal[
-    "quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"
-]
+Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"]
 Value = str | None
 """A categorical cell; None is a missing one, where the policy keeps those."""
 

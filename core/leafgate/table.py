@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,7 @@ def make_table(
     return Table(schema, frame.iloc[first].reset_index(drop=True), total, dropped, sha256)
 
 
-def typed_column(column: Column, cells: Sequence[object]) -> pd.Series:
+def typed_column(column: Column, cells: Sequence[Any]) -> pd.Series:
     """Cells (None where missing) as a Table holds them; DataError outside the declared domain."""
     if column.numeric:
         return pd.Series([np.nan if cell is None else cell for cell in cells], dtype=float)

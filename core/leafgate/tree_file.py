@@ -30,7 +30,9 @@ def tree_document(node: Node) -> dict[str, Any]:
         case Cut():
             options = {"missing": node.missing, "strict": node.strict, "float32": node.float32}
             below = {"low": tree_document(node.low), "high": tree_document(node.high)}
-            return {"kind": "cut", "column": node.column, "at": node.at} | {k: v for k, v in options.items() if v} | below
+            return (
+                {"kind": "cut", "column": node.column, "at": node.at} | {k: v for k, v in options.items() if v} | below
+            )
         case Fan():
             branches = [{"values": list(b.values), "node": tree_document(b.node)} for b in node.branches]
             other = {} if node.other is None else {"other": tree_document(node.other)}
@@ -80,7 +82,7 @@ def _cut(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Cut:
     column, at = told["column"], told.get("at")
     if not schema[column].numeric:
         raise ReleaseError("cuts a column that has `values`", place=place)
-    if not _finite(at):
+    if at is None or not _finite(at):
         raise ReleaseError("`at` must be a finite number", place=place)
     if told.get("missing") not in {None, "low", "high"}:
         raise ReleaseError("`missing` must be low or high", place=place)

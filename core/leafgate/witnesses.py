@@ -27,7 +27,10 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     worst = rows[rows["past"]].groupby("group")["score"].min().to_frame("score")
     worst["people"] = sizes
     chosen = worst.sort_values(["score", "people"], kind="stable").head(SHOWN)
-    return [_told(case, int(group), int(people)) for group, people in chosen["people"].items()]
+    return [
+        _told(case, int(group), int(people))
+        for group, people in zip(chosen.index.to_numpy(), chosen["people"], strict=True)
+    ]
 
 
 def _told(case: Case, group: int, people: int) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from leafgate import Release, TreeBuilder, hookimpl
 from pydantic import Field
+
+from leafgate import Release, TreeBuilder, hookimpl
 
 if TYPE_CHECKING:
     import numpy as np
+
     from leafgate import Table
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+
 from leafgate.induction.measures import Floats
 from leafgate.induction.splits import Mask
 
@@ -50,7 +51,7 @@ class Admissible:
         fine = np.ones(counts.shape[:-1], dtype=bool)
         for requirement in self.requirements:
             fine &= requirement.holds(counts)
-        return fine | (counts.sum(axis=-1) == 0)
+        return np.asarray(fine | (counts.sum(axis=-1) == 0))
 
     def why_not(self, counts: Floats) -> str:
         """Why the population `counts` (people per class) is not admissible."""

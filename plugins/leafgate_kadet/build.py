@@ -9,7 +9,6 @@ from leafgate.induction.growing import finished
 from leafgate.induction.pruning import prune
 from leafgate.release import Release
 from leafgate.table import Table
-
 from leafgate_kadet.admissibility import Admissible, Crowd
 from leafgate_kadet.equivalent import equivalent_table
 from leafgate_kadet.grow import grow

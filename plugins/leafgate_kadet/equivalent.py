@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from leafgate.errors import PolicyError
-from leafgate.induction.coding import Coded, Feature
-from leafgate.induction.growing import Sprout, sides, son_groups
-from leafgate.release import Records
-from leafgate.schema import Schema
 from numpy.typing import NDArray
 
+from leafgate.errors import PolicyError
+from leafgate.induction.coding import Coded, Feature
+from leafgate.induction.growing import Sprout, class_counts, sides, son_groups
+from leafgate.release import Records
+from leafgate.schema import Schema
 from leafgate_kadet.spans import Span
 
 Codes = NDArray[np.int64]
@@ -46,7 +46,7 @@ def equivalent_table(coded: Coded, schema: Schema, spans: Sequence[Span]) -> Rec
         for leaf, mine in _by_leaf(span, len(coded.classes)):
             private = _conditions(coded, leaf, public=False)
             cells = [_cell(feature, (public | private).get(i)) for i, feature in enumerate(coded.features)]
-            counts = np.bincount(coded.classes[mine], weights=coded.weight[mine], minlength=coded.n_classes)
+            counts = class_counts(coded, mine)
             for value in np.flatnonzero(counts).tolist():
                 rows.append((*cells, schema.classes[value]))
                 weight.append(int(counts[value]))

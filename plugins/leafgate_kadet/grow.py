@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from leafgate.errors import NoReleaseError
 from leafgate.induction.cells import count_cells
 from leafgate.induction.coding import Coded
-from leafgate.induction.growing import Sprout, may_split, sprout
+from leafgate.induction.growing import Sprout, class_counts, may_split, sprout
 from leafgate.induction.measures import Measure
 from leafgate.induction.splits import Choice, Judge, OwnPeople, Tests, choose, mean_gain, score, tests_of
 from leafgate.schema import Schema
-
 from leafgate_kadet.admissibility import Admissible
 from leafgate_kadet.judging import SpanPeople
 from leafgate_kadet.spans import Span, Spans
@@ -100,7 +100,7 @@ def grow(
 
 
 def _check_root(coded: Coded, schema: Schema, admissible: Admissible, span: Span) -> None:
-    counts = np.bincount(coded.classes[span.rows], weights=coded.weight[span.rows], minlength=coded.n_classes)
+    counts = class_counts(coded, span.rows)
     if admissible(counts).all():
         return
     why = admissible.why_not(counts)

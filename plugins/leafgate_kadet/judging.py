@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafgate.induction.cells import Cells, count_cells
 from leafgate.induction.coding import Coded
 from leafgate.induction.measures import Floats
 from leafgate.induction.splits import Admits, Cuts, Mask, on_level, segments
-from numpy.typing import NDArray
-
 from leafgate_kadet.spans import Span
 
 

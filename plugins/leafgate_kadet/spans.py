@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from leafgate.errors import InconclusiveError
 from leafgate.induction.coding import Coded, Rows
 from leafgate.induction.growing import Sprout, sides, son_groups

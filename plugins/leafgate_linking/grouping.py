@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafgate.routing import Rows, split_rows
 from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Leaf, Node
-from numpy.typing import NDArray
-
 from leafgate_linking.possible import Possible, narrowed
 
 Ids = NDArray[np.int64]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+
 from leafgate import Belief, Known, Release
 from leafgate.report import People
 from leafgate.schema import Column
-
 from leafgate_linking.grouping import Ids, Reached, grouped, remainders
 from leafgate_linking.records import matches, told_of
 from leafgate_linking.telling import Shares, joined, told_by_leaves
@@ -65,9 +65,6 @@ def link(release: Release, known: Known) -> Linked:
         records=[sets[which[row]] for row in first] if sets else [np.zeros(0, dtype=np.int64)] * len(first),
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
     )
-
-
-
 
 
 def _chances(linked: Linked, secret: Column) -> pd.DataFrame:

@@ -39,6 +39,16 @@ def rest_of(column: Column, possible: Possible) -> Rest:
     return Interval(math.nextafter(low, -math.inf), high, column.missing)
 
 
+def both(one: Rest, other: Rest) -> Rest:
+    """What two sets of tests on the same column leave of it together."""
+    if isinstance(one, Interval) and isinstance(other, Interval):
+        low, high = max(one.low, other.low), min(one.high, other.high)
+        return Interval(low, high, one.missing and other.missing)
+    assert isinstance(one, frozenset)
+    assert isinstance(other, frozenset)
+    return one & other
+
+
 def narrowed(node: Cut | Fan, possible: Possible, schema: Schema) -> list[tuple[Node, Rest]]:
     """Each child, and what the tested column can still be there: empty where no value goes."""
     rest = rest_of(schema[node.column], possible)

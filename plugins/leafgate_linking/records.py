@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafgate.release import Records
 from leafgate.schema import Column, Schema
 from leafgate.table import Table
-from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.int64]
@@ -72,4 +73,4 @@ def told_of(records: Records, column: Column, rows: Ids, prior: NDArray[np.float
         possible = np.array([value in can_be for value in column.domain]) * prior
         total = possible.sum()
         shares += records.weight[row] * (possible / total if total > 0 else prior)
-    return shares / shares.sum()
+    return np.asarray(shares / shares.sum())

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafgate.release import Release
 from leafgate.schema import Column
 from leafgate.tree import Leaf
-from numpy.typing import NDArray
-
 from leafgate_linking.grouping import Reached
+from leafgate_linking.possible import Interval, rest_of
 
 Shares = NDArray[np.float64]
 
@@ -59,10 +60,9 @@ def _other(reached: Sequence[Reached], secret: Column, prior: Shares, class_valu
         if each.leaf.counts is None:
             return prior
         size = sum(each.leaf.counts.values()) if class_value is None else each.leaf.counts[class_value]
-        rest = each.possible.get(secret.name)
-        allowed = prior if rest is None else prior * [value in rest for value in secret.domain]  # type: ignore[operator]
-        if allowed.sum() == 0 and rest is not None:
-            allowed = np.array([float(value in rest) for value in secret.domain])  # type: ignore[operator]
+        rest = rest_of(secret, each.possible)
+        can_be = np.array([float(isinstance(rest, Interval) or value in rest) for value in secret.domain])
+        allowed = prior * can_be if (prior * can_be).any() else can_be
         told += size * allowed / allowed.sum()
     return told / told.sum() if told.sum() > 0 else prior
 

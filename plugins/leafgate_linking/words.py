@@ -7,31 +7,40 @@ from collections.abc import Sequence
 
 from leafgate.schema import Column, Schema
 from leafgate.tree import Leaf
-
 from leafgate_linking.grouping import Reached
-from leafgate_linking.possible import Interval, Rest
+from leafgate_linking.possible import Interval, Possible, Rest, both
 
 SHOWN = 4
 """How many of a group's leaves are told."""
 
 
 def group_words(reached: Sequence[Reached], schema: Schema) -> str:
-    """The public conditions all the group's leaves share, then each leaf under its private ones."""
+    """The public conditions the group's people meet, then each leaf under its private ones."""
     if not reached:
         return "no leaf"
-    shared = " and ".join(_conditions(reached[0], schema, public=True)) or "everyone"
-    told = [
-        " and ".join(_conditions(each, schema, public=False)) + f": {_leaf(each.leaf)}" for each in reached[:SHOWN]
-    ]
+    shared = " and ".join(_conditions(_met(reached, schema), schema)) or "everyone"
     if len(reached) == 1:
         return f"{shared} -> {_leaf(reached[0].leaf)}"
+    told = []
+    for each in reached[:SHOWN]:
+        private = {name: rest for name, rest in each.possible.items() if not schema[name].public}
+        told.append(f"({' and '.join(_conditions(private, schema))}: {_leaf(each.leaf)})")
     more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
-    return f"{shared} -> {' or '.join(f'({words})' for words in told)}{more}"
+    return f"{shared} -> {' or '.join(told)}{more}"
 
 
-def _conditions(reached: Reached, schema: Schema, *, public: bool) -> list[str]:
-    asked = ((schema[name], rest) for name, rest in reached.possible.items() if schema[name].public == public)
-    return [_rest(column, rest) for column, rest in asked]
+def _met(reached: Sequence[Reached], schema: Schema) -> Possible:
+    """What the tests above all the leaves together leave of each public column."""
+    met: dict[str, Rest] = {}
+    for each in reached:
+        for name, rest in each.possible.items():
+            if schema[name].public:
+                met[name] = both(met[name], rest) if name in met else rest
+    return met
+
+
+def _conditions(possible: Possible, schema: Schema) -> list[str]:
+    return [_rest(schema[name], rest) for name, rest in possible.items()]
 
 
 def _rest(column: Column, rest: Rest) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+
 from leafgate import Case
 
 CERTAIN = 1 - 1e-9

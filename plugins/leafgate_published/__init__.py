@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import Field
+
 from leafgate import Release, TreeBuilder, hookimpl
 from leafgate.policy_paths import PolicyFile
-from pydantic import Field
 
 if TYPE_CHECKING:
     import numpy as np
+
     from leafgate import Table
 
 
@@ -25,7 +27,7 @@ class Published(TreeBuilder):
     source = "the release format, design of leafgate, section 4.3"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_published.fitting import read_fitting
+        from leafgate.fitting import read_fitting
 
         return read_fitting(self.path, table.schema)
 

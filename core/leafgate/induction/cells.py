@@ -50,13 +50,11 @@ def count_cells(coded: Coded, sets: Sequence[Rows]) -> Cells:
 _FIELDS = ("group", "feature", "code", "counts")
 
 
-def _count(
-    coded: Coded, rows: Rows, group: NDArray[np.int64], n_sets: int, chosen: Sequence[int]
-) -> Cells:
-    sizes = np.array([coded.features[i].size for i in chosen])
-    start = np.concatenate(([0], np.cumsum(sizes)))
+def _count(coded: Coded, rows: Rows, group: NDArray[np.int64], n_sets: int, chosen: Sequence[int]) -> Cells:
+    sizes = np.array([coded.features[i].size for i in chosen], dtype=np.int64)
+    start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
     total, n_classes = int(start[-1]), coded.n_classes
-    codes = coded.codes[rows] if len(chosen) == coded.codes.shape[1] else coded.codes[np.ix_(rows, chosen)]
+    codes = coded.codes[rows] if len(chosen) == coded.codes.shape[1] else coded.codes[rows[:, None], np.asarray(chosen)]
     keys = (codes + (start[:-1] + (group * total)[:, None])) * n_classes + coded.classes[rows][:, None]
     weight = None if coded.unit_weights else np.repeat(coded.weight[rows], len(chosen))
     cell, counts = _tally(keys.ravel(), weight, n_sets * total, n_classes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,5 +120,5 @@ def _hierarchical_order(column: Column) -> list[int]:
 
 
 def _runs(names: Sequence[str]) -> NDArray[np.int64]:
-    changes = [0, *(int(a != b) for a, b in zip(names, names[1:], strict=False))]
+    changes = [0, *(int(a != b) for a, b in pairwise(names))]
     return np.cumsum(changes)

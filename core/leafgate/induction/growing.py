@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +54,14 @@ class Sprout:
             waiting.extend(node.sons)
 
 
+def class_counts(coded: Coded, rows: Rows) -> Floats:
+    """People per class among some records."""
+    return np.bincount(coded.classes[rows], weights=coded.weight[rows], minlength=coded.n_classes).astype(np.float64)
+
+
 def sprout(coded: Coded, rows: Rows, above: Sprout | None = None) -> Sprout:
     """A node that holds `rows`."""
-    counts = np.bincount(coded.classes[rows], weights=coded.weight[rows], minlength=coded.n_classes)
+    counts = class_counts(coded, rows)
     label = int(counts.argmax()) if len(rows) or above is None else above.label
     if above is None:
         return Sprout(rows, counts, label)
@@ -110,7 +116,7 @@ def finished(coded: Coded, node: Sprout, schema: Schema) -> Node:
     feature = coded.features[node.choice.feature]
     below = [finished(coded, son, schema) for son in node.sons]
     if feature.numeric:
-        missing = "low" if feature.column.missing else None
+        missing: Literal["low"] | None = "low" if feature.column.missing else None
         return Cut(feature.column.name, feature.threshold(node.choice.code), below[0], below[1], missing)
     branches = (
         Branch(tuple(feature.values[code] for code in son.possible[node.choice.feature]), tree)

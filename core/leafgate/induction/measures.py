@@ -31,5 +31,5 @@ def purity(counts: Floats, measure: Measure) -> Floats:
     n = counts.sum(axis=-1)
     if measure == "gini":
         squares = (counts**2).sum(axis=-1)
-        return np.divide(squares, n, where=n > 0, out=np.zeros_like(squares))
-    return x_log_x(counts).sum(axis=-1) - x_log_x(n)
+        return np.asarray(np.divide(squares, n, where=n > 0, out=np.zeros_like(squares)))
+    return np.asarray(x_log_x(counts).sum(axis=-1) - x_log_x(n))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import NormalDist
 
 from leafgate.induction.growing import Sprout
@@ -24,31 +23,29 @@ def pessimistic_errors(people: float, errors: float, confidence: float) -> float
     if people <= 0:
         return 0.0
     if errors < 1:
-        none = people * (1 - confidence ** (1 / people))
+        none: float = people * (1 - confidence ** (1 / people))
         if errors == 0:
             return none
         return none + errors * (pessimistic_errors(people, 1, confidence) - none)
     if errors + 0.5 >= people:
-        return max(people - errors, 0.0) + errors
-    z = NormalDist().inv_cdf(1 - confidence)
+        return people
+    z: float = NormalDist().inv_cdf(1 - confidence)
     f = (errors + 0.5) / people
-    spread = z * (f / people - f * f / people + z * z / (4 * people * people)) ** 0.5
+    spread: float = z * (f / people - f * f / people + z * z / (4 * people * people)) ** 0.5
     bound = (f + z * z / (2 * people) + spread) / (1 + z * z / people)
     return max(bound * people, errors)
 
 
-def prune(
-    root: Sprout, confidence: float, may_prune: Callable[[Sprout], bool] = lambda node: True
-) -> None:
+def prune(root: Sprout, confidence: float) -> None:
     """Replace subtrees by leaves, bottom up, wherever a leaf's expected errors are no more.
 
-    Only ever merges leaves. `may_prune` can keep a node's subtree. Subtree raising is left out: it
+    Only ever merges leaves. Subtree raising is left out: it
     may split groups of people that the grown tree keeps together.
     """
     expected: dict[Sprout, float] = {}
     for node in reversed(list(root.below())):
         as_leaf = pessimistic_errors(node.people, node.people - float(node.counts[node.label]), confidence)
         as_tree = sum(expected[son] for son in node.sons)
-        if node.sons and as_leaf <= as_tree + SLACK and may_prune(node):
+        if node.sons and as_leaf <= as_tree + SLACK:
             node.sons, node.choice = [], None
         expected[node] = as_tree if node.sons else as_leaf

@@ -74,7 +74,7 @@ def segments(cells: Cells) -> NDArray[np.int64]:
 
 
 def _changes(keys: NDArray[np.int64]) -> Mask:
-    return np.diff(keys, prepend=-1) != 0
+    return np.asarray(np.diff(keys, prepend=-1) != 0)
 
 
 def on_level(coded: Coded, cells: Cells, level: int) -> Cells:
@@ -246,13 +246,15 @@ def choose(scores: Scores, tests: Tests, measure: Measure, mean: Floats | None) 
     late = np.zeros(gain.shape, dtype=bool) if mean is None else gain < mean[:, None] - TOLERANCE
     for test in np.flatnonzero(tests.level):
         finer = test - 1
-        behind = (late[:, finer] > late[:, test]) | ((late[:, finer] == late[:, test]) & (worth[:, finer] < worth[:, test]))
+        behind = (late[:, finer] > late[:, test]) | (
+            (late[:, finer] == late[:, test]) & (worth[:, finer] < worth[:, test])
+        )
         late[:, test] = np.where(behind, late[:, finer], late[:, test])
         worth[:, test] = np.where(behind, worth[:, finer], worth[:, test])
-    possible = scores.admitted & (gain > TOLERANCE)
+    possible: Mask = np.asarray(scores.admitted & (gain > TOLERANCE))
     early = np.where(possible & ~late, worth, -np.inf)
     last = np.where(possible & late, worth, -np.inf)
-    use_late = ~(possible & ~late).any(axis=1)
+    use_late: Mask = np.asarray(~(possible & ~late).any(axis=1))
     ranked = np.where(use_late[:, None], last, early)
     best = ranked.argmax(axis=1) if ranked.shape[1] else np.zeros(len(ranked), dtype=np.int64)
     found: list[Choice | None] = []
@@ -274,4 +276,4 @@ def mean_gain(scores: Scores, tests: Tests) -> Floats:
     people = np.maximum(scores.people, 1)[:, None]
     gain = np.round(scores.plain[:, tests.level == 0] / people, 12)
     useful = gain > TOLERANCE
-    return np.divide(np.where(useful, gain, 0).sum(axis=1), np.maximum(useful.sum(axis=1), 1))
+    return np.asarray(np.where(useful, gain, 0).sum(axis=1) / np.maximum(useful.sum(axis=1), 1))

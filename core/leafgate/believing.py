@@ -1,0 +1,59 @@
+"""One attack on one release file, and its belief as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from leafgate.attacking import attempt
+from leafgate.auditing import knowledge
+from leafgate.belief import Belief
+from leafgate.errors import InconclusiveError, PolicyError
+from leafgate.fitting import read_fitting
+from leafgate.interfaces import AttackModel
+from leafgate.known import Known
+from leafgate.release_file import seal
+from leafgate.running import Run
+
+
+def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Belief, Known]:
+    """What the attack `use` (a name in the policy, else a plugin with its defaults) believes of `secret`.
+
+    Raises PolicyError when nobody offers the attack or it does not speak of the secret, ReleaseError when the
+    release does not fit the policy, InconclusiveError when the attack fails.
+    """
+    sealed = seal(read_fitting(release, run.table.schema))
+    known = knowledge(run.policy, run.table, sealed)
+    tried = attempt(_attack(run, use), sealed, known, run.plugins)
+    if tried.problem:
+        raise InconclusiveError(tried.problem, place=f"attack {use}")
+    speaks = [belief for belief in tried.beliefs if secret in {None, belief.secret}]
+    if len(speaks) != 1:
+        about = ", ".join(str(belief.secret) for belief in tried.beliefs)
+        raise PolicyError(f"the attack speaks about: {about or 'nothing'}", place="--secret", remedy="name one of them")
+    return speaks[0], known
+
+
+def _attack(run: Run, use: str) -> AttackModel:
+    for attack in run.policy.attacks:
+        if attack.called == use:
+            return attack
+    offered = run.plugins.by_name.get(use)
+    if offered is None or not issubclass(offered, AttackModel):
+        names = ", ".join(str(c.model_fields["use"].default) for c in run.plugins.kind(AttackModel))
+        raise PolicyError(f"nobody offers the attack {use!r}", place="--use", remedy=f"installed: {names}")
+    return offered.model_validate({"use": use})
+
+
+def belief_csv(belief: Belief, known: Known) -> bytes:
+    """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret."""
+    records = known.records if belief.records is None else belief.records
+    table = records.reset_index(drop=True).copy()
+    if belief.records is None:
+        table["weight"] = known.weight
+    table["group"] = belief.groups
+    if belief.chances is not None:
+        chances = belief.chances.reset_index(drop=True)
+        table = pd.concat([table, chances.set_axis([f"p({value})" for value in chances.columns], axis=1)], axis=1)
+    return table.to_csv(index=False, lineterminator="\n").encode()

@@ -1,0 +1,101 @@
+"""Commands that touch data: audit, build, attack."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.errors import InvalidError, PolicyError
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file, write_files
+
+
+class Audience(StrEnum):
+    """Who will read the report."""
+
+    public = "public"
+    auditor = "auditor"
+
+
+PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy, a YAML file.")]
+DataFile = Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The table; overrides data.path.")]
+Root = Annotated[Path | None, typer.Option(help="The folder the policy's data files are below.")]
+Test = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
+
+
+def audit(
+    policy: PolicyFile,
+    data: DataFile = None,
+    root: Root = None,
+    test: Test = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for release.json, report.json, timings.json.")] = None,
+    as_json: Json = False,
+    audience: Annotated[Audience, typer.Option(help="auditor: everything, in owner-only files.")] = Audience.public,
+) -> int:
+    """Build or load the release, attack it, and say whether it may be published."""
+    if audience == Audience.auditor and out is None:
+        raise InvalidError(
+            "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
+        )
+    if out is not None:
+        make_folder(out)
+    from leafgate.running import prepare, results
+
+    run = prepare(policy, data, root, test)
+    if run.policy.build.randomness == "system" and out is None:
+        raise PolicyError(
+            "this builder never draws the same again", place="build", remedy="keep the release: add --out"
+        )
+    audited = run.audit()
+    if out is not None:
+        files = dict(results(audited, audience.value))
+        write_files(out, {"report.json": files.pop("report.json")}, OWNER_ONLY if audience == "auditor" else EVERYONE)
+        write_files(out, files, EVERYONE)
+    from leafgate.disclosure import document
+    from leafgate.strict_json import readable
+    from leafgate.words import summary
+
+    public = document(audited.report, "public")
+    typer.echo(readable(public).decode() if as_json else summary(public), nl=False)
+    return audited.report.exit_code
+
+
+def build(
+    policy: PolicyFile,
+    out: Annotated[Path, typer.Option(help="The release file to write.")],
+    data: DataFile = None,
+    root: Root = None,
+) -> int:
+    """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
+    make_folder(out.parent)
+    from leafgate.auditing import build as build_release
+    from leafgate.running import prepare
+
+    run = prepare(policy, data, root)
+    sealed = build_release(run.policy, run.plugins, run.table)
+    write_file(out, sealed.content, EVERYONE)
+    typer.echo(f"{out}: {sealed.sha256}")
+    return 0
+
+
+def attack(
+    policy: PolicyFile,
+    release: Annotated[Path, typer.Option(help="The release file to attack.")],
+    use: Annotated[str, typer.Option(metavar="NAME", help="An attack of the policy, or one that is installed.")],
+    out: Annotated[Path, typer.Option(help="The CSV file to write (for its owner's eyes only).")],
+    data: DataFile = None,
+    root: Root = None,
+    secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
+) -> int:
+    """Write what one attack believes of everybody, a row for each distinct public record."""
+    make_folder(out.parent)
+    from leafgate.believing import belief_csv, believe
+    from leafgate.running import prepare
+
+    run = prepare(policy, data, root)
+    belief, known = believe(run, release, use, secret)
+    write_file(out, belief_csv(belief, known), OWNER_ONLY)
+    return 0

@@ -1,0 +1,48 @@
+"""Commands about policies: validate, init, schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.cli.audits import Json, PolicyFile, Root
+from leafgate.files import EVERYONE, write_file
+from leafgate.strict_json import readable
+
+
+def validate(policy: PolicyFile, root: Root = None, as_json: Json = False) -> int:
+    """Say everything that is wrong with a policy, or that nothing is; no data is read."""
+    from leafgate.policy_file import load_policy
+
+    name = load_policy(policy, root).policy.name
+    told = readable({"format": "leafgate/valid/1", "name": name}).decode()
+    typer.echo(told if as_json else f"{policy}: the policy {name!r} is valid\n", nl=False)
+    return 0
+
+
+def init(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    target: Annotated[str | None, typer.Option("--class", metavar="COLUMN", help="What is predicted.")] = None,
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help="Is the first line names?")] = None,
+    out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
+) -> int:
+    """Write a first policy for a table, domains filled in for you to check."""
+    from leafgate.starting import first_policy
+
+    text = first_policy(data, target, header)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(out, text.encode(), EVERYONE)
+    return 0
+
+
+def schema() -> int:
+    """Print the JSON Schema of policies, with every installed plugin's options."""
+    from leafgate.plugins import load_plugins
+    from leafgate.policy_file import policy_model
+
+    typer.echo(readable(policy_model(load_plugins()).model_json_schema()).decode(), nl=False)
+    return 0

@@ -1,0 +1,70 @@
+"""Writing files whole or not at all: beside the target first, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from leafgate.errors import LeafgateError, OutputError
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+OWNER_ONLY, EVERYONE = 0o600, 0o644
+
+
+def trouble(error: OSError, place: str) -> LeafgateError:
+    """The error to raise for a failed write: a full disk is ours to report (4), a bad place the caller's (2)."""
+    if error.errno in FULL:
+        return LeafgateError(f"could not be written: {error.strerror}", place=place, remedy="make room, run again")
+    return OutputError(f"cannot be written: {error.strerror}", place=place, remedy="name another place")
+
+
+def make_folder(folder: Path) -> None:
+    """The folder exists and can be written to, or OutputError says why not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise trouble(error, str(folder)) from None
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes], mode: int) -> None:
+    """Write each file whole; when one fails, none of them is left half written.
+
+    Each goes to a temporary file in the same folder, reaches the disk, and takes its name in one
+    step. `mode` holds from the first byte on.
+    """
+    waiting: list[tuple[Path, Path]] = []
+    try:
+        for name, content in contents.items():
+            waiting.append((_write_beside(folder, content, mode), folder / name))
+        for written, target in waiting:
+            os.replace(written, target)
+    except OSError as error:
+        raise trouble(error, str(folder)) from None
+    finally:
+        for written, _ in waiting:
+            written.unlink(missing_ok=True)
+
+
+def _write_beside(folder: Path, content: bytes, mode: int) -> Path:
+    handle, name = tempfile.mkstemp(prefix=".leafgate-", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return Path(name)
+
+
+def write_file(path: Path, content: bytes, mode: int) -> None:
+    """Write one file whole, making its folder where needed."""
+    make_folder(path.parent)
+    write_files(path.parent, {path.name: content}, mode)

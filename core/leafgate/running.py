@@ -1,0 +1,67 @@
+"""What every command that touches data does first: policy, tables, release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leafgate.errors import PolicyError
+from leafgate.plugins import Plugins
+from leafgate.policy import Policy
+from leafgate.policy_file import load_policy
+from leafgate.strict_json import readable
+
+if TYPE_CHECKING:
+    from leafgate.auditing import Audit
+    from leafgate.disclosure import Audience
+    from leafgate.table import Table
+
+
+@dataclass(frozen=True)
+class Run:
+    """A policy with its plugins and tables, the command line's overrides taken in."""
+
+    policy: Policy
+    plugins: Plugins
+    table: Table
+    test: Table | None
+
+    def audit(self) -> Audit:
+        """Build, attack and judge."""
+        from leafgate.auditing import audit
+
+        return audit(self.policy, self.plugins, self.table, self.test)
+
+
+def prepare(path: Path, data: Path | None = None, root: Path | None = None, test: Path | None = None) -> Run:
+    """Read a policy and the tables it names; `data` and `test` come from the command line, any folder will do.
+
+    Raises PolicyError and DataError, listing everything that is wrong.
+    """
+    loaded = load_policy(path, root)
+    policy = _overridden(loaded.policy, data, test)
+    if policy.data.path is None:
+        raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
+    from leafgate.reading import read_table
+
+    table = read_table(policy.data, policy.data.meaning(), policy.data.path)
+    other = None
+    if policy.data.test is not None:
+        other = read_table(policy.data, table.schema, policy.data.test)
+    return Run(policy, loaded.plugins, table, other)
+
+
+def _overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:
+    changed = {key: path for key, path in (("path", data), ("test", test)) if path is not None}
+    return policy.model_copy(update={"data": policy.data.model_copy(update=changed)})
+
+
+def results(audit: Audit, audience: Audience) -> Mapping[str, bytes]:
+    """The files an audit leaves in `--out`: release.json, report.json, timings.json."""
+    from leafgate.disclosure import document
+
+    timings = {"format": "leafgate/timings/1", "seconds": {k: round(v, 6) for k, v in audit.seconds.items()}}
+    files = {"report.json": readable(document(audit.report, audience)), "timings.json": readable(timings)}
+    return files if audit.sealed is None else {"release.json": audit.sealed.content, **files}

@@ -1,0 +1,132 @@
+"""A first policy for a table, for its owner to check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from leafgate.errors import DataError, PolicyError
+from leafgate.policy import CsvOptions
+from leafgate.reading import read_bytes, read_cells, read_parquet
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "null")
+FEW = 12
+"""Numbers with no more different values than this could be codes; a comment says so."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What one column seems to be."""
+
+    name: str
+    values: tuple[str, ...]
+    numeric: bool
+    unique: bool
+    missing: frozenset[str]
+
+
+def first_policy(path: Path, target: str | None, header: bool | None) -> str:
+    """YAML text: every column with a role and the domain that occurs, and one audit to start from.
+
+    The class is `target`, else the last column; columns whose cells are all different texts are
+    identifiers; everything else is taken to be known to outsiders, the careful assumption.
+    """
+    csv = CsvOptions()
+    if path.suffix in {".parquet", ".pq"}:
+        cells = read_parquet(read_bytes(path), None, path.name)
+    else:
+        cells, csv = _read(path, header)
+    guesses = [_guess(str(name), cells[name]) for name in cells.columns]
+    names = [guess.name for guess in guesses]
+    if target is not None and target not in names:
+        raise PolicyError(f"there is no column {target!r}", place="--class", remedy=f"one of {', '.join(names)}")
+    return "\n".join(_lines(path, csv, guesses, target or names[-1])) + "\n"
+
+
+def _read(path: Path, header: bool | None) -> tuple[pd.DataFrame, CsvOptions]:
+    content = read_bytes(path)
+    start = content[:65536].decode("utf-8", errors="replace").splitlines()
+    if not start:
+        raise DataError("the file holds no rows", place=path.name)
+    delimiter = max(",;\t| ", key=lambda sign: (start[0].count(sign), sign == ","))
+    spaced = delimiter != " " and f"{delimiter} " in start[0]
+    options = CsvOptions(delimiter=delimiter, skip_initial_space=spaced)
+    cells = read_cells(content, options, path.name)
+    first = [str(cell) for cell in cells.iloc[0]]
+    named = not any(_is_number(cell) for cell in first) and len(set(first)) == len(first) if header is None else header
+    if named:
+        cells = cells.iloc[1:].reset_index(drop=True)
+    cells.columns = pd.Index(first if named else [f"column_{i + 1}" for i in range(len(first))])
+    return cells, options.model_copy(update={"header": named})
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _guess(name: str, cells: pd.Series) -> Guess:
+    texts = [str(text) for text in cells.cat.remove_unused_categories().cat.categories]
+    missing = frozenset(text for text in texts if text in MISSING)
+    values = tuple(sorted(set(texts) - missing))
+    numeric = bool(values) and all(_is_number(text) for text in values)
+    return Guess(name, values, numeric, len(texts) == len(cells) > FEW, missing)
+
+
+def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str) -> Iterator[str]:
+    yield f"# A first policy for {path.name}, made by `leafgate init`. Check every line that says CHECK."
+    yield "leafgate: 1"
+    yield f"name: {_text(path.stem)}"
+    yield ""
+    yield "data:"
+    yield f"  path: {_text(path.name)}"
+    missing = sorted(set().union(*(guess.missing for guess in guesses)))
+    if missing:
+        yield f"  missing: [{', '.join(map(_text, missing))}]"
+        yield "  on_missing: drop          # CHECK: drop (leave those people out) or keep (a value of its own)"
+    told = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
+    if told:
+        yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in told.items())}}}"
+    yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
+    for guess in guesses:
+        yield f"    {_text(guess.name)}: {_column(guess, guess.name == target)}"
+    yield from _REST
+
+
+def _column(guess: Guess, is_target: bool) -> str:
+    if is_target:
+        return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"
+    if guess.unique and not guess.numeric:
+        return "{role: identifier}          # CHECK: every cell is different"
+    if guess.numeric and (len(guess.values) > FEW or any("." in text for text in guess.values)):
+        numbers = [float(text) for text in guess.values]
+        return f"{{role: quasi_identifier, bounds: [{min(numbers):.15g}, {max(numbers):.15g}]}}"
+    values = sorted(guess.values, key=float) if guess.numeric else guess.values
+    codes = "          # CHECK: numbers taken as categories" if guess.numeric else ""
+    return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{codes}"
+
+
+def _text(text: str) -> str:
+    """A text as YAML, quoted so that nothing else can be meant."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+_REST = """
+build: {use: kadet, k: 10}        # CHECK: how many people must share every path
+
+publish: {leaves: counts, measure: true}
+
+attacks:
+  - {use: linking}
+
+metrics:
+  - {use: k_anonymity, at_least: 10}
+  - {use: confidence, at_most: 0.95, allow: 0.05}
+""".splitlines()

@@ -1,0 +1,71 @@
+"""Reports in plain words, made from the report document alone: what it does not show is not said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+VERDICTS = {
+    "pass": "PASS: every limit of the policy holds.",
+    "fail": "FAIL: do not publish this release.",
+    "inconclusive": "INCONCLUSIVE: could not tell, so do not publish.",
+}
+MARKS = {True: "ok  ", False: "FAIL", None: "????"}
+
+
+def number(told: Any) -> str:
+    """A number or a veiled count, as people read it."""
+    if isinstance(told, Mapping):
+        if "fewer_than" in told:
+            return f"fewer than {number(told['fewer_than'])}"
+        return f"{number(told['from'])} to {number(told['to'])}"
+    if isinstance(told, float) and not told.is_integer():
+        return f"{told:.4g}"
+    return f"{int(told):,}" if isinstance(told, int | float) else str(told)
+
+
+def summary(report: Mapping[str, Any]) -> str:
+    """The whole report in a screen of text; the verdict is the first line."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{report['policy']['name']}: {VERDICTS[report['verdict']]}"
+    data, release = report["data"], report["release"]
+    if "people" in data:
+        dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""
+        yield f"  {number(data['people'])} people{dropped}"
+    if release is not None:
+        size = f"{number(release['trees'])} tree(s), {number(release['leaves'])} leaves"
+        yield f"  release by {release['builder'].get('use', '?')}: {size}, sha256 {release['sha256'][:16]}"
+    for finding in report["findings"]:
+        yield from finding_lines(finding)
+    for note in report["notes"]:
+        yield f"  note: {note}"
+
+
+def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
+    """One finding: the limit, the score, how many people are past it, and the worst groups."""
+    limit = " ".join(f"{key} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_"))
+    value = "" if finding["value"] is None else f" is {number(finding['value'])}"
+    yield f"  {MARKS[finding['passed']]}  {finding['id']}{value}" + (f" (wanted {limit})" if limit else "")
+    if finding["beyond"]:
+        yield f"          {number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
+    evidence = finding["evidence"]
+    for key in ("reason", "problem", "remedy"):
+        if evidence.get(key):
+            yield f"          {evidence[key]}"
+    if finding["passed"] is False:
+        for group in evidence.get("worst", ()):
+            yield f"          {group_words(group)}"
+
+
+def group_words(group: Mapping[str, Any]) -> str:
+    """A group of people and what the release gives away about them."""
+    people = number(group["people"])
+    who = "1 person has a path alone" if people == "1" else f"{people} people share one path"
+    left = group.get("possible_values")
+    what = "" if left is None else f", and it leaves {'one value' if left == 1 else f'{left} values'} possible"
+    path = f": {group['path']}" if "path" in group else ""
+    truth = ", ".join(f"{number(n)} {value}" for value, n in group.get("true", {}).items())
+    return f"{who}{what}{path}" + (f" (true: {truth})" if truth else "")
