@@ -86,8 +86,10 @@ class Spans:
 
     def _parts(self, span: Span, node: Sprout, choice: Choice) -> list[Span]:
         """A span's non-empty parts, one for each son its people could go to."""
-        side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
         elsewhere = span.nodes - {node}
+        if span.rows is node.rows:
+            return [Span(son.rows, elsewhere | {son}, span.class_value) for son in node.sons if len(son.rows)]
+        side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
         groups = son_groups(self.coded, node, choice)
         parts = ((span.rows[side == group], son) for group, son in zip(groups, node.sons, strict=True))
         return [Span(rows, elsewhere | {son}, span.class_value) for rows, son in parts if len(rows)]

@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from leafgate.induction.coding import Coded, Rows
 
-WIDE = 1024
-"""Features with more codes than this are counted apart, by sorting instead of by table."""
-
 MOST_CELLS = 2**22
-"""Counts held at once; more sets of records are counted in portions."""
+"""Counts held at once in a table; more are counted by sorting."""
+
+
+Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Cells:
     """The non-empty (set, feature, code) triples, sorted in that order, with people per class."""
 
-    group: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    code: NDArray[np.int64]
+    group: Codes
+    feature: Codes
+    code: Codes
     counts: NDArray[np.float64]
 
 
@@ -34,9 +34,7 @@ def count_cells(coded: Coded, sets: Sequence[Rows]) -> Cells:
     """
     rows = np.concatenate(sets) if sets else np.zeros(0, dtype=np.int64)
     group = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
-    narrow = [i for i, f in enumerate(coded.features) if f.size <= WIDE]
-    wide = [[i] for i, f in enumerate(coded.features) if f.size > WIDE]
-    parts = [_count(coded, rows, group, len(sets), chosen) for chosen in [narrow, *wide] if chosen]
+    parts = [_count(coded, rows, group, len(sets), chosen, cells) for chosen, cells in coded.blocks]
     if not parts:
         empty = np.zeros(0, dtype=np.int64)
         return Cells(empty, empty, empty, np.zeros((0, coded.n_classes)))
@@ -50,17 +48,16 @@ def count_cells(coded: Coded, sets: Sequence[Rows]) -> Cells:
 _FIELDS = ("group", "feature", "code", "counts")
 
 
-def _count(coded: Coded, rows: Rows, group: NDArray[np.int64], n_sets: int, chosen: Sequence[int]) -> Cells:
-    sizes = np.array([coded.features[i].size for i in chosen], dtype=np.int64)
-    start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-    total, n_classes = int(start[-1]), coded.n_classes
-    codes = coded.codes[rows] if len(chosen) == coded.codes.shape[1] else coded.codes[rows[:, None], np.asarray(chosen)]
-    keys = (codes + (start[:-1] + (group * total)[:, None])) * n_classes + coded.classes[rows][:, None]
+def _count(coded: Coded, rows: Rows, group: Codes, n_sets: int, chosen: Sequence[int], cell_numbers: Codes) -> Cells:
+    sizes = coded.sizes[list(chosen)]
+    total = int(sizes.sum())
+    keys = cell_numbers[rows]
+    keys += (group * (total * coded.n_classes))[:, None]
     weight = None if coded.unit_weights else np.repeat(coded.weight[rows], len(chosen))
-    cell, counts = _tally(keys.ravel(), weight, n_sets * total, n_classes)
+    cell, counts = _tally(keys.ravel(), weight, n_sets * total, coded.n_classes)
     place = cell % total
     feature = np.repeat(np.arange(len(chosen)), sizes)[place]
-    return Cells(cell // total, np.asarray(chosen)[feature], place - start[feature], counts)
+    return Cells(cell // total, np.asarray(chosen)[feature], place - (np.cumsum(sizes) - sizes)[feature], counts)
 
 
 def _tally(

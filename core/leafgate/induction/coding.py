@@ -14,7 +14,13 @@ from leafgate.schema import Column, Value
 from leafgate.table import Table
 
 Rows = NDArray[np.int64]
-"""Positions of records in the table."""
+"""Positions of records."""
+
+WIDE = 1024
+"""Features with more codes than this are counted apart, by sorting instead of by table."""
+
+EXPAND = 2
+"""With fewer people than this a distinct record, everyone gets a row: counting ones is twice as fast."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Coded:
-    """A table ready for counting: `codes` has a row a record and a column a feature."""
+    """A table ready for counting: `codes` has a row a record (or a person) and a column a feature."""
 
     features: tuple[Feature, ...]
     codes: NDArray[np.int64]
@@ -69,6 +75,23 @@ class Coded:
     def unit_weights(self) -> bool:
         return bool((self.weight == 1).all())
 
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many codes each feature has."""
+        return np.array([feature.size for feature in self.features], dtype=np.int64)
+
+    def cell_numbers(self, chosen: Sequence[int]) -> NDArray[np.int64]:
+        """For each record and chosen feature one number: (codes of earlier features + code) x classes + class."""
+        start = np.cumsum(self.sizes[list(chosen)]) - self.sizes[list(chosen)]
+        return (self.codes[:, list(chosen)] + start) * self.n_classes + self.classes[:, None]
+
+    @cached_property
+    def blocks(self) -> list[tuple[list[int], NDArray[np.int64]]]:
+        """Features that are counted together, with their cell numbers: the narrow ones, and each wide one."""
+        narrow = [i for i, f in enumerate(self.features) if f.size <= WIDE]
+        wide = [[i] for i, f in enumerate(self.features) if f.size > WIDE]
+        return [(chosen, self.cell_numbers(chosen)) for chosen in [narrow, *wide] if chosen]
+
 
 def coded(table: Table) -> Coded:
     """The table's features and classes as codes; classes keep the policy's order."""
@@ -78,14 +101,11 @@ def coded(table: Table) -> Coded:
         features.append(feature)
         codes.append(code)
     matrix = np.stack(codes, axis=1) if codes else np.zeros((len(table), 0), dtype=np.int64)
-    target = table.schema.target
-    return Coded(
-        tuple(features),
-        np.ascontiguousarray(matrix),
-        table.codes(target.name),
-        table.weight.astype(np.float64),
-        len(table.schema.classes),
-    )
+    classes, weight = table.codes(table.schema.target.name), table.weight
+    if table.people < EXPAND * len(table):
+        matrix, classes = np.repeat(matrix, weight, axis=0), np.repeat(classes, weight)
+        weight = np.ones(len(classes), dtype=np.int64)
+    return Coded(tuple(features), matrix, classes, weight.astype(np.float64), len(table.schema.classes))
 
 
 def _numeric(column: Column, table: Table) -> tuple[Feature, Rows]:
