@@ -58,6 +58,8 @@ class ColumnSpec(Strict):
         roles = set(self.role)
         if len(roles) > 1 and roles & ALONE:
             raise ValueError(f"the role {sorted(roles & ALONE)[0]!r} stands alone")
+        if {"sensitive", "quasi_identifier"} <= roles:
+            raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
         if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
             raise ValueError("`private` means neither quasi_identifier nor sensitive; choose")
         if self.values is not None and self.bounds is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leafgate.errors import PolicyError
+from leafgate.errors import DataError, PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
@@ -47,10 +47,20 @@ def prepare(path: Path, data: Path | None = None, root: Path | None = None, test
     from leafgate.reading import read_table
 
     table = read_table(policy.data, policy.data.meaning(), policy.data.path)
+    _refuse_one_class(table)
     other = None
     if policy.data.test is not None:
         other = read_table(policy.data, table.schema, policy.data.test)
     return Run(policy, loaded.plugins, table, other)
+
+
+def _refuse_one_class(table: Table) -> None:
+    """A table whose people all have one class has nothing to learn and nothing to protect."""
+    for column in table.schema.having("class"):
+        if column.values is not None and len(set(table.codes(column.name).tolist())) < 2:
+            raise DataError(
+                "everybody has the same class", place=f"column {column.name!r}", remedy="choose another class column"
+            )
 
 
 def _overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:

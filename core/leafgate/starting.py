@@ -11,7 +11,7 @@ import pandas as pd
 
 from leafgate.errors import DataError, PolicyError
 from leafgate.policy import CsvOptions
-from leafgate.reading import read_bytes, read_cells, read_parquet
+from leafgate.text_cells import read_bytes, read_cells, read_parquet
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "null")
 FEW = 12

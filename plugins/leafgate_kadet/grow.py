@@ -10,10 +10,11 @@ import numpy as np
 
 from leafgate.errors import NoReleaseError
 from leafgate.induction.cells import count_cells
+from leafgate.induction.choosing import Choice, choose, mean_gain
 from leafgate.induction.coding import Coded
 from leafgate.induction.growing import Sprout, class_counts, may_split, sprout
 from leafgate.induction.measures import Measure
-from leafgate.induction.splits import Choice, Judge, OwnPeople, Tests, choose, mean_gain, score, tests_of
+from leafgate.induction.splits import Judge, OwnPeople, Tests, score, tests_of
 from leafgate.schema import Schema
 from leafgate_kadet.admissibility import Admissible
 from leafgate_kadet.judging import SpanPeople

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from leafgate.errors import InconclusiveError
+from leafgate.induction.choosing import Choice
 from leafgate.induction.coding import Coded, Rows
 from leafgate.induction.growing import Sprout, sides, son_groups
 from leafgate.induction.growing import split as split_node
-from leafgate.induction.splits import Choice
 
 
 @dataclass(eq=False)

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.induction.choosing import Choice
 from leafgate.induction.coding import Coded, Rows
 from leafgate.induction.measures import Floats
-from leafgate.induction.splits import Choice
 from leafgate.schema import Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 from leafgate.tree_file import MAX_DEPTH

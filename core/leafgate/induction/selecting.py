@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from leafgate.induction.cells import count_cells
+from leafgate.induction.choosing import choose, mean_gain
 from leafgate.induction.coding import Coded
 from leafgate.induction.growing import Sprout, may_split, split, sprout
 from leafgate.induction.measures import Measure
-from leafgate.induction.splits import choose, mean_gain, score, tests_of
+from leafgate.induction.splits import score, tests_of
 
 
 def grow(coded: Coded, measure: Measure, *, average_gain: bool, min_leaf: float) -> Sprout:
