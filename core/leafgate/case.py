@@ -71,14 +71,16 @@ class Case:
     @cached_property
     def _position(self) -> NDArray[np.int64]:
         """For each row of the table, the belief's row that speaks of it."""
+        own = self._belief.records
+        return self.table.public[1] if own is None else self._matched(own)
+
+    def _matched(self, records: pd.DataFrame) -> NDArray[np.int64]:
+        """The same for an attack that brings records of its own: equal public cells."""
         import numpy as np
 
         names = [column.name for column in self.known.public.schema.columns]
-        own = self._belief.records
-        mine = self.table.frame[names]
-        theirs = self.known.records if own is None else own.loc[:, names]
-        numbered = theirs.reset_index(drop=True).assign(**{"\0row": range(len(theirs))})
-        found = mine.merge(numbered, on=names, how="left", validate="many_to_one")["\0row"]
+        numbered = records.loc[:, names].reset_index(drop=True).assign(**{"\0row": range(len(records))})
+        found = self.table.frame[names].merge(numbered, on=names, how="left", validate="many_to_one")["\0row"]
         if found.isna().any():
             raise InconclusiveError("the attack leaves out some of the people")
         return found.to_numpy(dtype=np.int64)

@@ -52,7 +52,7 @@ def known_of(table: Table, *, distribution: bool = False, mechanism: Mechanism |
     """
     import numpy as np
 
-    public, _ = table.project([column.name for column in table.schema.public])
+    public, _ = table.public
     shares: dict[str, dict[str, float]] = {}
     for column in table.schema.secrets if distribution else ():
         if column.values is not None:

@@ -54,6 +54,11 @@ class Table:
         """A numeric column as floats, NaN where missing."""
         return self.frame[name].to_numpy(dtype=np.float64)
 
+    @cached_property
+    def public(self) -> tuple[Table, NDArray[np.int64]]:
+        """What outsiders know of everyone: the table of the quasi-identifiers, and each row's row in it."""
+        return self.project([column.name for column in self.schema.public])
+
     def project(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
         """The table of `names` alone, and for every row of this table its row in that one."""
         schema = Schema(tuple(self.schema[name] for name in names))

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.routing import Rows, split_rows
@@ -55,31 +56,35 @@ class Remainders:
             waiting.extend(reversed(self.asked.get(here, ())))
         return found
 
-    def fill_in(self, node: Node, rows: Rows, possible: Possible) -> Ids:
-        """For each of `rows` (rising) the number of the remainder of the tree below `node`."""
+    def fill_in(self, node: Node, rows: Rows, possible: Possible, ids: Ids) -> None:
+        """Write into `ids`, at each of `rows`, the number of the remainder of the tree below `node`."""
         self._nodes += 1
         name = self._nodes
         if isinstance(node, Leaf):
-            number = self._number((name,))
+            ids[rows] = number = self._number((name,))
             self.reached[number] = Reached(node, possible)
-            return np.full(len(rows), number)
+            return
         ways = [(child, {**possible, node.column: rest}, rest) for child, rest in narrowed(node, possible, self.schema)]
         if not self.schema[node.column].public:
-            return self._join(name, [self.fill_in(child, rows, left) for child, left, rest in ways if rest])
-        ids = np.full(len(rows), self._number(NOWHERE))
+            below = [self._apart(child, rows, left) for child, left, rest in ways if rest]
+            ids[rows] = self._join(name, below)
+            return
+        ids[rows] = self._number(NOWHERE)
         for (child, left, _), (_, mine) in zip(ways, split_rows(node, self.public, rows), strict=True):
             if len(mine):
-                ids[np.searchsorted(rows, mine)] = self.fill_in(child, mine, left)
-        return ids
+                self.fill_in(child, mine, left, ids)
+
+    def _apart(self, child: Node, rows: Rows, possible: Possible) -> Ids:
+        """The remainders of one way out of a private test, for each of `rows`."""
+        ids = np.empty(len(self.public), dtype=np.int64)
+        self.fill_in(child, rows, possible, ids)
+        return ids[rows]
 
     def _join(self, name: int, below: Sequence[Ids]) -> Ids:
         """Number a private test's remainders: one for each combination of its children's."""
         if len(below) == 1:
             return below[0]
-        together = below[0]
-        for ids in below[1:]:
-            together = np.unique(together * (ids.max(initial=0) + 1) + ids, return_inverse=True)[1]
-        _, first, which = np.unique(together, return_index=True, return_inverse=True)
+        which, first = grouped(below)
         keys = [tuple(int(ids[position]) for ids in below) for position in first]
         numbers = [self._number((name, *key)) for key in keys]
         self.asked.update(zip(numbers, keys, strict=True))
@@ -92,13 +97,17 @@ class Remainders:
 def remainders(tree: Node, public: Table, schema: Schema) -> tuple[Ids, Remainders]:
     """For each row of `public` the number of its remainder of the tree, and what the numbers mean."""
     found = Remainders(public, schema)
-    return found.fill_in(tree, np.arange(len(public)), {}), found
+    ids = np.empty(len(public), dtype=np.int64)
+    found.fill_in(tree, np.arange(len(public)), {}, ids)
+    return ids, found
 
 
-def grouped(keys: Sequence[Ids], n_rows: int) -> tuple[Ids, Ids]:
-    """Groups of rows that agree on every key: each row's group, and one row of each group."""
-    together = np.zeros(n_rows, dtype=np.int64)
-    for ids in keys:
-        together = np.unique(together * (ids.max(initial=0) + 1) + ids, return_inverse=True)[1]
-    _, first, group = np.unique(together, return_index=True, return_inverse=True)
+def grouped(keys: Sequence[Ids]) -> tuple[Ids, Ids]:
+    """Groups of rows that agree on every key, numbered as they appear: each row's, and each one's first row."""
+    group, _ = pd.factorize(keys[0])
+    for ids in keys[1:]:
+        other, distinct = pd.factorize(ids)
+        group, _ = pd.factorize(group * len(distinct) + other)
+    first = np.empty(group.max(initial=-1) + 1, dtype=np.int64)
+    first[group[::-1]] = np.arange(len(group))[::-1]
     return group, first

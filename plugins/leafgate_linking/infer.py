@@ -56,7 +56,7 @@ def link(release: Release, known: Known) -> Linked:
     own_class = public.codes(target[0].name) if target and target[0].public else None
     if own_class is not None:
         keys.append(own_class)
-    groups, first = grouped(keys, len(public))
+    groups, first = grouped(keys or [np.zeros(len(public), dtype=np.int64)])
     return Linked(
         release,
         known,

@@ -60,7 +60,7 @@ def _lines(reports: Mapping[str, Any], folder: Path) -> Iterator[str]:
     if cost > 0:
         yield f"Protection cost {cost * 100:.1f} points of accuracy."
     else:
-        yield f"Protection cost no accuracy ({-cost * 100:.1f} points better): the other tree had learned people by heart."
+        yield f"Protection cost no accuracy: {-cost * 100:.1f} points better than a tree that learned people by heart."
     yield f"Policies and full reports: {folder}. The policies differ in one line; try your own:"
     yield f"  leafgate audit {folder / 'kadet.yaml'}"
 

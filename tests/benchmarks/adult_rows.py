@@ -1,0 +1,43 @@
+"""Adult for benchmarks: as it is, and drawn with replacement to any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.running import Run, prepare
+from leafgate.schema import Schema
+from leafgate.table import Table, make_table
+
+POLICIES = Path(__file__).resolve().parents[2] / "policies"
+
+
+def adult(root: Path) -> Run:
+    """The policy with 13 public attributes, its tables read."""
+    return prepare(POLICIES / "adult-all.yaml", root=root)
+
+
+def drawn(table: Table, people: int, seed: int = 7) -> tuple[pd.DataFrame, Schema]:
+    """Rows of the table, drawn with replacement in proportion to their weights."""
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(table), size=people, p=table.weight / table.people)
+    return table.frame.iloc[rows].reset_index(drop=True), table.schema
+
+
+def all_different(table: Table, people: int, seed: int = 7) -> Table:
+    """Drawn rows whose hours per week are spread so that no two people are alike."""
+    frame, schema = drawn(table, people, seed)
+    frame["hours-per-week"] = frame["hours-per-week"] + np.random.default_rng(seed).random(people) - 0.5
+    return make_table(schema, frame)
+
+
+def matrix(table: Table) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Every person as a row of numbers, categories as ordinals, and the classes: what scikit-learn is given."""
+    columns = [table.numbers(c.name) if c.numeric else table.codes(c.name) for c in table.schema.features]
+    rows = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    classes = table.codes(table.schema.target.name)
+    return np.repeat(rows, table.weight, axis=0), np.repeat(classes, table.weight)
