@@ -72,7 +72,7 @@ def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
     builder = policy.build
     rng = np.random.default_rng(None if builder.randomness == "system" else policy.seed)
     with plugin_trouble(builder, plugins):
-        draft = builder.build(table, rng)
+        draft = builder.build(table.without_key, rng)
     wanted = policy.publish
     if draft.sealed is not None and wanted is not None and wanted.leaves != draft.publish.leaves:
         raise PolicyError(

@@ -58,4 +58,4 @@ def known_of(table: Table, *, distribution: bool = False, mechanism: Mechanism |
         if column.values is not None:
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(column.values))
             shares[column.name] = dict(zip(column.values, (counts / table.people).tolist(), strict=True))
-    return Known(table.schema, public, shares, mechanism=mechanism, seed=seed)
+    return Known(table.without_key.schema, public, shares, mechanism=mechanism, seed=seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -64,12 +65,16 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
 
 
 def _json(document: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(document, allow_nan=False).encode()
-    except ValueError:
-        raise PolicyError("holds .nan or .inf", remedy="write finite numbers") from None
-    except TypeError:
-        raise PolicyError("holds a date, a set or other YAML type", remedy="quote it") from None
+    """The document as JSON; what JSON cannot say becomes a text, which no number or list accepts."""
+    return json.dumps(_sayable(document), default=lambda thing: f"a YAML {type(thing).__name__}").encode()
+
+
+def _sayable(thing: Any) -> Any:
+    if isinstance(thing, dict):
+        return {key: _sayable(value) for key, value in thing.items()}
+    if isinstance(thing, list):
+        return [_sayable(value) for value in thing]
+    return str(thing) if isinstance(thing, float) and not math.isfinite(thing) else thing
 
 
 def policy_model(plugins: Plugins) -> type[Policy]:

@@ -59,6 +59,12 @@ class Table:
         """What outsiders know of everyone: the table of the quasi-identifiers, and each row's row in it."""
         return self.project([column.name for column in self.schema.public])
 
+    @cached_property
+    def without_key(self) -> Table:
+        """The table as builders and attacks may see it."""
+        names = [column.name for column in self.schema.columns if "key" not in column.roles]
+        return self if len(names) == len(self.schema.columns) else self.project(names)[0]
+
     def project(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
         """The table of `names` alone, and for every row of this table its row in that one."""
         schema = Schema(tuple(self.schema[name] for name in names))

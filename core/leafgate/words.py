@@ -24,6 +24,11 @@ def number(told: Any) -> str:
     return f"{int(told):,}" if isinstance(told, int | float) else str(told)
 
 
+def _many(count: int, noun: str) -> str:
+    plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
+    return f"{number(count)} {noun if count == 1 else plural}"
+
+
 def summary(report: Mapping[str, Any]) -> str:
     """The whole report in a screen of text; the verdict is the first line."""
     return "\n".join(_lines(report)) + "\n"
@@ -36,7 +41,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""
         yield f"  {number(data['people'])} people{dropped}"
     if release is not None:
-        size = f"{number(release['trees'])} tree(s), {number(release['leaves'])} leaves"
+        size = f"{_many(release['trees'], 'tree')}, {_many(release['leaves'], 'leaf')}"
         yield f"  release by {release['builder'].get('use', '?')}: {size}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:
         yield from finding_lines(finding)
@@ -56,8 +61,8 @@ def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
         if evidence.get(key):
             yield f"          {evidence[key]}"
     if finding["passed"] is False:
-        for group in evidence.get("worst", ()):
-            yield f"          {group_words(group)}"
+        for told in dict.fromkeys(group_words(group) for group in evidence.get("worst", ())):
+            yield f"          {told}"
 
 
 def group_words(group: Mapping[str, Any]) -> str:

@@ -118,7 +118,8 @@ def growth(table: Table) -> Iterator[str]:
 
 def memory(root: Path) -> int:
     """Peak memory in MB of a process that holds a million people and links them."""
-    table = make_table(*reversed(drawn(adult(root).table, PEOPLE)))
+    frame, schema = drawn(adult(root).table, PEOPLE)
+    table = make_table(schema, frame)
     from_table(two_hundred_leaves(table), table)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
