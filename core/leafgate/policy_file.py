@@ -6,19 +6,17 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Union
 
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import Field, ValidationError, create_model
 
 from leafgate.errors import InconclusiveError, PolicyError, Problem
-from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
-from leafgate.plugins import Plugins, load_plugins, use_of
+from leafgate.interfaces import Component
+from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
+from leafgate.policy_problems import KINDS, problems_of
 from leafgate.strict_yaml import MAX_BYTES, parse_yaml
-
-KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     try:
         policy = model.model_validate_json(_json(document), context=context)
     except ValidationError as error:
-        problems = [_problem(wrong, plugins) for wrong in error.errors(include_url=False, include_input=False)]
+        problems = problems_of(error, document, plugins)
     problems += _crossed(document)
     if problems:
         _refuse(problems, plugins)
@@ -79,16 +77,16 @@ def _sayable(thing: Any) -> Any:
 
 def policy_model(plugins: Plugins) -> type[Policy]:
     """The policy model with every installed component in its place; its JSON Schema too."""
-    build, attack, metric = (_one_of(plugins.kind(base)) for base in KINDS.values())
-    chosen: dict[str, Any] = {"build": build, "attacks": tuple[attack, ...], "metrics": tuple[metric, ...]}  # type: ignore[valid-type]
-    fields: dict[str, Any] = {name: (kind, Policy.model_fields[name]) for name, kind in chosen.items()}
+    fields: dict[str, Any] = {}
+    for name, base in KINDS.items():
+        classes, field = plugins.kind(base), Policy.model_fields[name]
+        one: Any = Union[tuple(classes)] if classes else Component  # noqa: UP007
+        chosen = Field(discriminator="use") if len(classes) > 1 else Field()
+        if name == "build":
+            fields[name] = (one, Field(discriminator=chosen.discriminator, description=field.description))
+        else:
+            fields[name] = (tuple[Annotated[one, chosen], ...], field)
     return create_model("Policy", __base__=Policy, **fields)
-
-
-def _one_of(classes: list[type[Component]]) -> Any:
-    if len(classes) < 2:
-        return classes[0] if classes else Component
-    return Annotated[Union[tuple(classes)], Field(discriminator="use")]  # noqa: UP007
 
 
 def _refuse(problems: list[Problem], plugins: Plugins) -> None:
@@ -97,49 +95,6 @@ def _refuse(problems: list[Problem], plugins: Plugins) -> None:
         why = [Problem(p.origin, f"the plugin {p.name!r} is broken: {p.problem}") for p in plugins.broken]
         raise InconclusiveError.listing([*unknown, *why])
     raise PolicyError.listing(problems)
-
-
-def _problem(wrong: Any, plugins: Plugins) -> Problem:
-    loc = [part for part in wrong["loc"] if part not in plugins.by_name]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
-    kind, message = wrong["type"], wrong["msg"].removeprefix("Value error, ")
-    if kind == "union_tag_not_found":
-        return Problem(place, "says not what it uses", f"write `use:` and one of {_offered(loc, plugins)}")
-    if kind == "union_tag_invalid" or (kind == "literal_error" and loc[-1] == "use"):
-        used = wrong.get("ctx", {}).get("tag", "that")
-        return Problem(place, f"nobody offers {used!r}", f"installed: {_offered(loc, plugins)}")
-    if kind == "extra_forbidden":
-        return Problem(place, *_unknown_key(wrong["loc"], plugins))
-    if kind == "missing":
-        return Problem(place, "is missing")
-    return Problem(place, message[:1].lower() + message[1:])
-
-
-def _offered(loc: list[Any], plugins: Plugins) -> str:
-    return ", ".join(use_of(component) for component in plugins.kind(KINDS[loc[0]]))
-
-
-def _unknown_key(loc: tuple[Any, ...], plugins: Plugins) -> tuple[str, str]:
-    key, used = str(loc[-1]), next((plugins.by_name[part] for part in loc if part in plugins.by_name), None)
-    if used is not None and issubclass(used, Metric) and key in {"at_least", "at_most"}:
-        return f"{use_of(used)} is limited by `{used.direction}`", f"write {used.direction} instead of {key}"
-    known = used.model_fields if used is not None else _fields_at(loc[:-1])
-    close = get_close_matches(key, known, 1)
-    return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
-
-
-def _fields_at(loc: tuple[Any, ...]) -> list[str]:
-    """The keys of the model a place leads to, followed through dicts and lists."""
-    model: Any = Policy
-    for part in loc:
-        if isinstance(model, type) and issubclass(model, BaseModel) and part in model.model_fields:
-            model = _model_in(model.model_fields[part].annotation)
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
-
-
-def _model_in(annotation: Any) -> Any:
-    inner = [annotation, *getattr(annotation, "__args__", ())]
-    return next((a for a in inner if isinstance(a, type) and issubclass(a, BaseModel)), annotation)
 
 
 def _crossed(document: dict[str, Any]) -> Iterator[Problem]:
