@@ -44,6 +44,8 @@ def checked(belief: object, known: Known) -> Belief:
     rows = len(known.records if belief.records is None else belief.records)
     if len(belief.groups) != rows:
         raise InconclusiveError(f"its belief groups {len(belief.groups)} records, there are {rows}")
+    if np.asarray(belief.groups).dtype.kind not in "iu":
+        raise InconclusiveError("its belief numbers groups by something that is no whole number")
     if (belief.secret is None) != (belief.chances is None):
         raise InconclusiveError("its belief needs a secret and chances together, or neither")
     if belief.chances is None:

@@ -56,7 +56,7 @@ def _plain(message: str) -> str:
 
 def _at(thing: Any, loc: list[Any]) -> Any:
     for part in loc:
-        thing = thing[part]
+        thing = thing if isinstance(thing, str) else thing[part]
     return thing
 
 
