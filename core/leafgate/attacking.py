@@ -10,7 +10,7 @@ from leafgate.belief import Belief, checked
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.interfaces import AttackModel, Component
 from leafgate.known import Known
-from leafgate.plugins import Plugins
+from leafgate.plugins import Plugins, use_of
 from leafgate.release_file import Sealed
 
 
@@ -39,12 +39,13 @@ def attempt(attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins)
 
 
 @contextmanager
-def plugin_trouble(component: Component, plugins: Plugins) -> Iterator[None]:
+def plugin_trouble(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
     """Turn whatever a plugin raises into an InconclusiveError that names the plugin.
 
     A foreign error's own text may hold a cell of the data, so only its type and place are told.
     """
-    origin = f"{component.use} ({plugins.origin(component)})"
+    use = use_of(component if isinstance(component, type) else type(component))
+    origin = f"{use} ({plugins.origin(component)})"
     try:
         yield
     except LeafgateError:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from leafgate.attacking import attempt, plugin_trouble
-from leafgate.errors import NoReleaseError, PolicyError
+from leafgate.errors import InconclusiveError, NoReleaseError, PolicyError, ReleaseError
+from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
 from leafgate.judging import Judged, judge
 from leafgate.known import Known, known_of
 from leafgate.plugins import Plugins
-from leafgate.policy import Policy
-from leafgate.release import Publish, published
+from leafgate.policy import Policy, PublishSpec
+from leafgate.release import Publish, Release, published
 from leafgate.release_file import Sealed, seal
 from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
@@ -56,7 +57,8 @@ def audit(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins)
-        findings = judge(policy.metrics, judged, lambda attack: attempt(attack, sealed, known, plugins))
+        findings = judge(policy.metrics, judged)
+        findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
     return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
 
 
@@ -71,17 +73,23 @@ def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
     """The release as its file says it: built, cut down to what is published, written and read back."""
     builder = policy.build
     rng = np.random.default_rng(None if builder.randomness == "system" else policy.seed)
+    origin = f"{builder.use} ({plugins.origin(builder)})"
     with plugin_trouble(builder, plugins):
         draft = builder.build(table.without_key, rng)
-    wanted = policy.publish
-    if draft.sealed is not None and wanted is not None and wanted.leaves != draft.publish.leaves:
+        if not isinstance(draft, Release):
+            raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
+    wanted = policy.publish or PublishSpec(leaves=draft.publish.leaves)
+    if draft.sealed is not None and wanted.leaves != draft.publish.leaves:
         raise PolicyError(
             f"the release file publishes {draft.publish.leaves}, the policy says {wanted.leaves}",
             place="publish.leaves",
             remedy="say what the file publishes",
         )
-    level = Publish() if wanted is None else Publish(wanted.leaves, wanted.measure)
-    return seal(published(draft, level, builder.tells_measure))
+    try:
+        with plugin_trouble(builder, plugins):
+            return seal(published(draft, Publish(wanted.leaves, wanted.measure), builder.tells_measure))
+    except ReleaseError as error:
+        raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
 
 
 def knowledge(policy: Policy, table: Table, sealed: Sealed) -> Known:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
+from leafgate.report import People, Private
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -41,22 +44,71 @@ def checked(belief: object, known: Known) -> Belief:
 
     if not isinstance(belief, Belief):
         raise InconclusiveError(f"returned a {type(belief).__name__} where a Belief belongs")
-    rows = len(known.records if belief.records is None else belief.records)
-    if len(belief.groups) != rows:
-        raise InconclusiveError(f"its belief groups {len(belief.groups)} records, there are {rows}")
-    if np.asarray(belief.groups).dtype.kind not in "iu":
-        raise InconclusiveError("its belief numbers groups by something that is no whole number")
+    rows = len(known.records)
+    if belief.records is not None:
+        rows_for(known, belief.records)
+        rows = len(belief.records)
+    groups = np.asarray(belief.groups)
+    if groups.shape != (rows,) or groups.dtype.kind not in "iu":
+        raise InconclusiveError(f"its belief needs a whole number for each of {rows} records as groups")
+    _check_evidence(belief.evidence)
     if (belief.secret is None) != (belief.chances is None):
         raise InconclusiveError("its belief needs a secret and chances together, or neither")
-    if belief.chances is None:
-        return belief
-    if belief.secret not in known.schema:
-        raise InconclusiveError("its belief is about a column the policy does not have")
-    if belief.secret is not None and list(belief.chances.columns) != list(known.schema[belief.secret].domain):
-        raise InconclusiveError("its chances do not have the columns of the secret's domain, in order")
-    chances = belief.chances.to_numpy(dtype=float)
-    if len(chances) != rows or not np.isfinite(chances).all() or (chances < 0).any():
-        raise InconclusiveError("its chances are not one row of probabilities a record")
-    if not np.allclose(chances.sum(axis=1), 1, atol=1e-6):
-        raise InconclusiveError("its chances do not sum to 1")
+    if belief.secret is not None:
+        _check_chances(belief.secret, belief.chances, rows, known)
     return belief
+
+
+def rows_for(known: Known, records: pd.DataFrame) -> NDArray[np.int64]:
+    """For each public record of Known its row in an attack's own `records`: equal public cells.
+
+    Raises InconclusiveError when a column is missing, or a record is not there, or there twice.
+    """
+    import numpy as np
+
+    names = list(known.records.columns)
+    if not set(names) <= set(records.columns):
+        raise InconclusiveError("its own records lack a public column")
+    numbered = records.loc[:, names].reset_index(drop=True).astype(object)
+    numbered = numbered.assign(**{"\0row": np.arange(len(records))})
+    found = known.records.astype(object).merge(numbered, on=names, how="left")["\0row"]
+    if len(found) != len(known.records) or found.isna().any():
+        raise InconclusiveError("its own records do not name every public record just once")
+    return found.to_numpy(dtype=np.int64)
+
+
+def _check_chances(secret: object, chances: object, rows: int, known: Known) -> None:
+    import numpy as np
+    import pandas as pd
+
+    if not isinstance(secret, str) or secret not in known.schema:
+        raise InconclusiveError("its belief is about a column the policy does not have")
+    if not isinstance(chances, pd.DataFrame) or list(chances.columns) != list(known.schema[secret].domain):
+        raise InconclusiveError("its chances are no table with the secret's domain as columns, in order")
+    try:
+        numbers = chances.to_numpy(dtype=float)
+    except (TypeError, ValueError):
+        raise InconclusiveError("its chances are no numbers") from None
+    if len(numbers) != rows or not np.isfinite(numbers).all() or (numbers < 0).any():
+        raise InconclusiveError("its chances are not one row of probabilities a record")
+    if not np.allclose(numbers.sum(axis=1), 1, atol=1e-6):
+        raise InconclusiveError("its chances do not sum to 1")
+
+
+def _check_evidence(evidence: object) -> None:
+    if not isinstance(evidence, Mapping) or not _sayable(evidence):
+        raise InconclusiveError("its evidence is not what JSON can say")
+    refuted = evidence.get("refutes", ())
+    if isinstance(refuted, str) or not isinstance(refuted, Sequence) or not all(isinstance(r, str) for r in refuted):
+        raise InconclusiveError("its evidence must list the guarantees it refutes by name")
+
+
+def _sayable(thing: object) -> bool:
+    """Can it be written as JSON, once counts and private things are shown as they may be?"""
+    if isinstance(thing, Mapping):
+        return all(isinstance(key, str) and _sayable(value) for key, value in thing.items())
+    if isinstance(thing, list | tuple):
+        return all(map(_sayable, thing))
+    if isinstance(thing, Private):
+        return _sayable(thing.content)
+    return thing is None or isinstance(thing, str | int | People) or (isinstance(thing, float) and math.isfinite(thing))

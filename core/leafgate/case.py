@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from leafgate.belief import Belief, rows_for
 from leafgate.errors import InconclusiveError, UnreadableError
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.belief import Belief
     from leafgate.known import Known
     from leafgate.release import Release
     from leafgate.table import Table
@@ -71,16 +71,5 @@ class Case:
     @cached_property
     def _position(self) -> NDArray[np.int64]:
         """For each row of the table, the belief's row that speaks of it."""
-        own = self._belief.records
-        return self.table.public[1] if own is None else self._matched(own)
-
-    def _matched(self, records: pd.DataFrame) -> NDArray[np.int64]:
-        """The same for an attack that brings records of its own: equal public cells."""
-        import numpy as np
-
-        names = [column.name for column in self.known.public.schema.columns]
-        numbered = records.loc[:, names].reset_index(drop=True).assign(**{"\0row": range(len(records))})
-        found = self.table.frame[names].merge(numbered, on=names, how="left", validate="many_to_one")["\0row"]
-        if found.isna().any():
-            raise InconclusiveError("the attack leaves out some of the people")
-        return found.to_numpy(dtype=np.int64)
+        own, public = self._belief.records, self.table.public[1]
+        return public if own is None else rows_for(self.known, own)[public]

@@ -53,7 +53,10 @@ def parse_hierarchy(text: str, place: str) -> Hierarchy:
     The form of ARX, without a header. Raises DataError when a value stands twice, a line has
     another number of levels, or a group has two parents.
     """
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=";") if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=";") if row]
+    except csv.Error as error:
+        raise DataError(f"is no `;`-separated text: {error}", place=place) from None
     if not rows:
         raise DataError("the hierarchy is empty", place=place, remedy="write `value;group;*` lines")
     width = len(rows[0])

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import ValidationError
 
 from leafgate.attacking import Attempt, plugin_trouble
 from leafgate.belief import Belief
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
-from leafgate.interfaces import AttackModel, Metric, RecordMetric
+from leafgate.interfaces import Metric, RecordMetric
 from leafgate.known import Known
 from leafgate.plugins import Plugins
 from leafgate.release import Release
 from leafgate.report import Finding
 from leafgate.table import Table
 from leafgate.witnesses import witnesses
-
-Attack = Callable[[AttackModel], Attempt]
 
 
 @dataclass(frozen=True)
@@ -40,14 +37,10 @@ class Judged:
         return Case(self.table, self.test, self.release, self.known, belief)
 
 
-def judge(metrics: Sequence[Metric], judged: Judged, attack: Attack) -> list[Finding]:
-    """Every finding of an audit: failed attacks, the policy's limits, the release's claims.
-
-    `attack` runs one more attack, for claims that need one the policy does not try.
-    """
+def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:
+    """One finding for each failed attack, then for each of the policy's limits."""
     failed = [_failed(attempt) for attempt in judged.attempts if attempt.problem]
-    limits = [finding for metric in metrics for finding in _limits(metric, judged)]
-    return [*failed, *limits, *_claims(judged, attack)]
+    return [*failed, *(finding for metric in metrics for finding in _limits(metric, judged))]
 
 
 def _failed(attempt: Attempt) -> Finding:
@@ -58,7 +51,7 @@ def _failed(attempt: Attempt) -> Finding:
 
 def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:
     if not isinstance(metric, RecordMetric):
-        yield _score(metric, judged, metric.called, None, None)
+        yield score_one(metric, judged, metric.called, None, None)
         return
     read = 0
     for attempt in judged.attempts:
@@ -68,13 +61,13 @@ def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:
             if metric.secret not in {None, belief.secret}:
                 continue
             try:
-                yield _score(metric, judged, _id(metric, attempt, belief), attempt, belief)
+                yield score_one(metric, judged, _id(metric, attempt, belief), attempt, belief)
             except UnreadableError:
                 continue
             read += 1
     if read == 0:
-        problem = {"problem": "there is no belief this metric can read"}
-        yield _inconclusive(metric, judged, f"{metric.called}@{metric.of or 'any'}", problem)
+        problem = "there is no belief this metric can read"
+        yield inconclusive(metric, judged, f"{metric.called}@{metric.of or 'any'}", problem)
 
 
 def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
@@ -82,7 +75,7 @@ def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
     return f"{metric.called}@{attempt.attack.called}{secret}"
 
 
-def _score(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:
+def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
     case = judged.case(belief)
     try:
@@ -91,9 +84,9 @@ def _score(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, bel
     except UnreadableError:
         if belief is not None:
             raise
-        return _inconclusive(metric, judged, id, {"problem": "there is no belief to read"})
+        return inconclusive(metric, judged, id, "there is no belief to read")
     except LeafgateError as error:
-        return _inconclusive(metric, judged, id, {"problem": str(error)})
+        return inconclusive(metric, judged, id, str(error))
     found: dict[str, Any] = {
         "id": id,
         "metric": metric.called,
@@ -130,11 +123,10 @@ def _judge_people(metric: RecordMetric, scores: np.ndarray[Any, Any], case: Case
         value = float((scores * weight).sum() / people)
         return Finding(value=value, passed=metric.holds(value), people=people, **found)
     worst = float(scores.min() if metric.direction == "at_least" else scores.max())
-    past = np.array([not metric.holds(float(score)) for score in np.unique(scores)])[
-        np.unique(scores, return_inverse=True)[1]
-    ]
+    values, which = np.unique(scores, return_inverse=True)
+    past = np.array([not metric.holds(float(value)) for value in values])[which]
     beyond = int(weight[past].sum())
-    passed = beyond <= metric.allow * people
+    passed = beyond / people <= metric.allow
     evidence = dict(case.belief.evidence) if case.belief else {}
     if beyond:
         evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
@@ -148,45 +140,7 @@ def _limit(metric: Metric) -> dict[str, Any]:
     return limit
 
 
-def _inconclusive(metric: Metric, judged: Judged, id: str, evidence: dict[str, Any]) -> Finding:
+def inconclusive(metric: Metric, judged: Judged, id: str, problem: str) -> Finding:
+    """The finding that it could not be told whether the limit holds."""
     origin = judged.plugins.origin(metric)
-    return Finding(id, metric.called, passed=None, limit=_limit(metric), evidence=evidence, plugin=origin)
-
-
-def _claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
-    """One finding for each guarantee the release claims, by the metric that checks it."""
-    refuted = {
-        claim
-        for attempt in judged.attempts
-        for belief in attempt.beliefs
-        for claim in belief.evidence.get("refutes", ())
-    }
-    for claim, promised in judged.release.guarantee.items():
-        name = f"guarantee:{claim}"
-        if claim in refuted:
-            yield Finding(name, claim, passed=False, evidence={"claim": promised, "problem": "an attack refutes it"})
-            continue
-        checkers = [m for m in judged.plugins.by_name.values() if issubclass(m, Metric) and m.checks == claim]
-        if not checkers:
-            problem = {"claim": promised, "problem": "no installed plugin can check this claim"}
-            yield Finding(name, claim, passed=None, evidence=problem)
-        for checker in checkers:
-            yield _claim(name, checker, promised, judged, attack)
-
-
-def _claim(id: str, checker: type[Metric], promised: Any, judged: Judged, attack: Attack) -> Finding:
-    try:
-        metric = checker.of_claim(promised)
-    except ValidationError:
-        return Finding(id, id, passed=None, evidence={"problem": "the claim cannot be read"})
-    if checker.checked_by is None:
-        return _score(metric, judged, id, None, None)
-    chosen = judged.plugins.by_name.get(checker.checked_by)
-    if chosen is None or not issubclass(chosen, AttackModel):
-        return _inconclusive(metric, judged, id, {"problem": f"nobody offers {checker.checked_by!r}"})
-    wanted = chosen.model_validate({"use": checker.checked_by})
-    attempt = next((a for a in judged.attempts if a.attack == wanted), None) or attack(wanted)
-    if not attempt.beliefs:
-        return _inconclusive(metric, judged, id, {"problem": attempt.problem or "the attack says nothing"})
-    found = _score(metric, judged, id, attempt, attempt.beliefs[0])
-    return replace(found, evidence={"claim": promised} | dict(found.evidence))
+    return Finding(id, metric.called, None, limit=_limit(metric), evidence={"problem": problem}, plugin=origin)

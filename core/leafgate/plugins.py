@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pluggy
 from packaging.requirements import InvalidRequirement, Requirement
@@ -152,7 +152,10 @@ def offered_by(module: ModuleType) -> tuple[tuple[type[Component], ...], tuple[t
         for component in _flat(getattr(manager.hook, hook)()):
             _check_offer(component, base, hook)
             offers.append(component)
-    return tuple(offers), tuple(_flat(manager.hook.commands()))
+    apps = _flat(manager.hook.commands())
+    if not all(hasattr(app, "registered_commands") for app in apps):
+        raise TypeError("commands() offers something that is no typer app")
+    return tuple(offers), tuple(apps)
 
 
 def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:
@@ -162,7 +165,10 @@ def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:
 def _check_offer(component: object, base: type[Component], hook: str) -> None:
     if not (isinstance(component, type) and issubclass(component, base)):
         raise TypeError(f"{hook}() offers something that is no {base.__name__} class")
-    if not isinstance(component.model_fields["use"].default, str):
+    field = component.model_fields["use"]
+    if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
-    if issubclass(component, Metric) and not hasattr(component, "direction"):
-        raise TypeError(f"{component.__name__} needs a direction: derive it from AtLeast or AtMost")
+    if issubclass(component, Metric) and getattr(component, "direction", None) not in component.model_fields:
+        raise TypeError(
+            f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"
+        )

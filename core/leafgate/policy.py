@@ -30,6 +30,9 @@ def _as_tuple(role: Any) -> Any:
     return (role,) if isinstance(role, str) else tuple(role) if isinstance(role, list) else role
 
 
+ONE_OR_MORE = BeforeValidator(_as_tuple, json_schema_input_type=Role | tuple[Role, ...])
+
+
 class CsvOptions(Strict):
     """How to read the file; the defaults are RFC 4180."""
 
@@ -40,11 +43,23 @@ class CsvOptions(Strict):
     comment: Annotated[str, Field(min_length=1)] | None = Field(None, description="Lines that start so are skipped.")
     encoding: str = Field("utf-8-sig", description="The text's encoding, by its Python name.")
 
+    @model_validator(mode="after")
+    def _readable(self) -> CsvOptions:
+        if not all(sign.isascii() and (sign.isprintable() or sign == "\t") for sign in (self.delimiter, self.quote)):
+            raise ValueError("`delimiter` and `quote` are plain signs of one byte")
+        if self.delimiter == self.quote:
+            raise ValueError("`delimiter` and `quote` must differ")
+        try:
+            b"a,b".decode(self.encoding)
+        except (LookupError, ValueError):
+            raise ValueError("`encoding` is not one that Python knows; try utf-8 or latin-1") from None
+        return self
+
 
 class ColumnSpec(Strict):
     """What one column means."""
 
-    role: Annotated[tuple[Role, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = Field(
+    role: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
         description="Who knows it and what it is for; one role or a list."
     )
     values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
@@ -176,5 +191,7 @@ class Policy(Strict):
     @property
     def sha256(self) -> str:
         """The digest of all resolved options, files by their content, the data file left out."""
-        told = self.model_dump(mode="json", exclude={"data": {"path"}}, serialize_as_any=True)
+        told = self.model_dump(mode="json", exclude={"data": {"path"}})
+        if not self.data.csv.header:
+            told["data"]["columns"] = list(told["data"]["columns"].items())
         return hashlib.sha256(canonical(told)).hexdigest()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.interfaces import Component
@@ -53,7 +53,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
         policy = model.model_validate_json(_json(document), context=context)
     except ValidationError as error:
         problems = problems_of(error, document, plugins)
-    problems += _crossed(document)
+    problems += _crossed(document, plugins)
     if problems:
         _refuse(problems, plugins)
     policy.data.meaning()
@@ -63,8 +63,8 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
 
 
 def _json(document: dict[str, Any]) -> bytes:
-    """The document as JSON; what JSON cannot say becomes a text, which no number or list accepts."""
-    return json.dumps(_sayable(document), default=lambda thing: f"a YAML {type(thing).__name__}").encode()
+    """The document as JSON; a number that is not finite becomes something no field accepts."""
+    return json.dumps(_sayable(document)).encode()
 
 
 def _sayable(thing: Any) -> Any:
@@ -72,7 +72,7 @@ def _sayable(thing: Any) -> Any:
         return {key: _sayable(value) for key, value in thing.items()}
     if isinstance(thing, list):
         return [_sayable(value) for value in thing]
-    return str(thing) if isinstance(thing, float) and not math.isfinite(thing) else thing
+    return {"not finite": None} if isinstance(thing, float) and not math.isfinite(thing) else thing
 
 
 def policy_model(plugins: Plugins) -> type[Policy]:
@@ -80,13 +80,17 @@ def policy_model(plugins: Plugins) -> type[Policy]:
     fields: dict[str, Any] = {}
     for name, base in KINDS.items():
         classes, field = plugins.kind(base), Policy.model_fields[name]
-        one: Any = Union[tuple(classes)] if classes else Component  # noqa: UP007
+        one: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_nobody)]  # noqa: UP007
         chosen = Field(discriminator="use") if len(classes) > 1 else Field()
         if name == "build":
             fields[name] = (one, Field(discriminator=chosen.discriminator, description=field.description))
         else:
             fields[name] = (tuple[Annotated[one, chosen], ...], field)
     return create_model("Policy", __base__=Policy, **fields)
+
+
+def _nobody(component: Component) -> Component:
+    raise ValueError("nobody offers anything of this kind")
 
 
 def _refuse(problems: list[Problem], plugins: Plugins) -> None:
@@ -97,10 +101,18 @@ def _refuse(problems: list[Problem], plugins: Plugins) -> None:
     raise PolicyError.listing(problems)
 
 
-def _crossed(document: dict[str, Any]) -> Iterator[Problem]:
+def _crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
     """Mistakes that no section can see alone; tolerant of whatever the sections got wrong."""
     attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
     names = [attack.get("name") or attack.get("use") for _, attack in attacks]
+    for place, component in [
+        ("build", _dict(document.get("build"))),
+        *_numbered("attacks", attacks),
+        *_numbered("metrics", metrics),
+    ]:
+        if component and "use" not in component:
+            offered = ", ".join(map(use_of, plugins.kind(KINDS[place.partition("[")[0]])))
+            yield Problem(place, "says not what it uses", f"write `use:` and one of {offered}")
     for i, attack in attacks:
         if names.count(attack.get("name") or attack.get("use")) > 1:
             yield Problem(f"attacks[{i}]", "another attack has this name", "give each its own `name:`")
@@ -116,6 +128,10 @@ def _crossed(document: dict[str, Any]) -> Iterator[Problem]:
             )
         if "secret" in metric and metric["secret"] not in secrets:
             yield Problem(f"metrics[{i}].secret", "is not a column with the role `sensitive`")
+
+
+def _numbered(key: str, components: list[tuple[int, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    return [(f"{key}[{i}]", component) for i, component in components]
 
 
 def _dict(thing: Any) -> dict[str, Any]:

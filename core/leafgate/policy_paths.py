@@ -13,7 +13,10 @@ def inside(folder: Path, name: object) -> Path:
     """The file `name` below `folder`; ValueError when it is elsewhere, by symlink too."""
     if not isinstance(name, str) or not name or "\0" in name:
         raise ValueError("must be a file name")
-    path = (folder / name).resolve()
+    try:
+        path = (folder / name).resolve()
+    except (OSError, RuntimeError):
+        raise ValueError("cannot be followed; does a link lead to itself?") from None
     if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
         raise ValueError("leaves the policy's folder; name a file below it, or move the folder with --root")
     return path

@@ -25,21 +25,28 @@ def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugi
     return [
         _problem(wrong, document, plugins)
         for wrong in wrongs
-        if not (wrong["type"] == "missing" and wrong["loc"][-1] in DIRECTIONS and wrong["loc"][:-1] in turned)
+        if wrong["type"] != "union_tag_not_found"
+        and not (wrong["type"] == "missing" and wrong["loc"][-1] in DIRECTIONS and wrong["loc"][:-1] in turned)
     ]
 
 
+def _followed(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any], type[Component] | None]:
+    """The place as the policy has it, and the component it is inside of: pydantic puts its name in between."""
+    at = {"build": 1, "attacks": 2, "metrics": 2}.get(str(loc[0]))
+    if at is None or len(loc) <= at or len(plugins.kind(KINDS[str(loc[0])])) < 2:
+        return list(loc), None
+    return [*loc[:at], *loc[at + 1 :]], plugins.by_name.get(loc[at])
+
+
 def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
-    loc = [part for part in wrong["loc"] if part not in plugins.by_name]
+    loc, used = _followed(wrong["loc"], plugins)
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
     kind, message = wrong["type"], _plain(wrong["msg"])
-    if kind == "union_tag_not_found":
-        return Problem(place, "says not what it uses", f"write `use:` and one of {_offered(loc, plugins)}")
     if kind == "union_tag_invalid" or (kind == "literal_error" and loc[-1] == "use"):
-        used = wrong["ctx"]["tag"] if kind == "union_tag_invalid" else _at(document, loc)
-        return Problem(place, f"nobody offers {used!r}", f"installed: {_offered(loc, plugins)}")
+        name = wrong["ctx"]["tag"] if kind == "union_tag_invalid" else _at(document, loc)
+        return Problem(place, f"nobody offers {name!r}", f"installed: {_offered(loc, plugins)}")
     if kind == "extra_forbidden":
-        return Problem(place, *_unknown_key(wrong["loc"], plugins))
+        return Problem(place, *_unknown_key(loc, used))
     if kind == "missing":
         return Problem(place, "is missing")
     if kind == "literal_error" and "ctx" in wrong:
@@ -64,8 +71,8 @@ def _offered(loc: list[Any], plugins: Plugins) -> str:
     return ", ".join(use_of(component) for component in plugins.kind(KINDS[loc[0]]))
 
 
-def _unknown_key(loc: tuple[Any, ...], plugins: Plugins) -> tuple[str, str]:
-    key, used = str(loc[-1]), next((plugins.by_name[part] for part in loc if part in plugins.by_name), None)
+def _unknown_key(loc: list[Any], used: type[Component] | None) -> tuple[str, str]:
+    key = str(loc[-1])
     if used is not None and issubclass(used, Metric) and key in DIRECTIONS:
         return f"{use_of(used)} is limited by `{used.direction}`", f"write {used.direction} instead of {key}"
     known = used.model_fields if used is not None else _fields_at(loc[:-1])
@@ -73,7 +80,7 @@ def _unknown_key(loc: tuple[Any, ...], plugins: Plugins) -> tuple[str, str]:
     return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
 
 
-def _fields_at(loc: tuple[Any, ...]) -> list[str]:
+def _fields_at(loc: list[Any]) -> list[str]:
     """The keys of the model a place leads to, followed through dicts and lists."""
     model: Any = Policy
     for part in loc:

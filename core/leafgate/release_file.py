@@ -10,7 +10,7 @@ from typing import Any, get_args
 from leafgate.errors import ReleaseError
 from leafgate.release import Combine, Counted, Level, Model, Publish, Records, Release
 from leafgate.schema import Column, Role, Schema
-from leafgate.strict_json import parse_json, readable
+from leafgate.strict_json import is_number, parse_json, readable
 from leafgate.tree_file import read_tree, tree_document
 
 FORMAT = "leafgate/release/1"
@@ -52,7 +52,7 @@ def document(release: Release) -> dict[str, Any]:
         "records": None if release.records is None else records_document(release.records),
         "trees": [tree_document(tree) for tree in release.trees],
     }
-    if release.selection is None:
+    if not release.publish.measure:
         del told["selection"]
     return told
 
@@ -76,6 +76,8 @@ def read_release(content: bytes, place: str) -> Release:
     if told.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     schema = _schema(told.get("schema"), f"{place}.schema")
+    if len(schema.having("class")) != 1 or schema.target.values is None:
+        raise ReleaseError("needs one column with the role `class`, and its `values`", place=f"{place}.schema")
     if told.get("target") != schema.target.name or told.get("classes") != list(schema.classes):
         raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
     publish = _object(told.get("publish"), f"{place}.publish")
@@ -86,9 +88,7 @@ def read_release(content: bytes, place: str) -> Release:
         trees=tuple(
             read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(_list(told, "trees", place))
         ),
-        publish=Publish(
-            _one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), publish.get("measure") is not None
-        ),
+        publish=Publish(_one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in told),
         counted=_one_of(told.get("counted"), Counted, f"{place}.counted"),
         selection=None if selection is None else _object(selection, f"{place}.selection"),
         guarantee=_object(told.get("guarantee", {}), f"{place}.guarantee"),
@@ -117,7 +117,7 @@ def _list(told: Mapping[str, Any], key: str, place: str) -> list[Any]:
 
 
 def _one_of(told: Any, choice: Any, place: str) -> Any:
-    if told not in get_args(choice):
+    if not isinstance(told, str) or told not in get_args(choice):
         raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
     return told
 
@@ -129,7 +129,7 @@ def _schema(told: Any, place: str) -> Schema:
 def _column(name: str, told: Any, place: str) -> Column:
     told = _object(told, place)
     roles, values, bounds = told.get("role"), told.get("values"), told.get("bounds")
-    if not isinstance(roles, list) or not set(roles) <= set(get_args(Role)):
+    if not _texts(roles) or not set(roles) <= set(get_args(Role)):
         raise ReleaseError(f"`role` must be a list of {', '.join(get_args(Role))}", place=place)
     if values is not None and (not _texts(values) or len(set(values)) != len(values)):
         raise ReleaseError("`values` must be a list of different texts", place=place)
@@ -151,7 +151,7 @@ def _texts(told: Any) -> bool:
 
 
 def _numbers(told: Any) -> bool:
-    return isinstance(told, list) and all(isinstance(n, int | float) and not isinstance(n, bool) for n in told)
+    return isinstance(told, list) and all(map(is_number, told))
 
 
 def _records(told: Any, schema: Schema, place: str) -> Records | None:
@@ -172,14 +172,20 @@ def _records(told: Any, schema: Schema, place: str) -> Records | None:
 
 
 def _check_cell(cell: Any, column: Column, place: str) -> None:
-    if cell is None or cell == {"withheld": True}:
+    if cell == {"withheld": True} or _is_value(cell, column):
         return
-    if isinstance(cell, dict):
-        range_of = set(cell) == {"from", "to"} and _numbers(list(cell.values())) and column.numeric
-        if not range_of and not (set(cell) == {"in"} and isinstance(cell["in"], list)):
-            raise ReleaseError("is no cell", place=place)
-        if range_of or all(item is None or item in (column.values or ()) for item in cell["in"]):
+    if isinstance(cell, dict) and set(cell) == {"from", "to"} and column.numeric and _numbers([*cell.values()]):
+        return
+    if isinstance(cell, dict) and set(cell) == {"in"} and isinstance(cell["in"], list) and cell["in"]:
+        if all(_is_value(item, column) for item in cell["in"]):
             return
-    elif (column.numeric and _numbers([cell])) or cell in (column.values or ()):
-        return
-    raise ReleaseError("is outside the column's domain", place=place)
+    raise ReleaseError("is no cell, or outside the column's domain", place=place)
+
+
+def _is_value(cell: Any, column: Column) -> bool:
+    if cell is None:
+        return column.missing
+    if column.values is not None:
+        return isinstance(cell, str) and cell in column.values
+    low, high = column.bounds or (cell, cell)
+    return is_number(cell) and bool(low <= cell <= high)

@@ -19,7 +19,8 @@ NOWHERE = -1
 
 def goes_low(cut: Cut, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which numbers take the low side; missing ones (NaN) go where the cut says, else high."""
-    values = numbers.astype(np.float32) if cut.float32 else numbers
+    with np.errstate(over="ignore"):
+        values = numbers.astype(np.float32).astype(np.float64) if cut.float32 else numbers
     low = values < cut.at if cut.strict else values <= cut.at
     return np.where(np.isnan(numbers), cut.missing == "low", low)
 

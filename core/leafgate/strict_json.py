@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NoReturn
 
 from leafgate.errors import InvalidError
@@ -15,6 +16,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is larger than any float")
+    return number
+
+
 def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a JSON number")
 
@@ -22,14 +30,24 @@ def _no_constant(text: str) -> NoReturn:
 def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
     """The document in `content`; `error` says what is wrong with it, without quoting it."""
     try:
-        return json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant)
+        found = json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        canonical(found)
     except RecursionError:
         raise error("is nested too deeply", place=place) from None
     except json.JSONDecodeError as wrong:
         raise error(f"is not JSON: {wrong.msg} in line {wrong.lineno}", place=place) from None
-    except (ValueError, UnicodeDecodeError) as wrong:
-        message = "is not UTF-8 text" if isinstance(wrong, UnicodeDecodeError) else str(wrong)
+    except ValueError as wrong:
+        message = "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong)
         raise error(message, place=place) from None
+    return found
+
+
+def is_number(thing: Any) -> bool:
+    """Is it a number that a float can hold?"""
+    try:
+        return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
+    except OverflowError:
+        return False
 
 
 def canonical(document: Any) -> bytes:

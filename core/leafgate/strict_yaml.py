@@ -1,11 +1,12 @@
 """YAML read so that nothing can be half understood.
 
 YAML 1.2 core scalars (`no` is a text, `1e-3` a number), no duplicate keys, no anchors or aliases,
-text keys only, 256 KB and 32 levels at most.
+no tags, text keys only, 256 KB and 32 levels at most.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -26,6 +27,8 @@ class _Loader(yaml.SafeLoader):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise yaml.MarkedYAMLError(problem="anchors and aliases are not allowed", problem_mark=event.start_mark)
+        if getattr(event, "tag", None) is not None:
+            raise yaml.MarkedYAMLError(problem="tags are not allowed", problem_mark=event.start_mark)
         if self.depth > MAX_DEPTH:
             raise yaml.MarkedYAMLError(problem=f"nested deeper than {MAX_DEPTH}", problem_mark=event.start_mark)
         self.depth += 1
@@ -75,6 +78,7 @@ def parse_yaml(content: bytes, place: str) -> dict[str, Any]:
     try:
         loader = _Loader(content.decode("utf-8-sig"))
         document = loader.get_single_data()
+        json.dumps(document, ensure_ascii=False).encode()
     except UnicodeDecodeError:
         raise PolicyError("is not UTF-8 text", place=place) from None
     except yaml.MarkedYAMLError as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 Cells = pd.Series
 """A column of text as a categorical: one code a row, each distinct text once."""
+
+PORTION = 50_000
+"""Rows that are held as text at once."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -45,58 +49,82 @@ def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: s
 def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     """Every cell of a CSV file as text, the header among them; columns are numbered.
 
-    RFC 4180 unless `options` say otherwise. Lines that start with `comment` are skipped. Raises
-    DataError when rows differ in length or the text cannot be decoded.
+    RFC 4180 unless `options` say otherwise; any line ending; empty lines are skipped, and lines
+    that start with `comment`. Raises DataError when rows differ in length or the text cannot be
+    decoded. Each distinct text of a column is held once, so memory grows with rows x columns codes.
     """
     try:
-        skipped = _comment_lines(content, options.comment)
-        _refuse_short_rows(content, options, skipped, place)
-        return pd.read_csv(
-            io.BytesIO(content),
-            header=None,
-            dtype="category",
-            sep=options.delimiter,
-            quotechar=options.quote,
-            skipinitialspace=options.skip_initial_space,
-            skiprows=skipped,
-            keep_default_na=False,
-            na_filter=False,
-            encoding=options.encoding,
-            compression=None,
-            low_memory=False,
-        )
-    except pd.errors.ParserError as error:
-        where = str(error).rpartition("C error: ")[2].strip()
-        raise DataError(f"not a table: {where}", place=place, remedy="check `data.csv`") from None
-    except (UnicodeDecodeError, LookupError):
+        text = content.decode(options.encoding)
+    except UnicodeDecodeError:
         raise DataError(f"is not {options.encoding} text", place=place, remedy="set `data.csv.encoding`") from None
-    except pd.errors.EmptyDataError:
-        raise DataError("the file holds no rows", place=place) from None
+    rows = _rows(text, options, place)
+    first = next(rows, None)
+    if first is None:
+        raise DataError("the file holds no rows", place=place)
+    known: list[dict[str, int]] = [{cell: 0} for cell in first]
+    codes: list[list[np.ndarray]] = [[np.zeros(1, dtype=np.int64)] for _ in first]
+    while portion := list(islice(rows, PORTION)):
+        for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
+            numbers = [seen.setdefault(cell, len(seen)) for cell in cells]
+            parts.append(np.array(numbers, dtype=np.int64))
+    columns = zip(known, codes, strict=True)
+    return pd.DataFrame({i: _cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
 
 
-def _comment_lines(content: bytes, comment: str | None) -> list[int]:
-    if comment is None:
-        return []
-    mark = comment.encode()
-    return [number for number, line in enumerate(content.splitlines()) if line.startswith(mark)]
+def _cells(codes: np.ndarray, texts: Sequence[str]) -> Cells:
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(texts, dtype=object)))
 
 
-def _refuse_short_rows(content: bytes, options: CsvOptions, skipped: Collection[int], place: str) -> None:
-    """pandas fills short rows up in silence; count cells ourselves (long rows it refuses)."""
-    text = content.decode(options.encoding)
-    if options.quote in text:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=options.delimiter, quotechar=options.quote)
-        widths = [len(row) for number, row in enumerate(rows) if row and number not in skipped]
-    else:
-        lines = enumerate(text.splitlines())
-        widths = [line.count(options.delimiter) for number, line in lines if line.strip() and number not in skipped]
-    short = [number for number, width in enumerate(widths, 1) if width < widths[0]]
-    if short:
+class _Lines:
+    """Lines for a CSV reader; one that starts a record and starts with `comment` is left out."""
+
+    def __init__(self, text: str, comment: str | None) -> None:
+        self._lines = io.StringIO(text, newline="")
+        self._comment = comment
+        self.starts = True
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            if self._comment is None or not self.starts or not line.startswith(self._comment):
+                self.starts = False
+                yield line
+
+
+def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """The records, all as long as the first; DataError names the first that is not, and how many there are."""
+    lines = _Lines(text, options.comment)
+    reader = csv.reader(
+        lines,
+        delimiter=options.delimiter,
+        quotechar=options.quote,
+        skipinitialspace=options.skip_initial_space,
+        strict=True,
+    )
+    width, strange, number = 0, [], 0
+    while (row := _next(reader, lines, place)) is not None:
+        if not row or (len(row) == 1 < width and not row[0].strip()):
+            continue
+        number += 1
+        width = width or len(row)
+        if len(row) == width and not strange:
+            yield row
+        elif len(row) != width:
+            strange.append(number)
+    if strange:
         raise DataError(
-            f"{len(short)} row(s) have fewer cells than the first, the first of them is row {short[0]}",
+            f"{len(strange)} row(s) have another number of cells than the first ({width}), the first is row {strange[0]}",
             place=place,
-            remedy="check `data.csv.delimiter` and the file's end",
+            remedy="check `data.csv.delimiter`, and the file's end",
         )
+
+
+def _next(reader: Iterator[list[str]], lines: _Lines, place: str) -> list[str] | None:
+    lines.starts = True
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        line = getattr(reader, "line_num", 0)
+        raise DataError(f"not a table: {error}, line {line}", place=place, remedy="check `data.csv`") from None
 
 
 def _without_header(raw: pd.DataFrame, names: Sequence[str], place: str) -> pd.DataFrame:
@@ -106,8 +134,7 @@ def _without_header(raw: pd.DataFrame, names: Sequence[str], place: str) -> pd.D
             place=place,
             remedy="without a header, `data.columns` lists every column in file order",
         )
-    raw.columns = pd.Index(names)
-    return raw
+    return raw.set_axis(list(names), axis=1)
 
 
 def _with_header(raw: pd.DataFrame, header: list[str], names: Sequence[str], place: str) -> pd.DataFrame:
@@ -126,13 +153,13 @@ def _with_header(raw: pd.DataFrame, header: list[str], names: Sequence[str], pla
         )
     if problems:
         raise DataError.listing(problems)
-    raw.columns = pd.Index(header)
-    return raw.loc[:, list(names)]
+    return raw.set_axis(header, axis=1).loc[:, list(names)]
 
 
 def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.DataFrame:
     """The declared columns of a Parquet file (None: all) as text; a null becomes an empty text."""
     try:
+        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise DataError(
@@ -142,23 +169,12 @@ def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.
         table = pyarrow.parquet.read_table(io.BytesIO(content))
     except (pyarrow.ArrowException, OSError):
         raise DataError("is not a Parquet file", place=place) from None
-    frame = table.to_pandas(ignore_metadata=True)
-    text = pd.DataFrame({i: _as_text(frame.iloc[:, i]) for i in range(frame.shape[1])})
-    header = [str(name) for name in frame.columns]
-    return _with_header(text, header, header if names is None else names, place)
-
-
-def _as_text(series: pd.Series) -> Cells:
-    codes, distinct = pd.factorize(series, use_na_sentinel=True)
-    texts = [_cell_text(value) for value in distinct]
-    categories = list(dict.fromkeys(["", *texts]))
-    position = np.array([categories.index(text) for text in texts] + [0], dtype=np.int64)
-    return pd.Series(pd.Categorical.from_codes(position[codes], categories=pd.Index(categories)))
-
-
-def _cell_text(value: object) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
+    cells = {}
+    for i, name in enumerate(table.column_names):
+        try:
+            text = table.column(i).cast(pyarrow.string()).fill_null("").combine_chunks().dictionary_encode()
+        except pyarrow.ArrowException:
+            raise DataError("does not hold plain values", place=f"{place}, column {name!r}") from None
+        cells[i] = _cells(text.indices.to_numpy(), text.dictionary.to_pylist())
+    header = list(table.column_names)
+    return _with_header(pd.DataFrame(cells), header, header if names is None else names, place)

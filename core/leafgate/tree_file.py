@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from leafgate.errors import ReleaseError
 from leafgate.schema import Schema, Value
+from leafgate.strict_json import is_number
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 
 MAX_DEPTH = 200
@@ -46,9 +46,9 @@ def read_tree(told: Any, schema: Schema, place: str, depth: int = 0) -> Node:
     kind = told.get("kind") if isinstance(told, dict) else None
     if kind == "leaf":
         return _leaf(told, schema, place)
-    if kind not in {"cut", "fan"}:
+    if kind not in ("cut", "fan"):
         raise ReleaseError("must be an object whose `kind` is leaf, cut or fan", place=place)
-    if told.get("column") not in schema:
+    if not isinstance(told.get("column"), str) or told["column"] not in schema:
         raise ReleaseError("asks about a column the schema does not have", place=place)
     return (_cut if kind == "cut" else _fan)(told, schema, place, depth)
 
@@ -57,9 +57,9 @@ def _leaf(told: dict[str, Any], schema: Schema, place: str) -> Leaf:
     label, error_rate, value = told.get("label"), told.get("error_rate"), told.get("value")
     if label is not None and label not in schema.classes:
         raise ReleaseError("`label` is not one of the classes", place=place)
-    if error_rate is not None and not (_finite(error_rate) and 0 <= error_rate <= 1):
+    if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
         raise ReleaseError("`error_rate` must lie between 0 and 1", place=place)
-    if value is not None and not _finite(value):
+    if value is not None and not is_number(value):
         raise ReleaseError("`value` must be a number", place=place)
     shares = _per_class(told, "shares", schema, place)
     if shares is not None and abs(sum(shares.values()) - 1) > 1e-6:
@@ -73,7 +73,7 @@ def _per_class(told: dict[str, Any], key: str, schema: Schema, place: str) -> di
         return None
     if not isinstance(found, dict) or not set(found) <= set(schema.classes):
         raise ReleaseError(f"`{key}` must hold one number for each class", place=place)
-    if not all(_finite(number) and number >= 0 for number in found.values()):
+    if not all(is_number(number) and number >= 0 for number in found.values()):
         raise ReleaseError(f"`{key}` must not be negative", place=place)
     return {name: found.get(name, 0) for name in schema.classes}
 
@@ -82,9 +82,9 @@ def _cut(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Cut:
     column, at = told["column"], told.get("at")
     if not schema[column].numeric:
         raise ReleaseError("cuts a column that has `values`", place=place)
-    if at is None or not _finite(at):
+    if at is None or not is_number(at):
         raise ReleaseError("`at` must be a finite number", place=place)
-    if told.get("missing") not in {None, "low", "high"}:
+    if told.get("missing") not in (None, "low", "high"):
         raise ReleaseError("`missing` must be low or high", place=place)
     low = read_tree(told.get("low"), schema, f"{place}.low", depth + 1)
     high = read_tree(told.get("high"), schema, f"{place}.high", depth + 1)
@@ -114,7 +114,3 @@ def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
     other = told.get("other")
     below = None if other is None else read_tree(other, schema, f"{place}.other", depth + 1)
     return Fan(column, tuple(branches), below)
-
-
-def _finite(number: Any) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.belief import Belief
 from leafgate.case import Case
 from leafgate.report import People, Private
 
@@ -33,12 +34,22 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     ]
 
 
+def _path(belief: Belief | None, group: int) -> str:
+    """What the attack says of the group; nothing when it cannot say it in a text."""
+    try:
+        words = belief.explain(group) if belief is not None and belief.explain is not None else ""
+    except Exception:
+        return ""
+    return words if isinstance(words, str) else ""
+
+
 def _told(case: Case, group: int, people: int) -> dict[str, Any]:
     rows = case.groups.to_numpy() == group
     told: dict[str, Any] = {"people": People(people)}
     belief = case.belief
-    if belief is not None and belief.explain is not None:
-        told["path"] = Private(belief.explain(group))
+    path = _path(belief, group)
+    if path:
+        told["path"] = Private(path)
     if belief is None or belief.chances is None:
         return told
     chances = case.chances[rows].iloc[0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from leafgate.cli.app import app, with_plugin_commands
 from leafgate.cli.guard import INTERNAL, say_problems
-from leafgate.errors import Problem
+from leafgate.errors import LeafgateError, Problem
 
 
 def main() -> None:
@@ -22,6 +22,9 @@ def run(words: Sequence[str]) -> int:
         code = chosen(args=list(words), prog_name="leafgate", standalone_mode=False)
     except KeyboardInterrupt:
         return 130
+    except LeafgateError as error:
+        say_problems(error.problems, as_json="--json" in words)
+        return error.exit_code
     except Exception as error:
         usage = getattr(error, "format_message", None)
         if usage is None:

@@ -40,7 +40,7 @@ def with_plugin_commands(core: typer.Typer) -> typer.Typer:
     for plugin in load_plugins().found:
         for offered in plugin.commands:
             for command in offered.registered_commands:
-                name = command.name or getattr(command.callback, "__name__", "")
+                name = command.name or getattr(command.callback, "__name__", "").replace("_", "-")
                 if name in taken:
                     typer.echo(f"leafgate: {plugin.origin} offers a command {name!r} that exists already", err=True)
                     continue

@@ -1,0 +1,82 @@
+"""Guarantees are claims: each is held against what an independent check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from leafgate.attacking import Attempt, plugin_trouble
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.interfaces import AttackModel, Metric, RecordMetric
+from leafgate.judging import Judged, inconclusive, score_one
+from leafgate.report import Finding
+
+Attack = Callable[[AttackModel], Attempt]
+WORST_FIRST = (False, None, True)
+
+
+def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
+    """One finding for each guarantee the release claims: the worst of what its checks find.
+
+    A claim is refuted by an attack's evidence, or when it does not hold for some secret; nobody who can
+    check it: inconclusive. `attack` runs an attack that the policy does not try.
+    """
+    for claim, promised in judged.release.guarantee.items():
+        found = [*_refuted(claim, judged), *_checked(claim, promised, judged, attack)]
+        nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
+        worst = min(found or [nobody], key=lambda finding: WORST_FIRST.index(finding.passed))
+        yield replace(worst, id=f"guarantee:{claim}", evidence={"claim": promised} | dict(worst.evidence))
+
+
+def _refuted(claim: str, judged: Judged) -> Iterator[Finding]:
+    for attempt in judged.attempts:
+        for belief in attempt.beliefs:
+            if claim in belief.evidence.get("refutes", ()):
+                evidence = dict(belief.evidence) | {"problem": "an attack refutes it"}
+                name = attempt.attack.called
+                yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=attempt.plugin)
+
+
+def _checked(claim: str, promised: Any, judged: Judged, attack: Attack) -> Iterator[Finding]:
+    for checker in judged.plugins.kind(Metric):
+        if issubclass(checker, Metric) and checker.checks == claim:
+            try:
+                yield from _by(checker, promised, judged, attack)
+            except LeafgateError as error:
+                origin = judged.plugins.origin(checker)
+                yield Finding("", claim, passed=None, evidence={"problem": str(error)}, plugin=origin)
+
+
+def _by(checker: type[Metric], promised: Any, judged: Judged, attack: Attack) -> Iterator[Finding]:
+    """What one metric finds: of the release, or of everything its attack believes."""
+    with plugin_trouble(checker, judged.plugins):
+        metric = checker.of_claim(promised)
+    if not isinstance(metric, RecordMetric):
+        yield score_one(metric, judged, "", None, None)
+        return
+    read = 0
+    for attempt in _attempts(checker, judged, attack):
+        for belief in attempt.beliefs:
+            try:
+                yield score_one(metric, judged, "", attempt, belief)
+            except UnreadableError:
+                continue
+            read += 1
+        if attempt.problem:
+            yield inconclusive(metric, judged, "", attempt.problem)
+            read += 1
+    if read == 0:
+        yield inconclusive(metric, judged, "", "there is no belief to check this claim by")
+
+
+def _attempts(checker: type[Metric], judged: Judged, attack: Attack) -> list[Attempt]:
+    """The attack a checker names, with its defaults; every attack of the policy if it names none."""
+    if checker.checked_by is None:
+        return list(judged.attempts)
+    chosen = judged.plugins.by_name.get(checker.checked_by)
+    if chosen is None or not issubclass(chosen, AttackModel):
+        raise InconclusiveError(f"nobody offers the attack {checker.checked_by!r}")
+    with plugin_trouble(chosen, judged.plugins):
+        wanted = chosen.model_validate({"use": checker.checked_by})
+    return [next((a for a in judged.attempts if a.attack == wanted), None) or attack(wanted)]
