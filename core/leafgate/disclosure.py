@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,41 +13,72 @@ Audience = Literal["public", "auditor"]
 
 @dataclass(frozen=True)
 class Shown:
-    """How counts of people are shown: from `smallest` up, and only if no difference tells a smaller one.
+    """How counts of people are shown: none below `smallest`, and none that a difference would give away.
 
-    `counts` are all counts that stand side by side in one document. A count that differs from a
-    neighbour by less than the smallest cell is shown as a range of that width, so that subtracting
-    one from the other tells nothing new.
+    `close` are the counts that differ from another count of the same document by less than the
+    smallest cell; they are shown as a range of that width.
     """
 
     smallest: int
-    counts: Collection[int]
+    close: Collection[int]
 
     def count(self, people: int) -> Any:
         """A count, or {"fewer_than": n}, or {"from": a, "to": b}."""
-        if people == 0:
-            return 0
-        if people < self.smallest:
+        if 0 < people < self.smallest:
             return {"fewer_than": self.smallest}
-        if any(0 < people - other < self.smallest for other in self.counts):
-            return self._range(people)
-        return people
+        return self._range(people) if people in self.close else people
 
-    def below_total(self, people: int, total: int) -> Any:
+    def part(self, people: int, total: int) -> Any:
         """A count of some of `total` people, whose rest must not be told either."""
-        if 0 < total - people < self.smallest and people >= self.smallest:
-            return self._range(people)
-        return self.count(people)
+        if not self.near_all(people, total):
+            return self.count(people)
+        if total in self.close:
+            return {"from": self._range(total - self.smallest + 1)["from"], "to": self._range(total)["to"]}
+        first = max(self.smallest, total - self.smallest + 1)
+        return total if first == total else {"from": first, "to": total}
+
+    def near_all(self, people: int, total: int) -> bool:
+        """Are they everybody, or everybody but fewer than the smallest cell?"""
+        return people >= self.smallest > total - people
 
     def _range(self, people: int) -> dict[str, int]:
         start = people - people % self.smallest
         return {"from": start, "to": start + self.smallest - 1}
 
 
+def shown_in(report: Report, smallest: int) -> Shown:
+    """How the counts of one report are shown side by side."""
+    free = Shown(smallest, ())
+    counts = set(_people_in([report.data, [finding.evidence for finding in report.findings]]))
+    for finding in report.findings:
+        total = finding.people
+        parts = [part for part in (finding.beyond, _share_count(finding)) if part is not None]
+        counts |= {part for part in parts if total is None or not free.near_all(part, total)}
+        counts |= {total} if total is not None else set()
+        counts |= {int(finding.value)} if finding.unit == "people" and finding.value is not None else set()
+    counts = {count for count in counts if count >= smallest}
+    return Shown(smallest, {n for n in counts if any(0 < abs(n - m) < smallest for m in counts)})
+
+
+def _people_in(thing: Any) -> Iterator[int]:
+    if isinstance(thing, People):
+        yield thing.count
+    elif isinstance(thing, Mapping | list | tuple):
+        for inside in thing.values() if isinstance(thing, Mapping) else thing:
+            yield from _people_in(inside)
+
+
+def _share_count(finding: Finding) -> int | None:
+    """The people behind a score that is a share of them."""
+    if finding.unit != "share" or finding.value is None or finding.people is None or not finding.limit.get("average"):
+        return None
+    return round(finding.value * finding.people)
+
+
 def document(report: Report, audience: Audience) -> dict[str, Any]:
     """The report as JSON (design 4.4): same input, same document; no clock is read."""
     smallest = report.smallest_cell if audience == "public" else 1
-    shown = Shown(smallest, _counts(report))
+    shown = shown_in(report, smallest)
     hide_data = audience == "public" and report.differentially_private
     return {
         "format": FORMAT,
@@ -57,7 +88,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "policy": dict(report.policy),
         "data": {} if hide_data else {key: _shown(value, shown, audience) for key, value in report.data.items()},
         "release": None if report.release is None else dict(report.release),
-        "findings": [_finding(finding, shown, audience) for finding in report.findings],
+        "findings": [_finding(finding, shown, audience, hide_data) for finding in report.findings],
         "versions": dict(report.versions),
         "notes": [*report.notes, *([_OUTSIDE] if hide_data else [])],
     }
@@ -66,44 +97,36 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
 _OUTSIDE = "The release claims differential privacy; the findings below were computed from the data and are outside it."
 
 
-def _counts(report: Report) -> set[int]:
-    counts = {f.beyond for f in report.findings if f.beyond is not None}
-    counts |= {int(f.value) for f in report.findings if f.unit == "people" and f.value is not None}
-    return counts | {value.count for value in report.data.values() if isinstance(value, People)}
-
-
-def _finding(finding: Finding, shown: Shown, audience: Audience) -> dict[str, Any]:
-    total = finding.people
-    beyond = None
-    if finding.beyond is not None and total is not None:
-        beyond = shown.below_total(finding.beyond, total)
+def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool) -> dict[str, Any]:
+    total, beyond = finding.people, finding.beyond
+    known = total is not None and not hide_data
     return {
         "id": finding.id,
         "attack": finding.attack,
         "secret": finding.secret,
         "metric": finding.metric,
-        "value": _value(finding, shown),
+        "value": _value(finding, shown, hide_data),
         "limit": dict(finding.limit),
         "passed": finding.passed,
-        "people": total,
-        "beyond": beyond,
+        "people": shown.count(total) if known and total is not None else None,
+        "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
         "evidence": _shown(finding.evidence, shown, audience),
         "plugin": finding.plugin,
     }
 
 
-def _value(finding: Finding, shown: Shown) -> Any:
+def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     """A score; one that is itself a count or a share of people is shown like a count."""
-    if finding.value is None or finding.unit not in {"people", "share"}:
-        return finding.value
-    if finding.unit == "people" and not finding.limit.get("average"):
-        return shown.count(int(finding.value))
-    if finding.unit == "share" and finding.people and finding.limit.get("average"):
-        people = round(finding.value * finding.people)
-        told = shown.below_total(people, finding.people)
-        if told != people:
-            return {key: round(n / finding.people, 6) for key, n in told.items()}
-    return finding.value
+    value, total, people = finding.value, finding.people, _share_count(finding)
+    if value is not None and finding.unit == "people":
+        told = shown.count(int(value))
+        return told if isinstance(told, dict) else value
+    if people is None or total is None:
+        return value
+    if hide_data or isinstance(shown.count(total), dict):
+        return value if shown.smallest == 1 else None
+    told = shown.part(people, total)
+    return {key: round(n / total, 6) for key, n in told.items()} if isinstance(told, dict) else value
 
 
 def _shown(thing: Any, shown: Shown, audience: Audience) -> Any:

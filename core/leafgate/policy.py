@@ -50,7 +50,7 @@ class CsvOptions(Strict):
         if self.delimiter == self.quote:
             raise ValueError("`delimiter` and `quote` must differ")
         try:
-            b"a,b".decode(self.encoding)
+            "a,b".encode(self.encoding).decode(self.encoding)
         except (LookupError, ValueError):
             raise ValueError("`encoding` is not one that Python knows; try utf-8 or latin-1") from None
         return self

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.interfaces import Component
-from leafgate.plugins import Plugins, load_plugins
+from leafgate.plugins import Plugins, load_plugins, use_of
 from leafgate.policy import Policy
 from leafgate.policy_problems import KINDS, problems_of
 from leafgate.strict_yaml import MAX_BYTES, parse_yaml
@@ -105,12 +105,10 @@ def _crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
     """Mistakes that no section can see alone; tolerant of whatever the sections got wrong."""
     attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
     names = [attack.get("name") or attack.get("use") for _, attack in attacks]
-    for place, component in [
-        ("build", _dict(document.get("build"))),
-        *_numbered("attacks", attacks),
-        *_numbered("metrics", metrics),
-    ]:
-        if component and "use" not in component:
+    built = [("build", document["build"])] if isinstance(document.get("build"), dict) else []
+    listed = [(f"{key}[{i}]", one) for key, all_ in (("attacks", attacks), ("metrics", metrics)) for i, one in all_]
+    for place, component in [*built, *listed]:
+        if "use" not in component:
             offered = ", ".join(map(use_of, plugins.kind(KINDS[place.partition("[")[0]])))
             yield Problem(place, "says not what it uses", f"write `use:` and one of {offered}")
     for i, attack in attacks:
@@ -128,10 +126,6 @@ def _crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
             )
         if "secret" in metric and metric["secret"] not in secrets:
             yield Problem(f"metrics[{i}].secret", "is not a column with the role `sensitive`")
-
-
-def _numbered(key: str, components: list[tuple[int, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
-    return [(f"{key}[{i}]", component) for i, component in components]
 
 
 def _dict(thing: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from leafgate.errors import DataError, Problem
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
-from leafgate.text_cells import Cells, read_bytes, read_csv, read_parquet
+from leafgate.text_cells import Cells, is_code, parse_number, read_bytes, read_csv, read_parquet
 
 if TYPE_CHECKING:
     from leafgate.policy import Data
@@ -90,7 +90,7 @@ def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple
 
 
 def _numbers(cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str) -> pd.Series:
-    numbers = np.array([np.nan if gone else _number(t) for t, gone in zip(texts, missing, strict=True)])
+    numbers = np.array([np.nan if gone else parse_number(t) for t, gone in zip(texts, missing, strict=True)])
     codes = cells.cat.codes.to_numpy()
     strange = ~missing & ~np.isfinite(numbers)
     _refuse_rows(strange[codes], "not a finite number", place)
@@ -100,16 +100,9 @@ def _numbers(cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], col
     return pd.Series(numbers[codes])
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.inf
-
-
 def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:
     """Numbers when every text is one and none has a leading zero, else the sorted values."""
-    numeric = all(np.isfinite(_number(t)) and (t.lstrip("+-")[:1] != "0" or float(t) < 1) for t in texts)
+    numeric = not any(map(is_code, texts))
     if numeric and "class" not in column.roles:
         numbers = [float(text) for text in texts]
         return replace(column, bounds=(min(numbers), max(numbers)))
@@ -129,11 +122,11 @@ def _weights(raw: pd.DataFrame, data: Data, place: str) -> NDArray[np.int64]:
     name = next((name for name, spec in data.columns.items() if "weight" in spec.role), None)
     if name is None:
         return np.ones(len(raw), dtype=np.int64)
-    numbers = np.array([_number(text) for text in raw[name].cat.categories])
+    numbers = np.array([parse_number(text) for text in raw[name].cat.categories])
     strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**53))
     codes = raw[name].cat.codes.to_numpy()
     _refuse_rows(strange[codes], "not a whole number of people, 1 or more", f"{place}, column {name!r}")
-    return numbers.astype(np.int64)[codes]
+    return np.where(strange, 1, numbers).astype(np.int64)[codes]
 
 
 def _complete(typed: pd.DataFrame, schema: Schema, data: Data, place: str) -> NDArray[np.bool_]:

@@ -176,9 +176,9 @@ def _check_cell(cell: Any, column: Column, place: str) -> None:
         return
     if isinstance(cell, dict) and set(cell) == {"from", "to"} and column.numeric and _numbers([*cell.values()]):
         return
-    if isinstance(cell, dict) and set(cell) == {"in"} and isinstance(cell["in"], list) and cell["in"]:
-        if all(_is_value(item, column) for item in cell["in"]):
-            return
+    several = cell["in"] if isinstance(cell, dict) and set(cell) == {"in"} else None
+    if isinstance(several, list) and several and all(_is_value(item, column) for item in several):
+        return
     raise ReleaseError("is no cell, or outside the column's domain", place=place)
 
 

@@ -11,9 +11,12 @@ import pandas as pd
 
 from leafgate.errors import DataError, PolicyError
 from leafgate.policy import CsvOptions
-from leafgate.text_cells import read_bytes, read_cells, read_parquet
+from leafgate.text_cells import is_code, read_bytes, read_cells, read_parquet
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "null")
+MISSING = ("", "?", "NA", "N/A")
+START = 2**16
+"""Bytes that are looked at to find the delimiter."""
+
 FEW = 12
 """Numbers with no more different values than this could be codes; a comment says so."""
 
@@ -40,48 +43,55 @@ def first_policy(path: Path, target: str | None, header: bool | None) -> str:
         cells = read_parquet(read_bytes(path), None, path.name)
     else:
         cells, csv = _read(path, header)
-    guesses = [_guess(str(name), cells[name]) for name in cells.columns]
-    names = [guess.name for guess in guesses]
+    names = [str(name) for name in cells.columns]
+    if len(set(names)) != len(names):
+        raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
+    if len(names) < 2 or not len(cells):
+        raise DataError("needs two columns or more, and rows", place=path.name)
     if target is not None and target not in names:
-        raise PolicyError(f"there is no column {target!r}", place="--class", remedy=f"one of {', '.join(names)}")
+        remedy = "is the first line names? say --header or --no-header"
+        raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
+    guesses = [_guess(name, cells[name]) for name in names]
     return "\n".join(_lines(path, csv, guesses, target or names[-1])) + "\n"
 
 
 def _read(path: Path, header: bool | None) -> tuple[pd.DataFrame, CsvOptions]:
     content = read_bytes(path)
-    start = content[:65536].decode("utf-8", errors="replace").splitlines()
-    if not start:
-        raise DataError("the file holds no rows", place=path.name)
-    delimiter = max(",;\t| ", key=lambda sign: (start[0].count(sign), sign == ","))
-    spaced = delimiter != " " and f"{delimiter} " in start[0]
-    options = CsvOptions(delimiter=delimiter, skip_initial_space=spaced)
+    options = _sniffed(content[:START].rpartition(b"\n")[0] or content, path.name)
     cells = read_cells(content, options, path.name)
     first = [str(cell) for cell in cells.iloc[0]]
-    named = not any(_is_number(cell) for cell in first) and len(set(first)) == len(first) if header is None else header
+    named = header
+    if named is None:
+        named = all(is_code(cell) for cell in first) and len(set(first)) == len(first)
     if named:
         cells = cells.iloc[1:].reset_index(drop=True)
-    cells.columns = pd.Index(first if named else [f"column_{i + 1}" for i in range(len(first))])
-    return cells, options.model_copy(update={"header": named})
+    names = first if named else [f"column_{i + 1}" for i in range(len(first))]
+    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named})
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _sniffed(start: bytes, place: str) -> CsvOptions:
+    """The delimiter that divides the first rows into most columns, all rows alike."""
+    found = []
+    for sign in ",;\t| ":
+        spaced = sign != " " and f"{sign} ".encode() in start
+        options = CsvOptions(delimiter=sign, skip_initial_space=spaced)
+        try:
+            found.append((read_cells(start, options, place).shape[1], options))
+        except DataError:
+            continue
+    return max(found, key=lambda pair: pair[0])[1] if found else CsvOptions()
 
 
 def _guess(name: str, cells: pd.Series) -> Guess:
     texts = [str(text) for text in cells.cat.remove_unused_categories().cat.categories]
     missing = frozenset(text for text in texts if text in MISSING)
     values = tuple(sorted(set(texts) - missing))
-    numeric = bool(values) and all(_is_number(text) for text in values)
+    numeric = bool(values) and not any(map(is_code, values))
     return Guess(name, values, numeric, len(texts) == len(cells) > FEW, missing)
 
 
 def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str) -> Iterator[str]:
-    yield f"# A first policy for {path.name}, made by `leafgate init`. Check every line that says CHECK."
+    yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
     yield f"name: {_text(path.stem)}"
     yield ""
@@ -103,11 +113,13 @@ def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str) -
 def _column(guess: Guess, is_target: bool) -> str:
     if is_target:
         return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"
+    if not guess.values:
+        return "{role: ignored}          # CHECK: every cell is missing"
     if guess.unique and not guess.numeric:
         return "{role: identifier}          # CHECK: every cell is different"
     if guess.numeric and (len(guess.values) > FEW or any("." in text for text in guess.values)):
         numbers = [float(text) for text in guess.values]
-        return f"{{role: quasi_identifier, bounds: [{min(numbers):.15g}, {max(numbers):.15g}]}}"
+        return f"{{role: quasi_identifier, bounds: [{json.dumps(min(numbers))}, {json.dumps(max(numbers))}]}}"
     values = sorted(guess.values, key=float) if guess.numeric else guess.values
     codes = "          # CHECK: numbers taken as categories" if guess.numeric else ""
     return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{codes}"
@@ -115,7 +127,7 @@ def _column(guess: Guess, is_target: bool) -> str:
 
 def _text(text: str) -> str:
     """A text as YAML, quoted so that nothing else can be meant."""
-    return json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(text, ensure_ascii=False))
 
 
 _REST = """

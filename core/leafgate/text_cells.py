@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leafgate.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from leafgate.policy import CsvOptions
 
+Codes = NDArray[np.int64]
 Cells = pd.Series
 """A column of text as a categorical: one code a row, each distinct text once."""
 
@@ -62,7 +66,7 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     if first is None:
         raise DataError("the file holds no rows", place=place)
     known: list[dict[str, int]] = [{cell: 0} for cell in first]
-    codes: list[list[np.ndarray]] = [[np.zeros(1, dtype=np.int64)] for _ in first]
+    codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int64)] for _ in first]
     while portion := list(islice(rows, PORTION)):
         for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
             numbers = [seen.setdefault(cell, len(seen)) for cell in cells]
@@ -71,8 +75,23 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     return pd.DataFrame({i: _cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
 
 
-def _cells(codes: np.ndarray, texts: Sequence[str]) -> Cells:
-    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(texts, dtype=object)))
+def _cells(codes: Codes, texts: Sequence[str]) -> Cells:
+    categories: Any = pd.Index(np.array(texts, dtype=object))
+    return pd.Series(pd.Categorical.from_codes(codes, categories=categories))
+
+
+def parse_number(text: str) -> float:
+    """The number a text is, as people and programs write numbers; NaN for anything else."""
+    return float(text) if _NUMBER.fullmatch(text) else math.nan
+
+
+def is_code(text: str) -> bool:
+    """Is it no number, or one with a leading zero, which a number would lose?"""
+    return not math.isfinite(parse_number(text)) or bool(_LEADING_ZERO.match(text))
+
+
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 
 
 class _Lines:
@@ -100,7 +119,8 @@ def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
         skipinitialspace=options.skip_initial_space,
         strict=True,
     )
-    width, strange, number = 0, [], 0
+    width, number = 0, 0
+    strange: list[int] = []
     while (row := _next(reader, lines, place)) is not None:
         if not row or (len(row) == 1 < width and not row[0].strip()):
             continue
@@ -112,7 +132,8 @@ def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
             strange.append(number)
     if strange:
         raise DataError(
-            f"{len(strange)} row(s) have another number of cells than the first ({width}), the first is row {strange[0]}",
+            f"{len(strange)} row(s) have another number of cells than the first ({width}), "
+            f"the first is row {strange[0]}",
             place=place,
             remedy="check `data.csv.delimiter`, and the file's end",
         )
@@ -137,10 +158,14 @@ def _without_header(raw: pd.DataFrame, names: Sequence[str], place: str) -> pd.D
     return raw.set_axis(list(names), axis=1)
 
 
-def _with_header(raw: pd.DataFrame, header: list[str], names: Sequence[str], place: str) -> pd.DataFrame:
-    twice = sorted({name for name in header if header.count(name) > 1})
+def _refuse_twice(header: Sequence[str], place: str) -> None:
+    twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise DataError(f"{len(twice)} column name(s) stand twice in the header", place=place, remedy="rename them")
+
+
+def _with_header(raw: pd.DataFrame, header: list[str], names: Sequence[str], place: str) -> pd.DataFrame:
+    _refuse_twice(header, place)
     problems = [
         Problem(place, f"the header has no column {name!r}", "correct `data.columns`, or set `csv: {header: false}`")
         for name in names
@@ -166,7 +191,10 @@ def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.
             "Parquet needs pyarrow", place=place, remedy='install it: pip install "leafgate[parquet]"'
         ) from None
     try:
-        table = pyarrow.parquet.read_table(io.BytesIO(content))
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
+        header = list(file.schema_arrow.names)
+        _refuse_twice(header, place)
+        table = file.read()
     except (pyarrow.ArrowException, OSError):
         raise DataError("is not a Parquet file", place=place) from None
     cells = {}
@@ -176,5 +204,4 @@ def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.
         except pyarrow.ArrowException:
             raise DataError("does not hold plain values", place=f"{place}, column {name!r}") from None
         cells[i] = _cells(text.indices.to_numpy(), text.dictionary.to_pylist())
-    header = list(table.column_names)
     return _with_header(pd.DataFrame(cells), header, header if names is None else names, place)
