@@ -1,0 +1,8 @@
+"""Where the public benchmark tables are: LEAFGATE_DATA, or `shared/data` beside the checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+DATA = Path(os.environ.get("LEAFGATE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
