@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 def build(
     options: Id3 | C45, table: Table, measure: Measure, *, average_gain: bool, confidence: float | None
 ) -> Release:
-    """The tree with exact counts and no claim; pruned unless `confidence` is None."""
-    coded = code_table(table)
+    """The tree with exact counts and no claim; pruned unless `confidence` is None.
+
+    Departure: none of Quinlan's; generalisation hierarchies, which his algorithms do not know, are ignored.
+    """
+    coded = code_table(table, hierarchies=False)
     root = grow(coded, measure, average_gain=average_gain, min_leaf=options.min_leaf)
     if confidence is not None:
         prune(root, confidence)

@@ -39,15 +39,16 @@ class Grower:
     average_gain: bool
     spans: Spans
     tests: Tests = field(init=False)
+    order_matters: bool = field(init=False)
     queue: list[tuple[tuple[int, float, int, int], int, Sprout, Choice]] = field(default_factory=list)
-    age: int = 0
+    ages: dict[Sprout, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tests = tests_of(self.coded)
+        self.order_matters = not all(feature.column.public for feature in self.coded.features)
 
     def grow(self, root: Sprout) -> None:
         """Split until no test anywhere gains and is admissible."""
-        order_matters = not all(feature.column.public for feature in self.coded.features)
         stale: set[Sprout] = set()
         fresh = [root]
         while True:
@@ -55,7 +56,7 @@ class Grower:
             if not self.queue:
                 return
             fresh = []
-            for _ in range(1 if order_matters else len(self.queue)):
+            for _ in range(1 if self.order_matters else len(self.queue)):
                 _, _, node, choice = heapq.heappop(self.queue)
                 if node in stale:
                     stale.remove(node)
@@ -74,14 +75,16 @@ class Grower:
         scores = score(self.coded, self.tests, cells, counts, self.measure, self._judge(nodes))
         means = mean_gain(scores, self.tests) if self.average_gain else None
         for node, choice in zip(nodes, choose(scores, self.tests, self.measure, means), strict=True):
+            age = self.ages.setdefault(node, len(self.ages))
             if choice is not None:
-                self.age += 1
-                heapq.heappush(self.queue, (choice.key, self.age, node, choice))
+                heapq.heappush(self.queue, (choice.key, age, node, choice))
 
     def _judge(self, nodes: Sequence[Sprout]) -> Judge:
+        """Without private features and with a private class, every node is a span of its own."""
         spans = [list(self.spans.of[node]) for node in nodes]
-        alone = all(len(of) == 1 and of[0].rows is node.rows for node, of in zip(nodes, spans, strict=True))
-        return OwnPeople(self.admissible) if alone else SpanPeople.of(self.coded, self.admissible, spans)
+        if not self.order_matters and spans[0][0].class_value is None:
+            return OwnPeople(self.admissible)
+        return SpanPeople.of(self.coded, self.admissible, spans)
 
 
 def grow(

@@ -21,10 +21,11 @@ from leafgate.routing import Rows, split_rows
 from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Leaf, Node
-from leafgate_linking.possible import Possible, narrowed
+from leafgate_linking.possible import Possible, narrowed, unanswered
 
 Ids = NDArray[np.int64]
 NOWHERE = (-1,)
+"""What is left where no branch takes a value: a bin of its own."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Remainders:
         ways = [(child, {**possible, node.column: rest}, rest) for child, rest in narrowed(node, possible, self.schema)]
         if not self.schema[node.column].public:
             below = [self._apart(child, rows, left) for child, left, rest in ways if rest]
+            if unanswered(node, possible, self.schema):
+                below.append(np.full(len(rows), self._number(NOWHERE)))
             ids[rows] = self._join(name, below)
             return
         ids[rows] = self._number(NOWHERE)
@@ -86,8 +89,9 @@ class Remainders:
             return below[0]
         which, first = grouped(below)
         keys = [tuple(int(ids[position]) for ids in below) for position in first]
-        numbers = [self._number((name, *key)) for key in keys]
-        self.asked.update(zip(numbers, keys, strict=True))
+        nowhere = self._number(NOWHERE)
+        numbers = [nowhere if set(key) == {nowhere} else self._number((name, *key)) for key in keys]
+        self.asked.update((n, key) for n, key in zip(numbers, keys, strict=True) if n != nowhere)
         return np.array(numbers, dtype=np.int64)[which]
 
     def _number(self, key: tuple[int, ...]) -> int:

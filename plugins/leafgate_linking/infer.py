@@ -13,7 +13,7 @@ from leafgate.report import People
 from leafgate.schema import Column
 from leafgate_linking.grouping import Ids, Reached, grouped, remainders
 from leafgate_linking.records import matches, told_of
-from leafgate_linking.telling import Shares, joined, told_by_leaves
+from leafgate_linking.telling import Shares, doubted, joined, told_by_leaves
 from leafgate_linking.words import group_words
 
 
@@ -81,7 +81,8 @@ def _belief(linked: Linked, group: int, secret: Column, prior: Shares) -> Shares
     if release.records is not None:
         told = told_of(release.records, secret, linked.records[group], prior)
         if told is not None:
-            return told
+            people = sum(release.records.weight[row] for row in linked.records[group].tolist())
+            return told if release.counted == "exact" else doubted(told, people)
     beliefs = [
         told_by_leaves(leaves, secret, release, prior, linked.class_value[group]) for leaves in linked.reached[group]
     ]

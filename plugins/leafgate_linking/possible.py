@@ -62,9 +62,32 @@ def narrowed(node: Cut | Fan, possible: Possible, schema: Schema) -> list[tuple[
     return ways
 
 
+def unanswered(node: Cut | Fan, possible: Possible, schema: Schema) -> bool:
+    """Can the tested column still have a value that no branch takes?"""
+    if isinstance(node, Cut) or node.other is not None:
+        return False
+    rest = rest_of(schema[node.column], possible)
+    assert isinstance(rest, frozenset)
+    return bool(rest - {value for branch in node.branches for value in branch.values})
+
+
+def _edge(cut: Cut) -> float:
+    """The largest number that goes low; a float32 cut rounds the number first, not the threshold."""
+    if not cut.float32:
+        return math.nextafter(cut.at, -math.inf) if cut.strict else cut.at
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        top = np.float32(cut.at)
+        if top > cut.at or (cut.strict and top == cut.at):
+            top = np.nextafter(top, np.float32(-np.inf))
+        middle = (float(top) + float(np.nextafter(top, np.float32(np.inf)))) / 2
+        return middle if np.float32(middle) <= top else math.nextafter(middle, -math.inf)
+
+
 def _sides(cut: Cut, rest: Rest) -> list[tuple[Node, Rest]]:
     assert isinstance(rest, Interval)
-    edge = math.nextafter(cut.at, -math.inf) if cut.strict else cut.at
+    edge = _edge(cut)
     missing_low = rest.missing and cut.missing == "low"
     low = Interval(rest.low, min(rest.high, edge), missing_low)
     high = Interval(max(rest.low, edge), rest.high, rest.missing and not missing_low)

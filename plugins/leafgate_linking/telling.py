@@ -34,7 +34,9 @@ def told_by_leaves(
         told = _class(reached, release, prior)
     else:
         told = _other(reached, secret, prior, class_value)
-    return told if release.counted == "exact" else _doubted(told, reached)
+    sizes = [each.leaf.size for each in reached]
+    known = 1.0 if None in sizes else sum(size for size in sizes if size is not None)
+    return told if release.counted == "exact" else doubted(told, known)
 
 
 def _class(reached: Sequence[Reached], release: Release, prior: Shares) -> Shares:
@@ -67,10 +69,9 @@ def _other(reached: Sequence[Reached], secret: Column, prior: Shares, class_valu
     return told / told.sum() if told.sum() > 0 else prior
 
 
-def _doubted(told: Shares, reached: Sequence[Reached]) -> Shares:
-    """Rule of succession: shares of n counted, with one more of each value; n = 1 if unknown."""
-    sizes = [each.leaf.size for each in reached]
-    n = max(sum(size for size in sizes if size is not None), 1.0) if None not in sizes else 1.0
+def doubted(told: Shares, counted: float) -> Shares:
+    """Rule of succession: shares among `counted` people (at least 1), with one more of each value."""
+    n = max(counted, 1.0)
     return (told * n + 1) / (n + len(told))
 
 

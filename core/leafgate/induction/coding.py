@@ -93,11 +93,14 @@ class Coded:
         return [(chosen, self.cell_numbers(chosen)) for chosen in [narrow, *wide] if chosen]
 
 
-def coded(table: Table) -> Coded:
-    """The table's features and classes as codes; classes keep the policy's order."""
+def coded(table: Table, *, hierarchies: bool = True) -> Coded:
+    """The table's features and classes as codes; classes keep the policy's order.
+
+    Without `hierarchies` every categorical feature has its values as its one level.
+    """
     features, codes = [], []
     for column in table.schema.features:
-        feature, code = _numeric(column, table) if column.numeric else _categorical(column, table)
+        feature, code = _numeric(column, table) if column.numeric else _categorical(column, table, hierarchies)
         features.append(feature)
         codes.append(code)
     matrix = np.stack(codes, axis=1) if codes else np.zeros((len(table), 0), dtype=np.int64)
@@ -114,13 +117,13 @@ def _numeric(column: Column, table: Table) -> tuple[Feature, Rows]:
     return Feature(column, (np.arange(len(numbers)),), numbers=numbers), code.astype(np.int64)
 
 
-def _categorical(column: Column, table: Table) -> tuple[Feature, Rows]:
+def _categorical(column: Column, table: Table, hierarchies: bool) -> tuple[Feature, Rows]:
     order = _hierarchical_order(column)
     values = tuple(column.domain[i] for i in order)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     levels = [np.arange(len(order))]
-    if column.hierarchy is not None and column.public:
+    if hierarchies and column.hierarchy is not None and column.public:
         names = [column.hierarchy.groups[value] for value in values]
         levels += [_runs([name[h] for name in names]) for h in range(column.hierarchy.depth)]
     return Feature(column, tuple(levels), values), rank[table.codes(column.name)]

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leafgate.belief import checked
+from leafgate.case import Case
+from leafgate.known import known_of
+from leafgate.release import Combine, Counted, Level, Publish, Release, published
+from leafgate.table import Table, make_table
+from leafgate.tree import Node
+from leafgate_linking import Linking
+from leafgate_linking.infer import link
+from leafgate_protection.scores import group_sizes as scored
+from oracles import group_sizes, numbered, persons, spans
+from random_tables import tables
+from random_trees import counted, forests, trees
+from readings import Reading
+
+LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
+
+
+@st.composite
+def planted(draw: st.DrawFn, *, most: int, whole: bool = True) -> tuple[Table, tuple[Node, ...]]:
+    """A table and a forest of up to `most` trees that asks about its columns."""
+    table = draw(tables(most=20))
+    if most == 1:
+        return table, (counted(draw(trees(table.schema, whole=whole)), table),)
+    return table, draw(forests(table, most=most, whole=whole))
+
+
+def release_of(table: Table, forest: tuple[Node, ...], level: Level = "counts", numbers: Counted = "exact") -> Release:
+    combine: Combine = "one" if len(forest) == 1 else "vote"
+    return published(Release({}, table.schema, forest, counted=numbers, combine=combine), Publish(level), frozenset())
+
+
+@settings(max_examples=250, deadline=None)
+@given(planted(most=1))
+def test_the_groups_of_any_tree_are_those_of_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
+    table, forest = plant
+    known = known_of(table)
+    assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
+
+
+@settings(max_examples=150, deadline=None)
+@given(planted(most=1, whole=False))
+def test_values_without_a_way_out_are_a_bin_of_their_own(plant: tuple[Table, tuple[Node, ...]]) -> None:
+    table, forest = plant
+    known = known_of(table)
+    assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
+
+
+@settings(max_examples=100, deadline=None)
+@given(planted(most=3))
+def test_the_groups_of_a_forest_are_those_of_the_joint_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
+    # A tree's leaves in reach follow from the joint ones, and its remainder from its leaves in reach.
+    table, forest = plant
+    known = known_of(table)
+    assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
+
+
+@settings(max_examples=150, deadline=None)
+@given(planted(most=3, whole=False))
+def test_a_forest_never_groups_people_whom_its_trees_together_tell_apart(
+    plant: tuple[Table, tuple[Node, ...]],
+) -> None:
+    table, forest = plant
+    known = known_of(table)
+    groups, joint = numbered(link(release_of(table, forest), known).groups), numbered(spans(forest, known))
+    assert len(set(zip(groups, joint, strict=True))) == len(set(groups))
+
+
+@settings(max_examples=50, deadline=None)
+@given(planted(most=3, whole=False), st.sampled_from(LEVELS), st.booleans())
+def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
+    plant: tuple[Table, tuple[Node, ...]], level: Level, distribution: bool
+) -> None:
+    table, forest = plant
+    release, known = release_of(table, forest, level), known_of(table, distribution=distribution)
+    for belief in Linking().infer(release, known):
+        checked(belief, known)
+        sizes = group_sizes(belief.groups.tolist(), known.weight)
+        assert sum(sizes.values()) == table.people
+        assert scored(Case(table, None, release, known, belief)).min() == min(sizes.values())
+
+
+@settings(max_examples=50, deadline=None)
+@given(planted(most=3), st.integers(0, 2**32 - 1))
+def test_the_order_of_the_rows_changes_no_belief(plant: tuple[Table, tuple[Node, ...]], seed: int) -> None:
+    table, forest = plant
+    rows = np.random.default_rng(seed).permutation(len(table))
+    shuffled = make_table(table.schema, table.frame.loc[rows], table.weight[rows])
+    release = release_of(table, forest)
+    for one, other in zip(*(Linking().infer(release, known_of(t)) for t in (table, shuffled)), strict=True):
+        assert one.groups.tolist() == other.groups.tolist()
+        assert one.chances is None or one.chances.equals(other.chances)
+
+
+@settings(max_examples=60, deadline=None)
+@given(planted(most=3), st.sampled_from(LEVELS), st.booleans())
+def test_exact_numbers_never_rule_out_the_truth(
+    plant: tuple[Table, tuple[Node, ...]], level: Level, distribution: bool
+) -> None:
+    table, forest = plant
+    release, known = release_of(table, forest, level), known_of(table, distribution=distribution)
+    for belief in Linking().infer(release, known):
+        if belief.chances is not None:
+            case = Case(table, None, release, known, belief)
+            truth = [case.chances[value][row] for row, value in enumerate(case.truth)]
+            assert min(truth) > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    planted(most=3),
+    st.sampled_from(LEVELS),
+    st.sampled_from(["sampled", "bootstrap", "perturbed", "noisy", "unknown"]),
+)
+def test_numbers_that_are_not_exact_make_nobody_certain(
+    plant: tuple[Table, tuple[Node, ...]], level: Level, numbers: Counted
+) -> None:
+    table, forest = plant
+    for belief in Linking().infer(release_of(table, forest, level, numbers), known_of(table)):
+        if belief.chances is not None:
+            assert ((belief.chances > 0) & (belief.chances < 1)).all(axis=None)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@settings(max_examples=60, deadline=None)
+@given(plant=planted(most=1, whole=False), distribution=st.booleans())
+def test_the_belief_is_what_the_leaves_in_reach_say(
+    level: Level, plant: tuple[Table, tuple[Node, ...]], distribution: bool
+) -> None:
+    table, forest = plant
+    release, known = release_of(table, forest, level), known_of(table, distribution=distribution)
+    for belief in Linking().infer(release, known):
+        if belief.secret is not None and belief.chances is not None:
+            by_hand = [
+                Reading(public, release, known, known.schema[belief.secret]).belief for public in persons(known.records)
+            ]
+            assert np.allclose(belief.chances.to_numpy(), by_hand)
