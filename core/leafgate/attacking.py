@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from leafgate.belief import Belief, checked
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.interfaces import AttackModel, Component
-from leafgate.known import Known
+from leafgate.known import Known, lent
 from leafgate.plugins import Plugins, use_of
 from leafgate.release_file import Sealed
 
@@ -32,7 +32,7 @@ def attempt(attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins)
         return Attempt(attack, origin, problem=f"cannot read a release whose numbers are {counted}")
     try:
         with plugin_trouble(attack, plugins):
-            beliefs = tuple(checked(belief, known) for belief in attack.infer(sealed.release, known))
+            beliefs = tuple(checked(belief, known) for belief in attack.infer(sealed.release, lent(known)))
     except LeafgateError as error:
         return Attempt(attack, origin, problem=str(error))
     return Attempt(attack, origin, beliefs)

@@ -18,6 +18,7 @@ from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
 from leafgate.judging import Judged, judge
 from leafgate.known import Known, known_of
+from leafgate.matching import strange_leaves
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy, PublishSpec
 from leafgate.release import Publish, Release, published
@@ -57,7 +58,7 @@ def audit(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins)
-        findings = judge(policy.metrics, judged)
+        findings = [*_strange_counts(policy, plugins, sealed, table), *judge(policy.metrics, judged)]
         findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
     return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
 
@@ -75,7 +76,7 @@ def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
     rng = np.random.default_rng(None if builder.randomness == "system" else policy.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with plugin_trouble(builder, plugins):
-        draft = builder.build(table.without_key, rng)
+        draft = builder.build(table.without_key.lent(), rng)
         if not isinstance(draft, Release):
             raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
     wanted = policy.publish or PublishSpec(leaves=draft.publish.leaves)
@@ -84,6 +85,12 @@ def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
             f"the release file publishes {draft.publish.leaves}, the policy says {wanted.leaves}",
             place="publish.leaves",
             remedy="say what the file publishes",
+        )
+    if draft.records is not None and draft.trees and wanted.leaves != "counts":
+        raise PolicyError(
+            f"the published records tell class counts, the leaves are to tell {wanted.leaves} only",
+            place="publish.leaves",
+            remedy="publish counts, or the tree without records",
         )
     try:
         with plugin_trouble(builder, plugins):
@@ -109,6 +116,16 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
     if error.people is not None:
         evidence["people"] = People(error.people)
     return Finding("build", "build", passed=False, evidence=evidence, plugin=plugins.origin(policy.build))
+
+
+def _strange_counts(policy: Policy, plugins: Plugins, sealed: Sealed, table: Table) -> list[Finding]:
+    """Inconclusive when leaves that claim to count this table's people do not."""
+    strange = strange_leaves(sealed.release, table)
+    if not strange:
+        return []
+    problem = f"{strange} leaves tell numbers that are not those of this table: was the tree learned from other people?"
+    origin = plugins.origin(policy.build)
+    return [Finding("counted", "counted", passed=None, evidence={"problem": problem}, plugin=origin)]
 
 
 def _report(

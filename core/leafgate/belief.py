@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
@@ -16,6 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.known import Known
+
+
+LARGEST = 1e300
+"""Numbers beyond it are no evidence; NaN is not within it either."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Belief:
 
 
 def checked(belief: object, known: Known) -> Belief:
-    """The belief itself, if it can be one; InconclusiveError says what is nonsense about it."""
+    """The belief, its groups as an array, if it can be one; InconclusiveError says what is nonsense about it."""
     import numpy as np
 
     if not isinstance(belief, Belief):
@@ -48,7 +51,8 @@ def checked(belief: object, known: Known) -> Belief:
     if belief.records is not None:
         rows_for(known, belief.records)
         rows = len(belief.records)
-    groups = np.asarray(belief.groups)
+    groups = np.array(belief.groups)
+    groups.setflags(write=False)
     if groups.shape != (rows,) or groups.dtype.kind not in "iu":
         raise InconclusiveError(f"its belief needs a whole number for each of {rows} records as groups")
     _check_evidence(belief.evidence)
@@ -56,7 +60,7 @@ def checked(belief: object, known: Known) -> Belief:
         raise InconclusiveError("its belief needs a secret and chances together, or neither")
     if belief.secret is not None:
         _check_chances(belief.secret, belief.chances, rows, known)
-    return belief
+    return replace(belief, groups=groups)
 
 
 def rows_for(known: Known, records: pd.DataFrame) -> NDArray[np.int64]:
@@ -98,6 +102,8 @@ def _check_chances(secret: object, chances: object, rows: int, known: Known) -> 
 def _check_evidence(evidence: object) -> None:
     if not isinstance(evidence, Mapping) or not _sayable(evidence):
         raise InconclusiveError("its evidence is not what JSON can say")
+    if "worst" in evidence:
+        raise InconclusiveError("its evidence has the key `worst`, which is kept for the worst-off groups")
     refuted = evidence.get("refutes", ())
     if isinstance(refuted, str) or not isinstance(refuted, Sequence) or not all(isinstance(r, str) for r in refuted):
         raise InconclusiveError("its evidence must list the guarantees it refutes by name")
@@ -106,9 +112,15 @@ def _check_evidence(evidence: object) -> None:
 def _sayable(thing: object) -> bool:
     """Can it be written as JSON, once counts and private things are shown as they may be?"""
     if isinstance(thing, Mapping):
-        return all(isinstance(key, str) and _sayable(value) for key, value in thing.items())
+        return all(isinstance(key, str) and _sayable(key) and _sayable(value) for key, value in thing.items())
     if isinstance(thing, list | tuple):
         return all(map(_sayable, thing))
     if isinstance(thing, Private):
         return _sayable(thing.content)
-    return thing is None or isinstance(thing, str | int | People) or (isinstance(thing, float) and math.isfinite(thing))
+    if isinstance(thing, People):
+        return isinstance(thing.count, int) and _sayable(thing.count)
+    if isinstance(thing, str):
+        return not any("\ud800" <= letter <= "\udfff" for letter in thing)
+    if isinstance(thing, int | float):
+        return isinstance(thing, bool) or -LARGEST <= thing <= LARGEST
+    return thing is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from pydantic import ValidationError
 
 from leafgate.attacking import attempt
 from leafgate.auditing import knowledge
@@ -43,17 +44,23 @@ def _attack(run: Run, use: str) -> AttackModel:
     if offered is None or not issubclass(offered, AttackModel):
         names = ", ".join(str(c.model_fields["use"].default) for c in run.plugins.kind(AttackModel))
         raise PolicyError(f"nobody offers the attack {use!r}", place="--use", remedy=f"installed: {names}")
-    return offered.model_validate({"use": use})
+    try:
+        return offered.model_validate({"use": use})
+    except ValidationError as error:
+        needed = ", ".join(str(wrong["loc"][0]) for wrong in error.errors(include_input=False))
+        raise PolicyError(
+            f"{use!r} needs {needed}", place="--use", remedy="put it into the policy, and name it here"
+        ) from None
 
 
 def belief_csv(belief: Belief, known: Known) -> bytes:
     """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret."""
     records = known.records if belief.records is None else belief.records
-    table = records.reset_index(drop=True).copy()
+    columns = [records.reset_index(drop=True)]
     if belief.records is None:
-        table["weight"] = known.weight
-    table["group"] = belief.groups
+        columns.append(pd.DataFrame({"weight": known.weight}))
+    columns.append(pd.DataFrame({"group": belief.groups}))
     if belief.chances is not None:
         chances = belief.chances.reset_index(drop=True)
-        table = pd.concat([table, chances.set_axis([f"p({value})" for value in chances.columns], axis=1)], axis=1)
-    return table.to_csv(index=False, lineterminator="\n").encode()
+        columns.append(chances.set_axis([f"p({value})" for value in chances.columns], axis=1))
+    return pd.concat(columns, axis=1).to_csv(index=False, lineterminator="\n").encode()

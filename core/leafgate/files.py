@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from leafgate.errors import LeafgateError, OutputError
@@ -31,16 +31,26 @@ def make_folder(folder: Path) -> None:
         raise trouble(error, str(folder)) from None
 
 
-def write_files(folder: Path, contents: Mapping[str, bytes], mode: int) -> None:
+def remove_files(folder: Path, names: Iterable[str]) -> None:
+    """Take away what an earlier run left, so that nothing stale stands beside new results."""
+    try:
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise trouble(error, str(folder)) from None
+
+
+def write_files(folder: Path, contents: Mapping[str, bytes], mode: int, private: Collection[str] = ()) -> None:
     """Write each file whole; when one fails, none of them is left half written.
 
     Each goes to a temporary file in the same folder, reaches the disk, and takes its name in one
-    step. `mode` holds from the first byte on.
+    step. `mode` holds from the first byte on; files named in `private` are for their owner only.
     """
     waiting: list[tuple[Path, Path]] = []
     try:
         for name, content in contents.items():
-            waiting.append((_write_beside(folder, content, mode), folder / name))
+            beside = _write_beside(folder, content, OWNER_ONLY if name in private else mode)
+            waiting.append((beside, folder / name))
         for written, target in waiting:
             os.replace(written, target)
     except OSError as error:

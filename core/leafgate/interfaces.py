@@ -69,7 +69,7 @@ class AttackModel(Component):
     `uses` which optional knowledge it takes into account (`distribution`).
     """
 
-    name: str = ""
+    name: str = Field("", description="What findings call it; default: what it uses. Unique.")
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
     uses: ClassVar[frozenset[str]] = frozenset()
@@ -91,7 +91,7 @@ class Metric(Component):
     above the smallest cell), `share` (of the people; likewise) or anything else.
     """
 
-    name: str = ""
+    name: str = Field("", description="What findings call it; default: what it uses. Unique.")
 
     scores: ClassVar[Literal["records", "release"]] = "records"
     direction: ClassVar[Literal["at_least", "at_most"]]
@@ -130,24 +130,24 @@ class RecordMetric(Metric):
     `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
     """
 
-    of: str | None = None
-    secret: str | None = None
-    average: bool = False
-    allow: Share = 0.0
+    of: str | None = Field(None, description="The attack it judges, by its name; every attack when left out.")
+    secret: str | None = Field(None, description="The sensitive column it judges; every one when left out.")
+    average: bool = Field(False, description="Judge the mean over people, not the worst-off person.")
+    allow: Share = Field(0.0, description="The share of people that may lie beyond the limit.")
 
 
 class AtLeast(RecordMetric):
     """A record metric where more is safer."""
 
     direction = "at_least"
-    at_least: Limit
+    at_least: Limit = Field(description="The score must not be lower.")
 
 
 class AtMost(RecordMetric):
     """A record metric where less is safer."""
 
     direction = "at_most"
-    at_most: Limit
+    at_most: Limit = Field(description="The score must not be higher.")
 
 
 class ReleaseAtLeast(Metric):
@@ -155,7 +155,7 @@ class ReleaseAtLeast(Metric):
 
     scores = "release"
     direction = "at_least"
-    at_least: Limit
+    at_least: Limit = Field(description="The score must not be lower.")
 
 
 class ReleaseAtMost(Metric):
@@ -163,4 +163,4 @@ class ReleaseAtMost(Metric):
 
     scores = "release"
     direction = "at_most"
-    at_most: Limit
+    at_most: Limit = Field(description="The score must not be higher.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from leafgate.belief import Belief
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.interfaces import Metric, RecordMetric
-from leafgate.known import Known
+from leafgate.known import Known, lent
 from leafgate.plugins import Plugins
 from leafgate.release import Release
 from leafgate.report import Finding
@@ -34,7 +34,10 @@ class Judged:
     plugins: Plugins
 
     def case(self, belief: Belief | None) -> Case:
-        return Case(self.table, self.test, self.release, self.known, belief)
+        test = None if self.test is None else self.test.lent()
+        if belief is not None and belief.chances is not None:
+            belief = replace(belief, chances=belief.chances.copy(deep=False))
+        return Case(self.table.lent(), test, self.release, lent(self.known), belief)
 
 
 def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ class Known:
     def weight(self) -> NDArray[np.int64]:
         """People who share each of `records`."""
         return self.public.weight
+
+
+def lent(known: Known) -> Known:
+    """The same knowledge for a plugin: what that writes into it reaches nobody else."""
+    return replace(known, public=known.public.lent())
 
 
 def known_of(table: Table, *, distribution: bool = False, mechanism: Mechanism | None = None, seed: int = 0) -> Known:

@@ -171,13 +171,13 @@ class Policy(Strict):
 
     leafgate: Literal[1] = Field(description="The version of this format.")
     name: Annotated[str, Field(min_length=1)] = Field(description="What reports call this policy.")
-    data: Data
+    data: Data = Field(description="Where the people are, and what their columns mean.")
     build: TreeBuilder = Field(description="How the release is made; `use:` a builder.")
     publish: PublishSpec | None = Field(None, description="What will be published; counts and measure by default.")
     knows: Knows = Field(Knows(), description="What the adversary has besides the public columns.")
     attacks: tuple[AttackModel, ...] = Field(description="What must be tried; each `use:`s an attack.")
     metrics: tuple[Metric, ...] = Field(description="How well everyone must stay protected; each `use:`s a metric.")
-    report: ReportSpec = ReportSpec()
+    report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
     plugins: tuple[str, ...] | None = Field(None, description="The distributions trusted; nothing else is loaded.")
 

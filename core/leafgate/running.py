@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leafgate.errors import DataError, PolicyError
+from leafgate.files import EVERYONE, write_files
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
@@ -68,8 +69,20 @@ def _overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:
     return policy.model_copy(update={"data": policy.data.model_copy(update=changed)})
 
 
-def results(audit: Audit, audience: Audience) -> Mapping[str, bytes]:
-    """The files an audit leaves in `--out`: release.json, report.json, timings.json."""
+RESULTS = ("release.json", "report.json", "timings.json")
+
+
+def write_results(audit: Audit, audience: Audience, folder: Path) -> None:
+    """Leave an audit's files in a folder: release.json, report.json, timings.json.
+
+    An auditor's report is for its owner's eyes only, and so is a release that did not pass.
+    """
+    private = {"report.json"} if audience == "auditor" else set()
+    private |= {"release.json"} if audit.report.verdict != "pass" else set()
+    write_files(folder, _results(audit, audience), EVERYONE, private)
+
+
+def _results(audit: Audit, audience: Audience) -> Mapping[str, bytes]:
     from leafgate.disclosure import document
 
     timings = {"format": "leafgate/timings/1", "seconds": {k: round(v, 6) for k, v in audit.seconds.items()}}

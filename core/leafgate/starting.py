@@ -11,11 +11,15 @@ import pandas as pd
 
 from leafgate.errors import DataError, PolicyError
 from leafgate.policy import CsvOptions
+from leafgate.strict_yaml import MAX_BYTES
 from leafgate.text_cells import is_code, read_bytes, read_cells, read_parquet
 
 MISSING = ("", "?", "NA", "N/A")
 START = 2**16
 """Bytes that are looked at to find the delimiter."""
+
+MANY = 50
+"""A class with more values than this is none: names, or numbers."""
 
 FEW = 12
 """Numbers with no more different values than this could be codes; a comment says so."""
@@ -52,7 +56,11 @@ def first_policy(path: Path, target: str | None, header: bool | None) -> str:
         remedy = "is the first line names? say --header or --no-header"
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
     guesses = [_guess(name, cells[name]) for name in names]
-    return "\n".join(_lines(path, csv, guesses, target or names[-1])) + "\n"
+    text = "\n".join(_lines(path, csv, guesses, target or names[-1])) + "\n"
+    if len(text.encode()) > MAX_BYTES:
+        remedy = "leave out columns that are texts of their own, such as names and remarks"
+        raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
+    return text
 
 
 def _read(path: Path, header: bool | None) -> tuple[pd.DataFrame, CsvOptions]:
@@ -111,6 +119,10 @@ def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str) -
 
 
 def _column(guess: Guess, is_target: bool) -> str:
+    if is_target and len(guess.values) > MANY:
+        raise PolicyError(
+            f"{len(guess.values)} different values are no classes", place="--class", remedy="name another column"
+        )
     if is_target:
         return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"
     if not guess.values:
@@ -119,10 +131,14 @@ def _column(guess: Guess, is_target: bool) -> str:
         return "{role: identifier}          # CHECK: every cell is different"
     if guess.numeric and (len(guess.values) > FEW or any("." in text for text in guess.values)):
         numbers = [float(text) for text in guess.values]
-        return f"{{role: quasi_identifier, bounds: [{json.dumps(min(numbers))}, {json.dumps(max(numbers))}]}}"
+        return f"{{role: quasi_identifier, bounds: [{_number(min(numbers))}, {_number(max(numbers))}]}}"
     values = sorted(guess.values, key=float) if guess.numeric else guess.values
     codes = "          # CHECK: numbers taken as categories" if guess.numeric else ""
     return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{codes}"
+
+
+def _number(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else json.dumps(number)
 
 
 def _text(text: str) -> str:

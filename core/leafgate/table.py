@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,15 @@ class Table:
     sha256: str = ""
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        self.weight.setflags(write=False)
+
+    def lent(self) -> Table:
+        """The same table for a plugin: what that writes into it reaches nobody else."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "frame", self.frame.copy(deep=False))
+        return twin
+
     @cached_property
     def people(self) -> int:
         return int(self.weight.sum())
@@ -47,6 +57,7 @@ class Table:
             codes = self.frame[name].cat.codes.to_numpy().astype(np.int64)
             if column.values is not None:
                 codes = np.where(codes < 0, len(column.values), codes)
+            codes.setflags(write=False)
             self._codes[name] = codes
         return self._codes[name]
 

@@ -53,7 +53,10 @@ def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
     """One finding: the limit, the score, how many people are past it, and the worst groups."""
     limit = " ".join(f"{key} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_"))
     value = "" if finding["value"] is None else f" is {number(finding['value'])}"
-    yield f"  {MARKS[finding['passed']]}  {finding['id']}{value}" + (f" (wanted {limit})" if limit else "")
+    allowed = finding["limit"].get("allow")
+    whom = f" for all but {100 * allowed:g} % of people" if allowed else ""
+    whom = " on average" if finding["limit"].get("average") else whom
+    yield f"  {MARKS[finding['passed']]}  {finding['id']}{value}" + (f" (wanted {limit}{whom})" if limit else "")
     if finding["beyond"]:
         yield f"          {number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
     evidence = finding["evidence"]

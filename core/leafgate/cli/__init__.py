@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from leafgate.cli.app import app, with_plugin_commands
-from leafgate.cli.guard import INTERNAL, say_problems
+from leafgate.cli.guard import INTERNAL, INTERRUPTED, tell
 from leafgate.errors import LeafgateError, Problem
 
 
@@ -17,22 +17,31 @@ def main() -> None:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line and return its exit code (design 4.2)."""
-    chosen = app if _is_own(words) else with_plugin_commands(app)
+    as_json = "--json" in words
     try:
+        chosen = app if _is_own(words) else with_plugin_commands(app)
         code = chosen(args=list(words), prog_name="leafgate", standalone_mode=False)
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except LeafgateError as error:
-        say_problems(error.problems, as_json="--json" in words)
-        return error.exit_code
-    except Exception as error:
-        usage = getattr(error, "format_message", None)
-        if usage is None:
-            say_problems([Problem("", f"internal error: {type(error).__name__}")], as_json="--json" in words)
-            return INTERNAL
-        say_problems([Problem("command line", usage(), "see leafgate --help")], as_json="--json" in words)
-        return 2
+        return tell(error.problems, as_json=as_json, code=error.exit_code)
+    except (Exception, SystemExit) as error:
+        return _ended_by(error, as_json=as_json)
     return code if isinstance(code, int) else 0
+
+
+def _ended_by(error: BaseException, *, as_json: bool) -> int:
+    """The exit code of what typer raises: wrong usage is 2; a stdout that cannot be written, and bugs, are 4."""
+    usage = getattr(error, "format_message", None)
+    if usage is None:
+        closed = isinstance(error, OSError | SystemExit)
+        problems = [] if closed else [Problem("", f"internal error: {type(error).__name__}")]
+        return tell(problems, as_json=as_json and not closed, code=INTERNAL)
+    if not usage() and not as_json:
+        return tell([], as_json=False, code=2)
+    problem = Problem("command line", usage() or "names no command", "see leafgate --help")
+    return tell([problem], as_json=as_json, code=2)
 
 
 def _is_own(words: Sequence[str]) -> bool:

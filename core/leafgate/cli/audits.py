@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from leafgate.errors import InvalidError, PolicyError
-from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file, write_files
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
+from leafgate.running import RESULTS, prepare, write_results
 
 
 class Audience(StrEnum):
@@ -42,7 +43,7 @@ def audit(
         )
     if out is not None:
         make_folder(out)
-    from leafgate.running import prepare, results
+        remove_files(out, RESULTS)
 
     run = prepare(policy, data, root, test)
     if run.policy.build.randomness == "system" and out is None:
@@ -51,9 +52,7 @@ def audit(
         )
     audited = run.audit()
     if out is not None:
-        files = dict(results(audited, audience.value))
-        write_files(out, {"report.json": files.pop("report.json")}, OWNER_ONLY if audience == "auditor" else EVERYONE)
-        write_files(out, files, EVERYONE)
+        write_results(audited, audience.value, out)
     from leafgate.disclosure import document
     from leafgate.strict_json import readable
     from leafgate.words import summary
@@ -72,7 +71,6 @@ def build(
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
     from leafgate.auditing import build as build_release
-    from leafgate.running import prepare
 
     run = prepare(policy, data, root)
     sealed = build_release(run.policy, run.plugins, run.table)
@@ -93,9 +91,9 @@ def attack(
     """Write what one attack believes of everybody, a row for each distinct public record."""
     make_folder(out.parent)
     from leafgate.believing import belief_csv, believe
-    from leafgate.running import prepare
 
     run = prepare(policy, data, root)
     belief, known = believe(run, release, use, secret)
     write_file(out, belief_csv(belief, known), OWNER_ONLY)
+    typer.echo(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")
     return 0

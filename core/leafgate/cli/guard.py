@@ -35,12 +35,12 @@ def _code(command: Callable[[], int], *, as_json: bool) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except LeafgateError as error:
-        return _tell(error.problems, as_json=as_json, code=error.exit_code)
+        return tell(error.problems, as_json=as_json, code=error.exit_code)
     except OSError as error:
         _silence_stdout()
-        return _tell([Problem("", f"could not write: {error.strerror}")], as_json=False, code=INTERNAL)
+        return tell([Problem("", f"could not write: {error.strerror}")], as_json=False, code=INTERNAL)
     except Exception as error:
-        return _tell([Problem("", _internal(error), "please report it")], as_json=as_json, code=INTERNAL)
+        return tell([Problem("", _internal(error), "please report it")], as_json=as_json, code=INTERNAL)
     return code
 
 
@@ -53,7 +53,7 @@ def _internal(error: BaseException) -> str:
     return f"internal error: {type(error).__name__}{where}"
 
 
-def _tell(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:
+def tell(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:
     try:
         say_problems(problems, as_json=as_json)
         sys.stdout.flush()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audits import Json, PolicyFile, Root
+from leafgate.errors import InvalidError
 from leafgate.files import EVERYONE, write_file
 from leafgate.strict_json import readable
 
@@ -31,11 +32,16 @@ def init(
     """Write a first policy for a table, domains filled in for you to check."""
     from leafgate.starting import first_policy
 
+    if out is not None and out.exists():
+        raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
     text = first_policy(data, target, header)
     if out is None:
         typer.echo(text, nl=False)
-    else:
-        write_file(out, text.encode(), EVERYONE)
+        return 0
+    write_file(out, text.encode(), EVERYONE)
+    beside = data.resolve().parent == out.resolve().parent
+    root = "" if beside else f" --root {data.parent}"
+    typer.echo(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
     return 0
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from leafgate.files import EVERYONE, OWNER_ONLY, write_files
+from leafgate.files import EVERYONE, make_folder, write_files
 from leafgate.words import group_words, number
 
 BUILDS = {
@@ -27,7 +27,7 @@ def run_demo(folder: Path) -> tuple[str, bool]:
     """Write data, policies and reports into `folder`; the text to show, and whether both ended as announced."""
     from leafgate.demo.people import people_csv
     from leafgate.disclosure import document
-    from leafgate.running import prepare, results
+    from leafgate.running import prepare, write_results
 
     write_files(folder, {"people.csv": people_csv(3000, 1), "test.csv": people_csv(3000, 2)}, EVERYONE)
     reports = {}
@@ -35,8 +35,8 @@ def run_demo(folder: Path) -> tuple[str, bool]:
         write_files(folder, {f"{which}.yaml": policy_text(which).encode()}, EVERYONE)
         audited = prepare(folder / f"{which}.yaml").audit()
         below = folder / which
-        below.mkdir(exist_ok=True)
-        write_files(below, results(audited, "auditor"), OWNER_ONLY)
+        make_folder(below)
+        write_results(audited, "auditor", below)
         reports[which] = document(audited.report, "auditor")
     as_announced = all(reports[which]["verdict"] == verdict for which, verdict in ANNOUNCED.items())
     return "\n".join(_lines(reports, folder)) + "\n", as_announced

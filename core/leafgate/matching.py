@@ -1,0 +1,54 @@
+"""Are the numbers on a tree's leaves those of this table's people?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.release import Release, at_level
+from leafgate.routing import NOWHERE, route
+from leafgate.table import Table
+from leafgate.tree import Leaf, columns_asked
+
+CLOSE = 1e-6
+"""Shares and error rates may differ by this much; counts not at all."""
+
+
+def strange_leaves(release: Release, table: Table) -> int:
+    """How many leaves tell counts, shares or error rates that are not those of the table's people.
+
+    0 for releases whose numbers do not claim to count exactly, and for trees that ask about columns
+    the table does not have.
+    """
+    if release.counted != "exact" or release.model != "trees" or release.target not in table.schema:
+        return 0
+    strange = 0
+    for tree in release.trees:
+        if not all(name in table.schema for name in columns_asked(tree)):
+            continue
+        routed = route(tree, table)
+        counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
+        told = zip(routed.leaves, counts.tolist(), strict=True)
+        strange += sum(not _fits(leaf, dict(zip(release.classes, row, strict=True))) for leaf, row in told)
+    return strange
+
+
+def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:
+    counts = np.zeros((n_leaves, len(table.schema[target].domain)), dtype=np.int64)
+    reached = leaf != NOWHERE
+    np.add.at(counts, (leaf[reached], table.codes(target)[reached]), table.weight[reached])
+    return counts
+
+
+def _fits(leaf: Leaf, counts: dict[str, int]) -> bool:
+    """Does the leaf tell what it would tell if these were its people?"""
+    full = Leaf(leaf.label, counts)
+    if leaf.counts is not None:
+        return dict(leaf.counts) == counts
+    if leaf.shares is not None:
+        shares = at_level(full, "shares").shares
+        return shares is not None and all(abs(shares[name] - share) <= CLOSE for name, share in leaf.shares.items())
+    if leaf.error_rate is not None:
+        rate = at_level(full, "error_rates").error_rate
+        return rate is not None and abs(rate - leaf.error_rate) <= CLOSE
+    return True
