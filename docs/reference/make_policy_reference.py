@@ -1,0 +1,120 @@
+"""Write docs/reference/policy.md from the models behind a policy and the options of the bundled plugins."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from pydantic import BaseModel
+
+from leafgate.explaining import options
+from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
+from leafgate.plugins import load_plugins, use_of
+from leafgate.policy import Policy
+from leafgate.schema import Role
+
+PAGE = Path(__file__).with_name("policy.md")
+
+INTRO = """# Policy reference
+
+This page is made from the code by `python docs/reference/make_policy_reference.py`; a test keeps it so. `leafgate
+schema` prints the same as JSON Schema, with every plugin you have installed, and `leafgate explain NAME` prints one
+plugin with its threat model, formula and source.
+
+A policy is one YAML file. It is read strictly: unknown keys, keys that stand twice, anchors and aliases, numbers that
+are not finite and paths that leave the folder are refused, each with its place. All texts are YAML 1.2: `yes` and `no`
+are texts, `true` and `false` are not. Paths are relative to the policy, data files to `--root` where it is given.
+"""
+
+ROLES = {
+    "quasi_identifier": "The adversary knows it of everyone in the table. Everything else is unknown to them.",
+    "sensitive": "A secret. Attacks try to infer it. Several columns may be secrets.",
+    "private": "Unknown to the adversary, but not a secret to be judged. Trees may ask about it.",
+    "class": "What the tree predicts; one column at most. Usually `[class, sensitive]` or `[class, quasi_identifier]`.",
+    "key": "Addresses a record, and keeps every row apart. No builder, attack or release sees it. Stands alone.",
+    "weight": "How many people the row stands for, a whole number. Stands alone.",
+    "identifier": "A name or a number of a person. Dropped when the file is read. Stands alone.",
+    "ignored": "Dropped when the file is read. Stands alone.",
+}
+
+KINDS: dict[str, tuple[type[Component], str]] = {
+    "Builders": (TreeBuilder, "One of these stands under `build`."),
+    "Attacks": (AttackModel, "One or more of these stand under `attacks`."),
+    "Metrics": (Metric, "One or more of these stand under `metrics`."),
+}
+
+
+def page() -> str:
+    """The whole page, for the plugins of the leafgate distribution alone."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield INTRO
+    for place, model in _sections("", Policy):
+        yield f"## {place or 'Top level'}\n"
+        yield f"{_first_line(model)}\n"
+        yield from _table(model)
+        if place.startswith("data.columns"):
+            yield from _roles()
+    plugins = load_plugins(["leafgate"])
+    for title, (base, where) in KINDS.items():
+        yield f"## {title}\n\n{where} `use` picks which; the other keys are its options.\n"
+        for component in plugins.kind(base):
+            yield f"### {use_of(component)}\n\n{_first_line(component)}\n"
+            yield from _table(component)
+
+
+def _sections(place: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """The model and every section below it, each with the place a policy writes it at."""
+    yield place, model
+    for name, field in model.model_fields.items():
+        section = _section_in(field.annotation)
+        if section is not None:
+            several = ".NAME" if "dict" in str(field.annotation) else ""
+            yield from _sections(f"{place}.{name}{several}".lstrip("."), section)
+
+
+def _section_in(annotation: Any) -> type[BaseModel] | None:
+    for inner in (annotation, *get_args(annotation)):
+        if isinstance(inner, type) and issubclass(inner, BaseModel) and not issubclass(inner, Component):
+            return inner
+    return None
+
+
+def _table(model: type[BaseModel]) -> Iterator[str]:
+    rows = list(options(cast("type[Component]", model)))
+    if not rows:
+        yield "No options.\n"
+        return
+    yield "| key | type | default | meaning |"
+    yield "| --- | --- | --- | --- |"
+    for name, kind, default, meaning in rows:
+        shown = f"`{default}`" if default else "**required**"
+        if default and _section_in(model.model_fields[name].annotation) is not None and default != "null":
+            shown = "see below"
+        yield f"| `{name}` | {_cell(kind)} | {_cell(shown)} | {_cell(meaning)} |"
+    yield ""
+
+
+def _roles() -> Iterator[str]:
+    if set(ROLES) != set(get_args(Role)):
+        raise ValueError("ROLES does not list the roles of leafgate.schema.Role")
+    yield "| role | meaning |"
+    yield "| --- | --- |"
+    yield from (f"| `{role}` | {_cell(meaning)} |" for role, meaning in ROLES.items())
+    yield ""
+
+
+def _first_line(model: type[BaseModel]) -> str:
+    return (inspect.getdoc(model) or "").partition("\n")[0]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,81 @@
+"""The sessions in a page of documentation, run again: what each command prints now.
+
+    python tests/replay.py docs/first-audit.md README.md         writes the pages anew with what was printed
+
+A fenced `console` block holds commands after `$ ` with their output; `# ...` ends an output that is cut short. A fenced
+`diff` block edits the file its `+++` line names. Blocks run from top to bottom, in one folder that holds `policies`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(console|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CUT = "# ...\n"
+POLICIES = Path(__file__).resolve().parents[1] / "policies"
+
+
+def replayed(page: str) -> str:
+    """The page with the outputs that its commands have now."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(POLICIES, folder / "policies")
+        return BLOCK.sub(lambda block: f"```{block[1]}\n{_replayed_block(block[1], block[2], folder)}```", page)
+
+
+def _replayed_block(kind: str, text: str, folder: Path) -> str:
+    if kind == "diff":
+        _edit(text, folder)
+        return text
+    commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    told = re.split(r"^\$ .*\n", text, flags=re.MULTILINE)[1:]
+    printed = _run(commands, folder)
+    pairs = zip(commands, told, printed, strict=True)
+    return "".join(f"$ {command}\n{_as_long_as(before, now)}" for command, before, now in pairs)
+
+
+def _as_long_as(told: str, printed: str) -> str:
+    """What was printed, cut where the page cuts it."""
+    if not told.endswith(CUT):
+        return printed
+    return "".join(printed.splitlines(keepends=True)[: told.count("\n") - 1]) + CUT
+
+
+def _run(commands: list[str], folder: Path) -> list[str]:
+    """What each command prints, stderr included; `$?` is the exit code of the one before, as at a prompt."""
+    script = "".join(f'(exit "${{code:-0}}")\n{command}\ncode=$?\nprintf "\\036"\n' for command in commands)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "LC_ALL": "C"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return done.stdout.split("\x1e")[:-1]
+
+
+def _edit(diff: str, folder: Path) -> None:
+    """Make the change a diff shows; what it takes away must stand in the file just once."""
+    lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
+    file = folder / re.findall(r"^\+\+\+ (\S+)", diff, re.MULTILINE)[0]
+    old = "".join(f"{line[1:]}\n" for line in lines if line[:1] != "+")
+    new = "".join(f"{line[1:]}\n" for line in lines if line[:1] != "-")
+    text = file.read_text(encoding="utf-8")
+    if text.count(old) != 1:
+        raise ValueError(f"{file.name} does not hold just once:\n{old}")
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(replayed(Path(name).read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,64 @@
+"""The documentation says what is so: made from the code, run again, or followed to its end."""
+
+from __future__ import annotations
+
+import doctest
+import pydoc
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from leafgate.policy_file import policy_of
+from leafgate.strict_yaml import parse_yaml
+from replay import replayed
+
+TOP = Path(__file__).resolve().parents[1]
+PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", *sorted((TOP / "docs").rglob("*.md"))]
+TEXTS = {str(page.relative_to(TOP)): page.read_text(encoding="utf-8") for page in PAGES}
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
+YAML = re.compile(r"^```yaml\n(leafgate: 1\n.*?)^```$", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(r"`(leafgate\w*(?:\.\w+)+)`")
+
+
+def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
+    """Every match in every page, with the page."""
+    return [(name, match) for name, text in TEXTS.items() for match in pattern.findall(text)]
+
+
+def test_the_policy_reference_is_what_the_models_say() -> None:
+    made = runpy.run_path(str(TOP / "docs/reference/make_policy_reference.py"))["page"]()
+    assert TEXTS["docs/reference/policy.md"] == made, "run python docs/reference/make_policy_reference.py"
+
+
+@pytest.mark.parametrize(("page", "link"), [pair for pair in found(LINK) if "://" not in pair[1]])
+def test_a_link_leads_to_a_file(page: str, link: str) -> None:
+    assert (TOP / page).parent.joinpath(link).exists()
+
+
+@pytest.mark.parametrize(("page", "policy"), found(YAML))
+def test_a_policy_in_a_page_is_valid(page: str, policy: str, tmp_path: Path) -> None:
+    policy_of(parse_yaml(policy.encode(), page), tmp_path)
+
+
+def test_the_policy_in_the_readme_is_the_one_that_is_audited_there() -> None:
+    shown = dict(found(YAML))["README.md"]
+    audited = (TOP / "policies/mortgage.yaml").read_bytes()
+    assert parse_yaml(shown.encode(), "README.md") == parse_yaml(audited, "mortgage.yaml")
+
+
+@pytest.mark.parametrize(("page", "name"), found(FUNCTION))
+def test_a_function_a_page_names_exists(page: str, name: str) -> None:
+    assert pydoc.locate(name) is not None
+
+
+@pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if "```console" in text])
+def test_a_session_in_a_page_prints_what_it_says(page: str) -> None:
+    assert TEXTS[page] == replayed(TEXTS[page]), f"run python tests/replay.py {page}"
+
+
+@pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if ">>> " in text])
+def test_an_example_in_a_page_is_right(page: str) -> None:
+    assert doctest.testfile(str(TOP / page), module_relative=False).failed == 0
