@@ -1,0 +1,146 @@
+"""The commands that look around: help, validate, init, schema, plugins, explain, demo."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from command_line import leafgate
+from json_schema import accepts
+from leafgate.cli.app import app
+from leafgate.explaining import options
+from leafgate.plugins import load_plugins
+from stranger import install
+from survey import PEOPLE, policy, survey, write_policy
+
+COMMANDS = sorted(str(command.name) for command in app.registered_commands)
+OFFERED = load_plugins().by_name
+POLICIES = Path(__file__).resolve().parents[2] / "policies"
+
+
+def test_the_commands_are_those_of_the_design() -> None:
+    assert sorted(["audit", "build", "attack", "validate", "init", "schema", "plugins", "explain", "demo"]) == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_explained_by_the_help(command: str) -> None:
+    assert f" {command} " in leafgate("--help").out
+    ended = leafgate(command, "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Usage" in ended.out
+
+
+def test_validate_reads_no_data(tmp_path: Path) -> None:
+    path = write_policy(tmp_path)
+    assert leafgate("validate", path).out == f"{path}: the policy 'survey' is valid\n"
+    assert leafgate("validate", path, "--json").document == {"format": "leafgate/valid/1", "name": "survey"}
+    assert leafgate("audit", path).code == 2
+
+
+def test_root_is_where_the_data_is(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "people.csv").write_text(PEOPLE)
+    (data / "sex.csv").write_text("f;a\nm;b\n")
+    path = write_policy(tmp_path, {"data.columns.sex.hierarchy": "sex.csv"})
+    for command in ("validate", "audit"):
+        assert leafgate(command, path).code == 2
+        assert leafgate(command, path, "--root", data).code == 0
+
+
+def test_init_writes_to_stdout_or_to_a_file(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    shown = leafgate("init", tmp_path / "people.csv")
+    assert (shown.code, shown.err) == (0, "")
+    out = tmp_path / "first.yaml"
+    assert leafgate("init", tmp_path / "people.csv", "--out", out).out == ""
+    assert out.read_text() == shown.out
+    assert leafgate("validate", out).code == 0
+    assert leafgate("audit", out).code in {0, 1}
+
+
+def test_init_takes_the_class_and_the_header_from_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    told = leafgate("init", tmp_path / "people.csv", "--class", "sex").out
+    assert '"sex": {role: [class, sensitive], values: ["f", "m"]}' in told
+    assert '"column_4": {role: [class' in leafgate("init", tmp_path / "people.csv", "--no-header").out
+    ended = leafgate("init", tmp_path / "people.csv", "--class", "nobody")
+    assert ended.code == 2
+    assert "--class: there is no column 'nobody'" in ended.err
+
+
+def test_schema_is_one_json_document_that_accepts_a_policy() -> None:
+    schema = leafgate("schema").document
+    assert accepts(schema, policy())
+    assert not accepts(schema, policy({"build.k": 0}))
+
+
+def test_plugins_lists_all_that_is_installed() -> None:
+    told = leafgate("plugins", "--json").document
+    assert told["format"] == "leafgate/plugins/1"
+    assert {offer["use"] for plugin in told["plugins"] for offer in plugin["offers"]} == set(OFFERED)
+    assert all(plugin["problem"] is None for plugin in told["plugins"] if plugin["distribution"] == "leafgate")
+    assert all(use in leafgate("plugins").out for use in OFFERED)
+
+
+def test_plugins_lists_a_broken_one_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "leafgate_rusty", "import no_such_module\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    listed = leafgate("plugins", "--json")
+    assert listed.code == 0
+    rusty = next(plugin for plugin in listed.document["plugins"] if plugin["name"] == "leafgate_rusty")
+    assert (rusty["distribution"], rusty["version"], rusty["offers"]) == ("leafgate-rusty", "1.0", [])
+    assert "no_such_module" in rusty["problem"]
+    assert "leafgate_rusty (leafgate-rusty 1.0): BROKEN" in leafgate("plugins").out
+
+
+@pytest.mark.parametrize("name", sorted(OFFERED))
+def test_explain_prints_options_threat_model_formula_and_source(name: str) -> None:
+    component = OFFERED[name]
+    ended = leafgate("explain", name)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"{name}: ")
+    for text in (component.threat_model, component.formula, component.source):
+        assert text
+        assert text in ended.out
+    for option, kind, default, description in options(component):
+        shown = f"default {default}" if default else "required"
+        assert f"  {option}: {kind} ({shown}){'. ' + description if description else ''}\n" in ended.out
+
+
+def test_explain_of_what_nobody_offers_names_what_is_installed() -> None:
+    ended = leafgate("explain", "magic")
+    assert ended.code == 2
+    assert all(use in ended.err for use in OFFERED)
+
+
+def test_the_demo_ends_as_announced_in_seconds(tmp_path: Path) -> None:
+    begin = time.perf_counter()
+    ended = leafgate("demo", "--out", tmp_path / "demo")
+    assert time.perf_counter() - begin < 10
+    assert (ended.code, ended.err) == (0, "")
+    assert "auditor's view" in ended.out
+    for name, code in (("unprotected", 1), ("kadet", 0)):
+        assert leafgate("audit", tmp_path / "demo" / f"{name}.yaml").code == code
+    assert leafgate("audit", POLICIES / "demo.yaml", "--root", tmp_path / "demo").code == 1
+    one, other = ((tmp_path / "demo" / f"{name}.yaml").read_text().splitlines() for name in ("unprotected", "kadet"))
+    assert [a for a, b in zip(one, other, strict=True) if a != b] == ["build: {use: c45, prune: false}"]
+
+
+def test_the_mortgage_example_passes() -> None:
+    assert leafgate("audit", POLICIES / "mortgage.yaml").code == 0
+
+
+def test_data_and_test_on_the_command_line_may_be_anywhere(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+    survey(outside)
+    path = write_policy(inside, {"metrics": [{"use": "accuracy", "at_least": 0}]})
+    people = outside / "people.csv"
+    assert leafgate("audit", path, people).code == 3
+    assert leafgate("audit", path, people, "--test", people).code == 0
+    assert leafgate("audit", path, outside / "nobody.csv").code == 2
+    assert leafgate("audit", path, people, "--test", outside / "nobody.csv").code == 2

@@ -1,0 +1,156 @@
+"""Nobody reads stdout, the disk behind it is full, or somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate, process, start
+from stranger import install
+from survey import survey
+
+FULL = Path("/dev/full")
+SLOW = """
+import os, time
+from typing import Literal
+import typer
+from leafgate import AttackModel, PolicyError, TreeBuilder, hookimpl
+
+def sleep():
+    open(os.environ["AWAKE"], "w").close()
+    time.sleep(60)
+
+class SlowAttack(AttackModel):
+    use: Literal["slow_attack"] = "slow_attack"
+
+    def infer(self, release, known):
+        sleep()
+
+class SlowBuilder(TreeBuilder):
+    use: Literal["slow_builder"] = "slow_builder"
+
+    def build(self, table, rng):
+        sleep()
+
+app = typer.Typer()
+
+@app.command("slow-refuse")
+def refuse():
+    raise PolicyError("not today")
+
+@app.command("slow-leave")
+def leave():
+    raise typer.Exit(3)
+
+@app.command("slow-fail")
+def fail():
+    raise RuntimeError("Zebulon-77")
+
+@app.command("slow-interrupt")
+def interrupt():
+    raise KeyboardInterrupt
+
+@hookimpl
+def commands():
+    return [app]
+
+@hookimpl
+def tree_builders():
+    return [SlowBuilder]
+
+@hookimpl
+def attack_models():
+    return [SlowAttack]
+"""
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A process started in the background may have been told to ignore Ctrl-C; a person's terminal does not."""
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def interrupted(folder: Path, policy: Path, *words: object) -> subprocess.Popen[str]:
+    """One command, interrupted as soon as the slow plugin sleeps."""
+    install(folder, "leafgate_slow", SLOW)
+    before = f"{LISTEN}\nimport os; os.environ['AWAKE'] = {str(folder / 'awake')!r}"
+    running = start(*words[:1], policy, *words[1:], before=before, path=folder)
+    wait_for(lambda: (folder / "awake").exists() or running.poll() is not None)
+    running.send_signal(signal.SIGINT)
+    return running
+
+
+@pytest.mark.parametrize("change", [{"attacks": [{"use": "slow_attack"}]}, {"build": {"use": "slow_builder"}}])
+def test_an_interrupted_audit_ends_in_130_and_leaves_no_file(tmp_path: Path, change: dict[str, Any]) -> None:
+    out = tmp_path / "out"
+    running = interrupted(tmp_path, survey(tmp_path, change), "audit", "--out", out)
+    told, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "Traceback" not in err
+    assert told == ""
+    assert list(out.iterdir()) == []
+
+
+def test_an_interrupted_build_ends_in_130_and_leaves_the_old_file(tmp_path: Path) -> None:
+    out = tmp_path / "out" / "release.json"
+    out.parent.mkdir()
+    out.write_text("old")
+    policy = survey(tmp_path, {"build": {"use": "slow_builder"}})
+    running = interrupted(tmp_path, policy, "build", "--out", out)
+    running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert [(path.name, path.read_text()) for path in out.parent.iterdir()] == [("release.json", "old")]
+
+
+@pytest.mark.parametrize(("name", "code"), [("refuse", 2), ("leave", 3), ("fail", 4), ("interrupt", 130)])
+def test_a_plugins_command_ends_in_the_same_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: int
+) -> None:
+    install(tmp_path, "leafgate_slow", SLOW)
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = leafgate(f"slow-{name}")
+    assert ended.code == code
+    assert "Zebulon-77" not in ended.out + ended.err
+
+
+def commands(folder: Path) -> list[list[object]]:
+    policy = survey(folder)
+    return [
+        ["audit", policy],
+        ["validate", folder / "nobody.yaml", "--json"],
+        ["schema"],
+        ["--help"],
+        ["nonsense", "--json"],
+        [],
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_closed_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
+    with start(*commands(tmp_path)[number]) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        err = running.stderr.read()
+    assert running.returncode == 4
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("number", range(6))
+def test_a_full_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None:
+    with FULL.open("w") as full:
+        ended = process(*commands(tmp_path)[number], stdout=full)
+    assert ended.code == 4
+    assert "Traceback" not in ended.err
+    assert "Exception ignored" not in ended.err

@@ -1,0 +1,158 @@
+"""Whatever is wrong with a file, no error tells what stands in one of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from command_line import leafgate
+from stranger import install
+from survey import HEADER, PEOPLE, ROWS, survey
+
+PLANTED = "Zebulon-77"
+Cells = list[list[str]]
+CLUMSY = """
+from typing import Literal
+from leafgate import AttackModel, Metric, ReleaseAtLeast, TreeBuilder, hookimpl
+
+def cell(table):
+    return str(table.frame["sex"].cat.categories[-1])
+
+class ClumsyBuilder(TreeBuilder):
+    use: Literal["clumsy_builder"] = "clumsy_builder"
+
+    def build(self, table, rng):
+        raise ValueError(cell(table))
+
+class ClumsyAttack(AttackModel):
+    use: Literal["clumsy_attack"] = "clumsy_attack"
+
+    def infer(self, release, known):
+        raise RuntimeError(cell(known.public))
+
+class ClumsyMetric(ReleaseAtLeast):
+    use: Literal["clumsy_metric"] = "clumsy_metric"
+
+    def score(self, case):
+        raise KeyError(cell(case.table))
+
+@hookimpl
+def tree_builders():
+    return [ClumsyBuilder]
+
+@hookimpl
+def attack_models():
+    return [ClumsyAttack]
+
+@hookimpl
+def privacy_metrics():
+    return [ClumsyMetric]
+"""
+
+
+def planted(rows: Cells, row: int, column: int, cell: str = PLANTED) -> Cells:
+    """The rows with something else in one cell."""
+    changed = [list(old) for old in rows]
+    changed[row][column] = cell
+    return changed
+
+
+def written(rows: Cells, header: str = HEADER) -> str:
+    return "\n".join([header, *(",".join(row) for row in rows)]) + "\n"
+
+
+KINDS: dict[str, Callable[[Cells], str | bytes]] = {
+    "as it is": written,
+    "a cell short": lambda rows: written([*rows[:3], rows[3][:-1], *rows[4:]]),
+    "a cell long": lambda rows: written([*rows[:3], [*rows[3], PLANTED], *rows[4:]]),
+    "an open quote": lambda rows: written([*rows, ['"' + PLANTED, *rows[0][1:]]]),
+    "a quote inside": lambda rows: written([*rows, [f'"{PLANTED}"x', *rows[0][1:]]]),
+    "no header": lambda rows: written(rows[1:], ",".join(rows[0])),
+    "a cell for a header": lambda rows: written(rows, f"age,{PLANTED},smoker,ill"),
+    "twice in the header": lambda rows: written(rows, f"age,{PLANTED},{PLANTED},ill"),
+    "not utf-8": lambda rows: written(rows).encode() + f"30,{PLANTED}é,no,no\n".encode("latin-1"),
+    "a NUL": lambda rows: written(planted(rows, 2, 1, PLANTED + "\0")),
+    "a long cell": lambda rows: written([*rows, [f'"{PLANTED * 20000}"', *rows[0][1:]]]),
+    "one class": lambda rows: written([[*row[:3], PLANTED] for row in rows]),
+    "no rows": lambda rows: written([]),
+    "semicolons": lambda rows: written(rows).replace(",", ";"),
+}
+ROLES = ["quasi_identifier", "private", "sensitive", "weight", "key", "ignored"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(KINDS)),
+    st.integers(0, len(ROWS) - 1),
+    st.integers(0, 3),
+    st.sampled_from(ROLES),
+    st.booleans(),
+    st.sampled_from(["audit", "json", "test", "build"]),
+)
+def test_no_error_tells_a_cell(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, row: int, column: int, role: str, declared: bool, way: str
+) -> None:
+    folder = tmp_path_factory.mktemp("cells")
+    bad = KINDS[kind](planted([line.split(",") for line in ROWS], row, column))
+    first: dict[str, Any] = {"role": role} | ({"bounds": [0, 120]} if declared and role == ROLES[0] else {})
+    policy = survey(folder, {"data.columns.age": first}, PEOPLE if way == "test" else bad)
+    (folder / "bad.csv").write_bytes(bad.encode() if isinstance(bad, str) else bad)
+    words: dict[str, list[object]] = {
+        "audit": ["audit", policy],
+        "json": ["audit", policy, "--json"],
+        "test": ["audit", policy, "--test", folder / "bad.csv"],
+        "build": ["build", policy, "--out", folder / "release.json"],
+    }
+    ended = leafgate(*words[way])
+    assert PLANTED not in ended.out + ended.err
+    assert ended.code in {0, 1, 2}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [["--class", "nobody"], ["--class", "nobody", "--no-header"], ["--header"]])
+def test_no_refusal_of_a_first_policy_tells_a_cell(tmp_path: Path, kind: str, words: list[str]) -> None:
+    bad = KINDS[kind](planted([line.split(",") for line in ROWS], 0, 1))
+    (tmp_path / "people.csv").write_bytes(bad.encode() if isinstance(bad, str) else bad)
+    ended = leafgate("init", tmp_path / "people.csv", *words)
+    assert ended.code in {0, 2}
+    assert PLANTED not in ended.err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"build": {"use": "clumsy_builder"}},
+        {"build.k": 1, "attacks": [{"use": "clumsy_attack"}, {"use": "linking"}], "metrics.0.at_least": 1},
+        {"build.k": 1, "metrics": [{"use": "clumsy_metric", "at_least": 1}]},
+    ],
+)
+def test_a_plugin_that_fails_tells_no_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    install(tmp_path, "leafgate_clumsy", CLUMSY)
+    monkeypatch.syspath_prepend(tmp_path)
+    people = written(planted([line.split(",") for line in ROWS], 0, 1))
+    policy = survey(tmp_path, change | {"data.columns.sex.values": ["f", "m", PLANTED]}, people)
+    for words in ([], ["--json"], ["--out", tmp_path / "out"]):
+        ended = leafgate("audit", policy, *words)
+        assert ended.code == 3
+        assert "clumsy" in ended.out + ended.err
+        assert "--json" not in words or ended.document["format"] in {"leafgate/error/1", "leafgate/report/1"}
+        assert PLANTED not in ended.out + ended.err
+
+
+def test_an_internal_error_tells_its_kind_and_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*words: object) -> None:
+        raise LookupError(PLANTED)
+
+    monkeypatch.setattr("leafgate.auditing.build", broken)
+    for words in ([], ["--json"]):
+        ended = leafgate("audit", survey(tmp_path), *words)
+        assert ended.code == 4
+        assert "internal error: LookupError" in (ended.problems[0]["message"] if words else ended.err)
+        assert PLANTED not in ended.out + ended.err

@@ -1,0 +1,115 @@
+"""What audit and build leave behind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate, process
+from stranger import install
+from survey import PEOPLE, survey
+
+DICE = """
+from typing import Literal
+from leafgate import TreeBuilder, hookimpl
+
+class Dice(TreeBuilder):
+    use: Literal["dice"] = "dice"
+    randomness = "system"
+
+@hookimpl
+def tree_builders():
+    return [Dice]
+"""
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    return {path.name: json.loads(path.read_bytes()) for path in sorted(folder.iterdir())}
+
+
+def test_an_audit_writes_release_report_and_timings(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    told = leafgate("audit", survey(tmp_path), "--out", out, "--json").document
+    found = contents(out)
+    assert list(found) == ["release.json", "report.json", "timings.json"]
+    assert [found[name]["format"] for name in found] == [
+        "leafgate/release/1",
+        "leafgate/report/1",
+        "leafgate/timings/1",
+    ]
+    assert found["report.json"] == told
+    assert told["release"]["sha256"] == hashlib.sha256((out / "release.json").read_bytes()).hexdigest()
+    assert told["data"]["sha256"] == hashlib.sha256(PEOPLE.encode()).hexdigest()
+    assert set(found["timings.json"]["seconds"]) == {"build", "attack linking", "judge"}
+
+
+def test_a_release_that_was_written_is_audited_again_to_the_same_verdict(tmp_path: Path) -> None:
+    for changes, code in (({}, 0), ({"metrics.0.at_least": 24}, 1)):
+        first = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json")
+        published = changes | {"build": {"use": "published", "path": "out/release.json"}}
+        again = leafgate("audit", survey(tmp_path, published), "--out", tmp_path / "again", "--json")
+        assert (first.code, again.code) == (code, code)
+        assert again.document["release"] == first.document["release"]
+        assert again.document["findings"] == first.document["findings"]
+        assert (tmp_path / "again" / "release.json").read_bytes() == (tmp_path / "out" / "release.json").read_bytes()
+
+
+def test_without_a_release_there_is_a_report_and_no_release_file(tmp_path: Path) -> None:
+    leafgate("audit", survey(tmp_path, {"build.k": 25}), "--out", tmp_path / "out")
+    assert contents(tmp_path / "out")["report.json"]["release"] is None
+    assert not (tmp_path / "out" / "release.json").exists()
+
+
+def test_the_release_of_an_earlier_audit_does_not_stay_beside_a_report_without_one(tmp_path: Path) -> None:
+    leafgate("audit", survey(tmp_path), "--out", tmp_path / "out")
+    leafgate("audit", survey(tmp_path, {"build.k": 25}), "--out", tmp_path / "out")
+    assert not (tmp_path / "out" / "release.json").exists()
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = survey(tmp_path, {"metrics.0.at_least": 24})
+    for seed in ("0", "1"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        assert process("audit", policy, "--out", tmp_path / seed, "--audience", "auditor").code == 1
+    for name in ("report.json", "release.json"):
+        assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
+
+
+def test_the_place_of_the_files_is_no_part_of_the_report(tmp_path: Path) -> None:
+    told = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        told.append(leafgate("audit", survey(tmp_path / name, {"data.test": "people.csv"}), "--json").out)
+    assert told[0] == told[1]
+
+
+def test_build_writes_the_release_that_audit_would(tmp_path: Path) -> None:
+    policy = survey(tmp_path)
+    leafgate("audit", policy, "--out", tmp_path / "out")
+    ended = leafgate("build", policy, "--out", tmp_path / "new" / "r.json")
+    content = (tmp_path / "new" / "r.json").read_bytes()
+    assert content == (tmp_path / "out" / "release.json").read_bytes()
+    assert (ended.code, hashlib.sha256(content).hexdigest() in ended.out) == (0, True)
+    assert leafgate("build", survey(tmp_path, {"build.k": 25}), "--out", tmp_path / "none.json").code == 1
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_an_auditor_sees_everything_in_the_folder_and_nothing_of_it_on_stdout(tmp_path: Path) -> None:
+    policy = survey(tmp_path, {"metrics.0.at_least": 24})
+    told = leafgate("audit", policy, "--out", tmp_path / "out", "--audience", "auditor", "--json")
+    filed = contents(tmp_path / "out")["report.json"]
+    assert (told.document["audience"], filed["audience"]) == ("public", "auditor")
+    assert told.document == leafgate("audit", policy, "--json").document
+    assert (told.document["verdict"], told.document["release"]) == (filed["verdict"], filed["release"])
+
+
+def test_a_release_that_is_never_drawn_again_must_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "leafgate_dice", DICE)
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = leafgate("audit", survey(tmp_path, {"build": {"use": "dice"}}), "--json")
+    assert (ended.code, ended.problems[0]["place"]) == (2, "build")
+    assert "--out" in ended.problems[0]["remedy"]

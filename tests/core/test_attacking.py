@@ -1,0 +1,170 @@
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leafgate import Belief, InconclusiveError, Known
+from leafgate.disclosure import document
+from leafgate.interfaces import AttackModel
+from leafgate.report import People, Private, Report
+from leafgate.strict_json import readable
+from leafgate.words import summary
+from standins import ORIGIN, attack_that, audited, even, finding
+
+Says = Callable[[Known], Any]
+
+
+def with_nosy(nosy: type[AttackModel], **said: Any) -> Report:
+    return audited(nosy, attacks=[{"use": "calm"}, {"use": "nosy"}], **said)
+
+
+def belief(known: Known) -> Belief:
+    return Belief("ill", np.arange(len(known.records)), even(known))
+
+
+def chances(table: Any) -> Says:
+    return lambda known: [replace(belief(known), chances=table)]
+
+
+def groups(numbers: Any) -> Says:
+    return lambda known: [replace(belief(known), groups=numbers)]
+
+
+def evidence(told: Any) -> Says:
+    return lambda known: [replace(belief(known), evidence=told)]
+
+
+def records(**columns: list[Any]) -> Says:
+    own = pd.DataFrame(columns)
+    groups, unsure = np.zeros(len(own), dtype=int), pd.DataFrame({"flu": 0.5, "cold": 0.5}, index=own.index)
+    return lambda known: [Belief("ill", groups, unsure, records=own)]
+
+
+def shares(*rows: Any) -> Says:
+    return chances(pd.DataFrame(rows, columns=["flu", "cold"]))
+
+
+NONSENSE: dict[str, Says] = {
+    "nothing": lambda known: None,
+    "a number": lambda known: 7,
+    "a belief outside a list": belief,
+    "no belief in a list": lambda known: [None],
+    "a dict": lambda known: [{"secret": "ill"}],
+    "no groups": groups(None),
+    "too few groups": groups(np.zeros(1)),
+    "groups that are no numbers": groups(np.array(["a", "b"])),
+    "groups that are NaN": groups(np.array([0.0, np.nan])),
+    "half groups": groups(np.array([0.5, 1.0])),
+    "groups in two dimensions": groups(np.zeros((2, 2), dtype=int)),
+    "chances without a secret": lambda known: [replace(belief(known), secret=None)],
+    "a secret without chances": chances(None),
+    "an unknown secret": lambda known: [replace(belief(known), secret="height")],
+    "a secret that is no name": lambda known: [replace(belief(known), secret=["ill"])],  # type: ignore[arg-type]
+    "chances in an array": chances(np.full((2, 2), 0.5)),
+    "too few chances": shares((0.5, 0.5)),
+    "too many chances": shares((0.5, 0.5), (0.5, 0.5), (0.5, 0.5)),
+    "chances that are NaN": shares((0.5, np.nan), (0.5, 0.5)),
+    "negative chances": shares((1.5, -0.5), (0.5, 0.5)),
+    "chances that do not sum to one": shares((0.5, 0.4), (0.5, 0.5)),
+    "chances that are words": shares(("likely", "not"), ("likely", "not")),
+    "another column": chances(pd.DataFrame({"flu": [0.5, 0.5], "gout": [0.5, 0.5]})),
+    "columns in another order": chances(pd.DataFrame({"cold": [0.5, 0.5], "flu": [0.5, 0.5]})),
+    "no evidence": evidence(None),
+    "evidence that is NaN": evidence({"gap": float("nan")}),
+    "evidence that is no JSON": evidence({"gap": object()}),
+    "evidence with half a character": evidence({"word": "\ud800"}),
+    "evidence with a number nobody can print": evidence({"gap": 10**5000}),
+    "people that are no number": evidence({"smallest": People("Ben")}),  # type: ignore[arg-type]
+    "people in an array's number": evidence({"smallest": People(np.int64(3))}),  # type: ignore[arg-type]
+    "a refutation that names nothing": evidence({"refutes": 5}),
+    "a refutation of a list": evidence({"refutes": [["k"]]}),
+    "records without the public columns": records(age=[1, 2]),
+    "records that leave people out": records(zip=["1"]),
+    "records that name people twice": records(zip=["1", "2", "2"]),
+}
+
+
+@pytest.mark.parametrize("says", NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_of_an_attack_is_inconclusive_and_its_own(says: Says) -> None:
+    report = with_nosy(attack_that(lambda release, known: says(known)))
+    assert (report.verdict, report.exit_code) == ("inconclusive", 3)
+    assert finding(report, "sizes@calm#ill").passed is True
+    assert finding(report, "sizes@calm#rich").passed is True
+    failed = finding(report, "attack:nosy")
+    assert failed.passed is None
+    assert failed.plugin == ORIGIN
+    assert readable(document(report, "auditor"))
+
+
+def test_evidence_may_hold_counts_of_people_and_private_things() -> None:
+    told = {"smallest": People(3), "who": [Private("Ben")], "bounds": {"low": 0.5, "of": None}}
+    assert with_nosy(attack_that(lambda release, known: evidence(told)(known))).verdict == "pass"
+
+
+def test_groups_may_come_in_a_list() -> None:
+    report = with_nosy(attack_that(lambda release, known: groups([5, 5])(known)))
+    assert finding(report, "sizes@nosy#ill").value == 8
+
+
+def test_an_attack_cannot_take_the_place_of_witnesses() -> None:
+    nosy = attack_that(lambda release, known: evidence({"refutes": ["calm"], "worst": 5})(known))
+    report = with_nosy(nosy, build={"use": "stump", "claims": {"calm": 3}})
+    assert summary(document(report, "auditor"))
+
+
+def test_an_attack_may_speak_of_its_own_records() -> None:
+    says = records(zip=["2", "1"], sign=["x", "y"])
+    report = with_nosy(attack_that(lambda release, known: says(known)))
+    assert finding(report, "sizes@nosy#ill").value == 8
+
+
+@pytest.mark.parametrize("trouble", [ValueError, RecursionError, MemoryError, SystemExit])
+def test_an_attack_that_raises_is_named_and_its_words_are_kept_back(trouble: type[BaseException]) -> None:
+    def raises(release: Any, known: Any) -> Any:
+        raise trouble("Ben of zip 1 has flu")
+
+    report = with_nosy(attack_that(raises))
+    assert report.verdict == "inconclusive"
+    problem = finding(report, "attack:nosy").evidence["problem"]
+    assert "nosy (acme-spies 1.2) failed" in problem
+    assert trouble.__name__ in problem
+    told = readable(document(report, "auditor")).decode() + summary(document(report, "public"))
+    assert "Ben" not in told
+    assert finding(report, "sizes@calm#ill").passed is True
+
+
+def test_an_attack_that_could_not_tell_says_so_in_its_own_words() -> None:
+    def gives_up(release: Any, known: Any) -> Any:
+        raise InconclusiveError("the solver did not converge")
+
+    found = finding(with_nosy(attack_that(gives_up)), "attack:nosy")
+    assert found.evidence["problem"] == "the solver did not converge"
+
+
+def test_an_attack_that_cannot_read_sampled_numbers_says_so() -> None:
+    nosy = attack_that(lambda release, known: [belief(known)], reads=frozenset({"exact"}))
+    assert with_nosy(nosy).verdict == "pass"
+    report = with_nosy(nosy, build={"use": "stump", "counted": "sampled"})
+    assert report.verdict == "inconclusive"
+    assert "sampled" in finding(report, "attack:nosy").evidence["problem"]
+
+
+def test_an_attack_that_cannot_explain_its_groups_still_counts() -> None:
+    def explains(group: int) -> str:
+        raise ValueError("Ben has flu")
+
+    nosy = attack_that(lambda release, known: [replace(belief(known), explain=explains)])
+    report = with_nosy(nosy, metrics=[{"use": "sizes", "at_least": 5}])
+    assert report.verdict == "fail"
+    assert finding(report, "sizes@nosy#ill").beyond == 8
+    assert b"Ben" not in readable(document(report, "auditor"))
+
+
+def test_an_explanation_that_is_no_text_is_left_out() -> None:
+    explains: Any = lambda group: object()  # noqa: E731
+    nosy = attack_that(lambda release, known: [replace(belief(known), explain=explains)])
+    report = with_nosy(nosy, metrics=[{"use": "sizes", "at_least": 5}])
+    assert readable(document(report, "auditor"))

@@ -1,0 +1,85 @@
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from leafgate import InconclusiveError, NoReleaseError, Release, Table, TreeBuilder
+from leafgate.disclosure import document
+from leafgate.strict_json import readable
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from standins import ORIGIN, audited, finding
+
+Builds = Callable[[Table], Any]
+
+
+def builder_that(builds: Builds) -> type[TreeBuilder]:
+    """A builder called wild."""
+
+    class Wild(TreeBuilder):
+        use: Literal["wild"] = "wild"
+
+        def build(self, table: Table, rng: np.random.Generator) -> Any:
+            return builds(table)
+
+    return Wild
+
+
+def one(tree: Node, **facts: Any) -> Builds:
+    return lambda table: Release({"use": "wild"}, table.schema, (tree,), **facts)
+
+
+def deep(depth: int) -> Node:
+    tree: Node = Leaf("flu")
+    for _ in range(depth):
+        tree = Fan("zip", (Branch(("1",), Leaf("cold")),), other=tree)
+    return tree
+
+
+NONSENSE: dict[str, Builds] = {
+    "nothing": lambda table: None,
+    "a tree": lambda table: Leaf("flu"),
+    "a class nobody has": one(Leaf("gout")),
+    "a column nobody has": one(Cut("height", 1.0, Leaf("flu"), Leaf("cold"))),
+    "counts that are NaN": one(Leaf("flu", {"flu": float("nan"), "cold": 1})),
+    "counts no file can hold": one(Leaf("flu", {"flu": np.int64(3), "cold": 1})),  # type: ignore[dict-item]
+    "claims no file can hold": one(Leaf("flu"), guarantee={"k": np.int64(3)}),
+    "a tree deeper than files go": one(deep(300)),
+    "trees in trees without end": one(deep(3000)),
+}
+
+
+@pytest.mark.parametrize("builds", NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_of_a_builder_is_inconclusive_and_its_own(builds: Builds) -> None:
+    with pytest.raises(InconclusiveError, match=ORIGIN) as caught:
+        audited(builder_that(builds), build={"use": "wild"})
+    assert caught.value.exit_code == 3
+
+
+def test_a_builder_that_raises_is_named_and_its_words_are_kept_back() -> None:
+    def raises(table: Table) -> Any:
+        raise ValueError("Ben of zip 1 has flu")
+
+    with pytest.raises(InconclusiveError, match=r"wild \(acme-spies 1.2\) failed: ValueError") as caught:
+        audited(builder_that(raises), build={"use": "wild"})
+    assert "Ben" not in str(caught.value)
+
+
+def test_no_release_that_keeps_the_promise_is_a_failed_audit() -> None:
+    def gives_up(table: Table) -> Any:
+        raise NoReleaseError("no tree is safe", people=5, remedy="publish less")
+
+    report = audited(builder_that(gives_up), build={"use": "wild"})
+    assert (report.verdict, report.exit_code, report.release) == ("fail", 1, None)
+    found = finding(report, "build")
+    assert (found.passed, found.plugin, found.evidence["reason"]) == (False, ORIGIN, "no tree is safe")
+    assert document(report, "public")["findings"][0]["evidence"]["people"] == {"fewer_than": 10}
+    assert document(report, "auditor")["findings"][0]["evidence"]["people"] == 5
+
+
+def test_one_input_makes_one_report() -> None:
+    assert readable(document(audited(), "auditor")) == readable(document(audited(), "auditor"))
+
+
+def test_every_finding_of_an_audit_names_a_distribution_and_version() -> None:
+    assert {found.plugin for found in audited().findings} == {"basics 1.0"}

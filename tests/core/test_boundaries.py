@@ -1,0 +1,71 @@
+"""Who may import whom, and what may be loaded before anything is computed."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+CORE = TOP / "core" / "leafgate"
+PLUGINS = sorted(face.parent.name for face in (TOP / "plugins").glob("*/__init__.py"))
+HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "duckdb", "cvxpy", "gekko", "matplotlib"}
+
+
+def imported(file: Path) -> Iterator[str]:
+    """The packages a file imports anywhere, by statement or by name."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield str(node.module).split(".")[0]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.split(".")[0]
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(PLUGINS) >= 6
+    assert {"typer", "pluggy", "pydantic"} <= {name for file in files(CORE) for name in imported(file)}
+
+
+@pytest.mark.parametrize("file", files(CORE), ids=lambda file: str(file.relative_to(CORE)))
+def test_the_core_imports_no_plugin(file: Path) -> None:
+    assert not set(imported(file)) & set(PLUGINS)
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_plugin_imports_no_other_plugin(plugin: str) -> None:
+    for file in files(TOP / "plugins" / plugin):
+        assert not set(imported(file)) & (set(PLUGINS) - {plugin}), file.name
+
+
+def loaded_by(program: str, *words: object) -> set[str]:
+    """The heavy packages in memory after a program ran in a process of its own."""
+    ending = f"\nimport json, sys; print('\\n' + json.dumps(sorted(set(sys.modules) & {HEAVY!r})))"
+    command = [sys.executable, "-c", program + ending, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_faces_load_nothing_heavy() -> None:
+    assert not loaded_by("; ".join(f"import {name}" for name in PLUGINS))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("validate", TOP / "policies" / "mortgage.yaml"), ("plugins",), ("explain", "kadet"), ("schema",), ("--help",)],
+    ids=lambda words: words[0],
+)
+def test_commands_that_touch_no_data_load_nothing_heavy(words: tuple[object, ...]) -> None:
+    assert not loaded_by("import sys; from leafgate.cli import run; assert run(sys.argv[1:]) == 0", *words)
+
+
+def test_the_measurement_itself_sees_what_is_heavy() -> None:
+    assert loaded_by("import leafgate; leafgate.Table") >= {"numpy", "pandas"}

@@ -1,0 +1,190 @@
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leafgate.disclosure import document
+from leafgate.report import Finding, People, Private, Report
+from leafgate.strict_json import readable
+from leafgate.words import summary
+
+RELEASE = {"sha256": "0" * 64, "builder": {"use": "stump"}, "trees": 1, "leaves": 2}
+
+
+def report(*findings: Finding, people: int, distinct: int = 0, smallest: int = 10, **facts: Any) -> Report:
+    """A report on some people; without `distinct`, everybody is different."""
+    data = {"people": People(people), "distinct": People(distinct or people), "sha256": "d" * 64}
+    return Report({"name": "p"}, data, RELEASE, findings, {}, smallest_cell=smallest, **facts)
+
+
+def found(people: int, beyond: int | None = None, **facts: Any) -> Finding:
+    """A finding about everybody."""
+    passed = None if beyond is None else beyond == 0
+    return Finding("m@a", "m", people=people, beyond=beyond, **({"passed": passed} | facts))
+
+
+def averaged(people: int, past: int) -> Finding:
+    """A share of the people, and how large it may be."""
+    return found(people, value=past / people, unit="share", limit={"at_most": 0.5, "average": True}, passed=True)
+
+
+def sized(people: int, size: float, *, average: bool = False) -> Finding:
+    """A number of people, and how large it must be."""
+    return found(people, value=size, unit="people", limit={"at_least": 9, "average": average}, passed=False)
+
+
+def told(people: int, size: int) -> Finding:
+    """A finding whose evidence tells of a group."""
+    worst = {"people": People(size), "path": Private("path"), "true": Private({"flu": People(1)})}
+    return found(people, evidence={"smallest": People(size), "worst": [worst]})
+
+
+@st.composite
+def reports(draw: st.DrawFn, *, smallest: int | None = None) -> Report:
+    people = draw(st.integers(1, 60))
+    some = st.integers(0, people)
+    kinds = [
+        st.builds(found, st.just(people), some),
+        st.builds(averaged, st.just(people), some),
+        st.builds(sized, st.just(people), st.integers(1, people)),
+        st.builds(sized, st.just(people), st.floats(1, people), average=st.just(True)),
+        st.builds(told, st.just(people), st.integers(1, people)),
+    ]
+    findings = draw(st.lists(st.one_of(kinds), max_size=4))
+    cell = draw(st.integers(1, 15)) if smallest is None else smallest
+    return report(*findings, people=people, distinct=draw(st.integers(1, people)), smallest=cell)
+
+
+def exact_in(thing: Any) -> Iterator[int]:
+    """The whole numbers that stand somewhere unveiled."""
+    if isinstance(thing, Mapping):
+        veiled = set(thing) in ({"fewer_than"}, {"from", "to"})
+        for inside in () if veiled else thing.values():
+            yield from exact_in(inside)
+    elif isinstance(thing, list):
+        for inside in thing:
+            yield from exact_in(inside)
+    elif isinstance(thing, int) and not isinstance(thing, bool):
+        yield thing
+
+
+def exact_counts(of: Report) -> set[int]:
+    """Every count of people or records that the public document shows or gives away as a share."""
+    public = document(of, "public")
+    counts = set(exact_in(public["data"]))
+    for shown, finding in zip(public["findings"], of.findings, strict=True):
+        counts |= set(exact_in([shown["people"], shown["beyond"], shown["evidence"]]))
+        value = shown["value"]
+        if finding.unit == "people" and not isinstance(value, Mapping):
+            counts.add(int(value))
+        if finding.unit == "share" and isinstance(value, float):
+            counts.add(round(value * of.data["people"].count))
+    return counts
+
+
+@settings(max_examples=300, deadline=None)
+@given(reports())
+def test_no_count_below_the_smallest_cell_is_shown_in_any_form(of: Report) -> None:
+    assert not [count for count in exact_counts(of) if 0 < count < of.smallest_cell]
+
+
+@settings(max_examples=300, deadline=None)
+@given(reports())
+def test_no_two_counts_shown_tell_a_smaller_one_by_subtraction(of: Report) -> None:
+    shown = exact_counts(of)
+    assert not [(a, b) for a in shown for b in shown if 0 < a - b < of.smallest_cell]
+
+
+@settings(max_examples=100, deadline=None)
+@given(reports(smallest=1))
+def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
+    public, auditor = document(of, "public"), document(of, "auditor")
+    assert public["data"] == auditor["data"]
+    assert [f["value"] for f in public["findings"]] == [finding.value for finding in of.findings]
+    assert [f["beyond"] for f in public["findings"]] == [finding.beyond for finding in of.findings]
+
+
+@settings(max_examples=100, deadline=None)
+@given(reports())
+def test_auditors_see_everything_and_summaries_can_always_be_written(of: Report) -> None:
+    shown = document(of, "auditor")
+    assert shown["data"]["people"] == of.data["people"].count
+    for told, finding in zip(shown["findings"], of.findings, strict=True):
+        assert (told["value"], told["people"], told["beyond"]) == (finding.value, finding.people, finding.beyond)
+        for group in told["evidence"].get("worst", ()):
+            assert (group["path"], group["true"]) == ("path", {"flu": 1})
+    assert summary(document(of, "public"))
+    assert summary(shown)
+
+
+@pytest.mark.parametrize("smallest", [3, 4, 5, 10])
+def test_no_veil_fits_one_count_alone(smallest: int) -> None:
+    seen: dict[bytes, set[tuple[int, int]]] = {}
+    for people in range(1, 3 * smallest):
+        for beyond in range(people + 1):
+            public = document(report(found(people, beyond, passed=True), people=people, smallest=smallest), "public")
+            seen.setdefault(readable(public), set()).add((beyond, people - beyond))
+    for sides in seen.values():
+        for small in zip(*sides, strict=True):
+            assert len(set(small)) > 1 or not 0 < small[0] < smallest
+
+
+def test_a_share_whose_total_is_veiled_does_not_tell_the_total() -> None:
+    shown = document(report(averaged(7, 3), people=7), "public")
+    assert shown["data"]["people"] == shown["findings"][0]["people"] == {"fewer_than": 10}
+    assert shown["findings"][0]["value"] is None
+
+
+def test_a_veiled_share_is_told_as_a_share() -> None:
+    shown = document(report(averaged(200, 3), people=200), "public")
+    assert shown["findings"][0]["value"] == {"fewer_than": 0.05}
+    assert "fewer than 0.05" in summary(shown)
+
+
+def test_private_things_are_nowhere_in_a_public_document() -> None:
+    evidence = {
+        "path": Private("planted-1"),
+        "groups": [Private("planted-2"), {"deep": Private(["planted-3"]), "open": 0.5}],
+        "worst": [{"people": People(3), "true": Private({"planted-4": People(3)})}],
+    }
+    of = report(found(100, 3, evidence=evidence), people=100)
+    assert b"planted" not in readable(document(of, "public"))
+    assert "planted" not in summary(document(of, "public"))
+    assert document(of, "public")["findings"][0]["evidence"] == {
+        "groups": [{"open": 0.5}],
+        "worst": [{"people": {"fewer_than": 10}}],
+    }
+    assert all(f"planted-{i}".encode() in readable(document(of, "auditor")) for i in (1, 2, 3, 4))
+
+
+PRIVATE_RELEASE = report(
+    found(100040, 20011, value=0.5),
+    averaged(100040, 3),
+    averaged(100040, 50020),
+    sized(100040, 12),
+    people=100040,
+    distinct=70017,
+    differentially_private=True,
+)
+
+
+def test_where_differential_privacy_is_claimed_the_public_learns_no_total() -> None:
+    public = document(PRIVATE_RELEASE, "public")
+    assert public["data"] == {}
+    assert [finding["people"] for finding in public["findings"]] == [None] * 4
+    for text in (readable(public).decode(), summary(public)):
+        assert not [word for word in ("100040", "100,040", "70017", "d" * 64) if word in text]
+    assert public["findings"][1]["value"] is None
+    assert "outside" in public["notes"][-1]
+
+
+def test_auditors_learn_the_totals_of_a_differentially_private_release() -> None:
+    assert document(PRIVATE_RELEASE, "auditor")["data"]["people"] == 100040
+
+
+def test_nothing_else_is_kept_back_without_such_a_claim() -> None:
+    public = document(replace(PRIVATE_RELEASE, differentially_private=False), "public")
+    assert public["data"] == {"people": 100040, "distinct": 70017, "sha256": "d" * 64}

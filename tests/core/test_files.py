@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leafgate.errors import LeafgateError, OutputError
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file, write_files
+
+CONTENTS = {"one": b"1", "two": b"22", "three": b"333"}
+
+
+def failing(call: Callable[..., Any], number: int, code: int) -> Callable[..., Any]:
+    """`call`, which the `number`th time fails."""
+    left = [number]
+
+    def instead(*words: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise OSError(code, os.strerror(code))
+        return call(*words, **options)
+
+    return instead
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_files_are_written_whole(tmp_path: Path) -> None:
+    write_files(tmp_path, CONTENTS, EVERYONE)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == CONTENTS
+
+
+@pytest.mark.parametrize("mode", [OWNER_ONLY, EVERYONE])
+def test_the_mode_holds_whatever_the_umask_is_and_whatever_was_there(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "file").chmod(0o666)
+    before = os.umask(0o077)
+    try:
+        write_file(tmp_path / "file", b"new", mode)
+    finally:
+        os.umask(before)
+    assert ((tmp_path / "file").read_bytes(), mode_of(tmp_path / "file")) == (b"new", mode)
+
+
+def test_a_private_file_is_never_readable_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    fsync = os.fsync
+
+    def look(handle: int) -> None:
+        seen.extend(mode_of(path) for path in tmp_path.iterdir())
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_file(tmp_path / "file", b"x", OWNER_ONLY)
+    assert seen == [OWNER_ONLY]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
+def test_a_full_disk_leaves_no_new_file_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int
+) -> None:
+    monkeypatch.setattr(os, call, failing(getattr(os, call), number, errno.ENOSPC))
+    with pytest.raises(LeafgateError, match="make room") as refused:
+        write_files(tmp_path, CONTENTS, EVERYONE)
+    assert refused.value.exit_code == 4
+    assert all(path.read_bytes() == CONTENTS[path.name] for path in tmp_path.iterdir())
+
+
+def test_a_full_disk_leaves_the_old_files_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one").write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", failing(os.fsync, 3, errno.ENOSPC))
+    with pytest.raises(LeafgateError):
+        write_files(tmp_path, CONTENTS, EVERYONE)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("one", b"old")]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_no_room_is_our_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    monkeypatch.setattr(os, "fsync", failing(os.fsync, 1, code))
+    with pytest.raises(LeafgateError) as refused:
+        write_file(tmp_path / "file", b"x", EVERYONE)
+    assert refused.value.exit_code == 4
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_a_place_that_cannot_be_written_is_the_callers_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr(os, "replace", failing(os.replace, 1, code))
+    with pytest.raises(OutputError, match="name another place") as refused:
+        write_file(tmp_path / "file", b"x", EVERYONE)
+    assert refused.value.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_files(tmp_path, CONTENTS, EVERYONE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_made_with_those_above_it_and_left_empty(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "file/below/deeper"])
+def test_a_folder_cannot_stand_where_a_file_is(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(OutputError):
+        make_folder(tmp_path / place)
+    assert (tmp_path / "file").read_bytes() == b"x"
+
+
+def test_a_file_cannot_stand_where_a_folder_is(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OutputError):
+        write_file(tmp_path / "folder", b"x", EVERYONE)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_link_is_replaced_and_what_it_led_to_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("target")
+    write_file(tmp_path / "link", b"new", EVERYONE)
+    assert ((tmp_path / "target").read_bytes(), (tmp_path / "link").is_symlink()) == (b"old", False)

@@ -1,0 +1,157 @@
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leafgate.errors import ReleaseError
+from leafgate.release_file import read_release, seal
+from sample_release import Steps, changed, written
+
+TREE: Steps = ("trees", 0)
+CUT: Steps = (*TREE, "branches", 0, "node")
+LEAF: Steps = (*CUT, "low")
+AGE: Steps = ("schema", "age")
+ROW: Steps = ("records", "rows", 0)
+NODE = {"kind": "leaf", "label": "low"}
+HUGE = 10**400
+
+WRONG: list[tuple[Steps, Any]] = [
+    (("format",), "leafgate/release/2"),
+    (("target",), "age"),
+    (("classes",), ["high", "low"]),
+    (("counted",), "roughly"),
+    (("combine",), ["one"]),
+    (("model",), {}),
+    (("publish", "leaves"), "everything"),
+    (("publish",), None),
+    (("builder",), "kadet"),
+    (("guarantee",), [3]),
+    (("selection",), "gain"),
+    (("alternatives",), [NODE]),
+    (("schema",), {}),
+    ((*AGE, "role"), [["quasi_identifier"]]),
+    ((*AGE, "role"), ["spy"]),
+    ((*AGE, "bounds"), [90, 17]),
+    ((*AGE, "bounds"), [0, HUGE]),
+    (("schema", "sports", "values"), ["yes", "yes"]),
+    (("schema", "income", "role"), ["sensitive"]),
+    (("schema", "income", "values"), None),
+    ((*CUT, "column"), "height"),
+    ((*CUT, "column"), ["age"]),
+    ((*CUT, "column"), "sports"),
+    ((*CUT, "at"), "37"),
+    ((*CUT, "at"), True),
+    ((*CUT, "at"), HUGE),
+    ((*CUT, "missing"), "left"),
+    ((*CUT, "missing"), {}),
+    ((*CUT, "low"), None),
+    ((*CUT, "kind"), "stump"),
+    ((*CUT, "kind"), ["cut"]),
+    ((*TREE, "column"), "age"),
+    ((*TREE, "branches"), []),
+    ((*TREE, "branches", 0, "values"), ["perhaps"]),
+    ((*TREE, "branches", 0, "values"), ["yes", "yes"]),
+    ((*TREE, "branches", 0, "values"), [["yes"]]),
+    ((*TREE, "branches"), [{"values": ["yes"], "node": NODE}, {"values": ["no", "yes"], "node": NODE}]),
+    ((*TREE, "other"), []),
+    ((*LEAF, "label"), "middle"),
+    ((*LEAF, "label"), ["low"]),
+    ((*LEAF, "counts"), {"low": -1, "high": 2}),
+    ((*LEAF, "counts"), {"low": 1, "middle": 2}),
+    ((*LEAF, "counts"), {"low": True, "high": 2}),
+    ((*LEAF, "counts"), {"low": HUGE, "high": 2}),
+    ((*LEAF, "counts"), [1, 2]),
+    ((*LEAF, "shares"), {"low": 0.5, "high": 0.4}),
+    ((*LEAF, "shares"), {"low": 1.5, "high": -0.5}),
+    ((*LEAF, "error_rate"), 2),
+    ((*LEAF, "error_rate"), "0"),
+    ((*LEAF, "value"), "1"),
+    (("trees",), {}),
+    (("trees",), [None]),
+    (("records",), []),
+    (("records", "columns"), ["age", "height", "income"]),
+    (("records", "weight"), [3, 4]),
+    (("records", "weight"), [3, 4, 0]),
+    (("records", "weight"), [3, 4, 5.5]),
+    (ROW, ["yes"]),
+    ((*ROW, 0), {"from": 1}),
+    ((*ROW, 0), "yes"),
+    ((*ROW, 0), 91),
+    ((*ROW, 0), HUGE),
+    ((*ROW, 1), "perhaps"),
+    ((*ROW, 1), {"in": "yes"}),
+    ((*ROW, 1), {"in": [["yes"]]}),
+    ((*ROW, 1), {"withheld": False}),
+    ((*ROW, 2), None),
+]
+
+
+@pytest.mark.parametrize(("steps", "value"), WRONG, ids=[f"{s[-1]}={str(v)[:30]}" for s, v in WRONG])
+def test_what_cannot_be_meant_is_refused_with_its_place(steps: Steps, value: Any) -> None:
+    with pytest.raises(ReleaseError, match=r"^release") as caught:
+        read_release(changed(steps, value), "release")
+    assert caught.value.exit_code == 2
+
+
+NO_JSON = {
+    "nothing": b"",
+    "not utf-8": b'"\xff"',
+    "null": b"null",
+    "a list": b"[1]",
+    "two documents": written() + written(),
+    "a key twice": written().replace(b'"k": 3', b'"k": 3, "k": 4'),
+    "not a number": written().replace(b"37.5", b"NaN"),
+    "infinite": written().replace(b"37.5", b"-Infinity"),
+    "beyond floats": written().replace(b"37.5", b"1e999"),
+    "beyond floats where nobody looks": written().replace(b'"k": 3', b'"k": 1e999'),
+    "more digits than Python reads": written().replace(b"37.5", b"9" * 5000),
+    "half a character": written().replace(b'"careful"', b'"\\ud800"'),
+    "lists in lists": b"[" * 200_000,
+}
+
+
+@pytest.mark.parametrize("content", NO_JSON.values(), ids=NO_JSON)
+def test_what_is_no_proper_json_is_refused_at_once(content: bytes) -> None:
+    start = time.perf_counter()
+    with pytest.raises(ReleaseError):
+        read_release(content, "release")
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("depth", [201, 400, 5000])
+def test_a_tree_too_deep_to_be_meant_is_refused(depth: int) -> None:
+    leaf = json.dumps(NODE).encode()
+    side = b'{"kind": "cut", "column": "age", "at": 20, "low": ' + leaf + b', "high": '
+    content = changed(("trees", 0), "HERE").replace(b'"HERE"', side * depth + leaf + b"}" * depth)
+    with pytest.raises(ReleaseError, match="deep"):
+        read_release(content, "release")
+
+
+def places(thing: Any, here: Steps = ()) -> Iterator[Steps]:
+    """Every place in a JSON document but the top."""
+    if here:
+        yield here
+    inside = thing.items() if isinstance(thing, dict) else enumerate(thing) if isinstance(thing, list) else ()
+    for key, below in inside:
+        yield from places(below, (*here, key))
+
+
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([HUGE, -HUGE])
+SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=5) | st.sampled_from(["yes", "low", "age", "leaf"])
+ANYTHING = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(list(places(json.loads(written())))), ANYTHING)
+def test_anything_anywhere_is_read_or_refused(steps: Steps, value: Any) -> None:
+    try:
+        release = read_release(changed(steps, value), "release")
+    except ReleaseError:
+        return
+    assert seal(release).release == release

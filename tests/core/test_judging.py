@@ -1,0 +1,163 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from leafgate import Belief, Case, InconclusiveError
+from leafgate.disclosure import document
+from leafgate.interfaces import Metric
+from leafgate.plugins import Plugins
+from leafgate.report import Report
+from leafgate.strict_json import readable
+from standins import ORIGIN, attack_that, audited, finding, metric_that, release_metric_that
+
+SIZES = {"use": "sizes", "at_least": 4}
+ODD = {"use": "odd", "at_least": 1}
+NOSY = [{"use": "calm"}, {"use": "nosy"}]
+
+Score = Callable[[Case], Any]
+NONSENSE: dict[str, Score] = {
+    "nothing": lambda case: None,
+    "one number": lambda case: 1.0,
+    "too few": lambda case: [1.0],
+    "one too many": lambda case: np.ones(len(case.table) + 1),
+    "two a record": lambda case: case.chances,
+    "NaN": lambda case: pd.Series([np.nan, 1.0, 1.0, 1.0]),
+    "infinite": lambda case: np.full(len(case.table), np.inf),
+    "words": lambda case: ["safe"] * len(case.table),
+    "objects": lambda case: [object()] * len(case.table),
+    "missing values": lambda case: pd.Series([pd.NA, 1, 1, 1]),
+}
+
+
+def with_odd(odd: type[Metric], **said: Any) -> Report:
+    return audited(odd, metrics=[SIZES, ODD | said])
+
+
+@pytest.mark.parametrize("score", NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_of_a_metric_is_inconclusive_and_its_own(score: Score) -> None:
+    report = with_odd(metric_that(score))
+    assert (report.verdict, report.exit_code) == ("inconclusive", 3)
+    assert finding(report, "sizes@calm#ill").passed is True
+    found = finding(report, "odd@calm#ill")
+    assert (found.passed, found.plugin) == (None, ORIGIN)
+    assert "odd" in found.evidence["problem"]
+    assert readable(document(report, "auditor"))
+
+
+@pytest.mark.parametrize("score", [lambda case: None, lambda case: [1.0, 2.0], lambda case: np.nan, lambda case: "all"])
+def test_nonsense_about_the_release_is_inconclusive(score: Score) -> None:
+    report = audited(release_metric_that(score), metrics=[SIZES, {"use": "whole", "at_least": 1}])
+    assert report.verdict == "inconclusive"
+    assert (finding(report, "whole").passed, finding(report, "whole").plugin) == (None, ORIGIN)
+
+
+@pytest.mark.parametrize("trouble", [KeyError, ZeroDivisionError, SystemExit])
+def test_a_metric_that_raises_is_named_and_its_words_are_kept_back(trouble: type[BaseException]) -> None:
+    def raises(case: Case) -> Any:
+        raise trouble("Ben of zip 1 has flu")
+
+    report = with_odd(metric_that(raises))
+    assert report.verdict == "inconclusive"
+    assert "odd (acme-spies 1.2) failed" in finding(report, "odd@calm#ill").evidence["problem"]
+    assert b"Ben" not in readable(document(report, "auditor"))
+    assert finding(report, "sizes@calm#ill").passed is True
+
+
+def test_a_broken_limit_counts_more_than_what_could_not_be_told() -> None:
+    report = audited(metric_that(lambda case: None), metrics=[{"use": "sizes", "at_least": 5}, ODD])
+    assert {found.passed for found in report.findings} == {False, None}
+    assert (report.verdict, report.exit_code) == ("fail", 1)
+
+
+def test_every_attack_and_secret_has_its_own_finding() -> None:
+    groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
+    ids = [found.id for found in audited(groups_only, attacks=NOSY, metrics=[SIZES]).findings]
+    assert ids == ["sizes@calm#ill", "sizes@calm#rich", "sizes@nosy"]
+
+
+def test_names_of_the_policy_stand_in_the_ids() -> None:
+    report = audited(attacks=[{"use": "calm", "name": "lazy"}], metrics=[SIZES | {"name": "crowds"}])
+    assert [found.id for found in report.findings] == ["crowds@lazy#ill", "crowds@lazy#rich"]
+
+
+def test_of_and_secret_choose_what_a_metric_judges() -> None:
+    two = [{"use": "calm"}, {"use": "calm", "name": "again"}]
+    report = audited(attacks=two, metrics=[SIZES | {"of": "again", "secret": "rich"}])
+    assert [(found.id, found.attack, found.secret) for found in report.findings] == [
+        ("sizes@again#rich", "again", "rich")
+    ]
+
+
+def people(case: Case) -> pd.Series:
+    """1 for those who have flu, 0 for the others."""
+    return (case.table.frame["ill"] == "flu").astype(float)
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "passed"),
+    [
+        ({}, 0, False),
+        ({"allow": 0.3}, 0, False),  # 3 of 8 have a cold
+        ({"allow": 0.375}, 0, True),
+        ({"at_least": 0}, 0, True),
+        ({"average": True}, 0.625, False),
+        ({"average": True, "at_least": 0.625}, 0.625, True),
+    ],
+)
+def test_a_limit_holds_for_the_worst_off_or_most_or_on_average(
+    said: dict[str, Any], value: float, passed: bool
+) -> None:
+    found = finding(with_odd(metric_that(people), **said), "odd@calm#ill")
+    assert (found.value, found.passed, found.people) == (value, passed, 8)
+    assert found.limit == {"at_least": 1.0, "average": False, "allow": 0.0} | said
+
+
+@pytest.mark.parametrize("percent", [29, 57, 58])
+def test_an_allowed_share_is_met_exactly_whatever_floats_say(percent: int) -> None:
+    weight = (100 - percent - 1, percent - 1, 1, 1)
+    odd = [ODD | {"allow": percent / 100, "secret": "ill"}]
+    (found,) = audited(metric_that(people), weight=weight, metrics=odd).findings
+    assert (found.beyond, found.people, found.passed) == (percent, 100, True)
+
+
+def test_a_release_metric_has_no_attack_and_no_people() -> None:
+    report = audited(release_metric_that(lambda case: 2), metrics=[{"use": "whole", "at_least": 1}])
+    (found,) = report.findings
+    assert (found.id, found.attack, found.secret, found.people, found.beyond) == ("whole", None, None, None, None)
+    assert (found.value, found.passed, found.limit) == (2.0, True, {"at_least": 1.0})
+
+
+@pytest.mark.parametrize("option", [{"of": "calm"}, {"average": True}, {"allow": 0.1}, {"secret": "ill"}])
+def test_a_release_metric_takes_no_option_of_record_metrics(option: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        audited(release_metric_that(lambda case: 2), metrics=[{"use": "whole", "at_least": 1} | option])
+
+
+def test_a_metric_skips_beliefs_it_cannot_read() -> None:
+    groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
+    surest = metric_that(lambda case: case.chances.max(axis=1))
+    ids = [found.id for found in audited(groups_only, surest, attacks=NOSY, metrics=[ODD | {"at_least": 0}]).findings]
+    assert ids == ["odd@calm#ill", "odd@calm#rich"]
+
+
+def test_a_metric_with_nothing_to_read_is_inconclusive() -> None:
+    groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
+    surest = metric_that(lambda case: case.chances.max(axis=1))
+    report = audited(groups_only, surest, attacks=NOSY, metrics=[SIZES, ODD | {"of": "nosy"}])
+    assert (finding(report, "odd@nosy").passed, report.verdict) == (None, "inconclusive")
+
+
+def test_an_attack_that_failed_leaves_its_metric_without_evidence() -> None:
+    def raises(release: Any, known: Any) -> Any:
+        raise InconclusiveError("no solver")
+
+    report = audited(attack_that(raises), attacks=NOSY, metrics=[SIZES | {"of": "nosy"}])
+    assert [(found.id, found.passed) for found in report.findings] == [("attack:nosy", None), ("sizes@nosy", None)]
+
+
+def test_nobody_found_to_offer_a_class_is_called_unknown() -> None:
+    assert Plugins().origin(metric_that(people)) == "unknown"

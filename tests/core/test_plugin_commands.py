@@ -1,0 +1,121 @@
+import json
+from collections.abc import Callable
+
+import pytest
+import typer
+
+from command_line import leafgate
+from entry_points import BASICS, Load, Point, commanding, install, raising
+from leafgate import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
+
+
+def app(does: Callable[[], object], name: str | None = "greet") -> typer.Typer:
+    """A typer app of one command."""
+    made = typer.Typer()
+    made.command(name)(does)
+    return made
+
+
+def hello() -> None:
+    """Say hello."""
+    typer.echo("hello")
+
+
+def say_hello() -> None:
+    typer.echo("hello")
+
+
+def other() -> None:
+    typer.echo("other")
+
+
+def seven() -> int:
+    return 7
+
+
+def raises(error: BaseException) -> Callable[[], object]:
+    def command() -> None:
+        raise error
+
+    return command
+
+
+def test_a_command_of_a_plugin_runs_and_stands_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", commanding(app(hello), app(seven, "seven"))))
+    greeted = leafgate("greet")
+    assert (greeted.code, greeted.out) == (0, "hello\n")
+    assert leafgate("seven").code == 7
+    helped = leafgate("--help")
+    assert helped.code == 0
+    assert "greet" in helped.out
+    assert "Say hello." in helped.out
+
+
+def test_a_command_is_called_as_typer_calls_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", commanding(app(say_hello, None))))
+    assert leafgate("say-hello").out == "hello\n"
+
+
+@pytest.mark.parametrize("name", ["audit", "explain", "demo"])
+def test_a_name_of_the_core_is_refused_and_the_core_keeps_working(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    install(monkeypatch, Point("spies", commanding(app(hello, name), app(hello, "greet"))), BASICS)
+    helped = leafgate("--help")
+    assert helped.code == 0
+    assert f"acme-spies 1.2 offers a command {name!r} that exists already" in helped.err
+    assert leafgate("greet").out == "hello\n"
+    assert "hello" not in leafgate(name, "--help").out
+    assert leafgate("explain", "calm").out.startswith("calm: attack of basics 1.0")
+
+
+@pytest.mark.parametrize("first", [app(say_hello, None), app(hello, "say-hello")], ids=["function", "name"])
+@pytest.mark.parametrize("named", [True, False])
+def test_the_first_of_two_plugins_keeps_a_name(
+    monkeypatch: pytest.MonkeyPatch, first: typer.Typer, *, named: bool
+) -> None:
+    monkeypatch.setattr(other, "__name__", "say_hello")
+    second = app(other, "say-hello" if named else None)
+    install(monkeypatch, Point("spies", commanding(first)), Point("late", commanding(second), "Beta"))
+    told = leafgate("say-hello")
+    assert (told.code, told.out) == (0, "hello\n")
+    assert "beta 1.2 offers a command 'say-hello' that exists already" in told.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (PolicyError("cannot be meant"), 2),
+        (DataError("is not what it should be"), 2),
+        (InconclusiveError("could not tell"), 3),
+        (NoReleaseError("nothing is safe"), 1),
+        (LeafgateError("our fault"), 4),
+        (ValueError("Ben has flu"), 4),
+        (KeyboardInterrupt(), 130),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, BaseException) else str(given),
+)
+def test_a_command_of_a_plugin_ends_as_the_core_s_own_do(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    install(monkeypatch, Point("spies", commanding(app(raises(error)))))
+    ended = leafgate("greet")
+    assert ended.code == code
+    assert "Ben" not in ended.err
+    if isinstance(error, LeafgateError):
+        assert str(error) in ended.err
+
+
+@pytest.mark.parametrize("load", [commanding(print), commanding(None), raising(ImportError("gone"))])
+def test_a_broken_plugin_breaks_no_command(monkeypatch: pytest.MonkeyPatch, load: Load) -> None:
+    install(monkeypatch, Point("spies", load), Point("good", commanding(app(hello)), "Good"), BASICS)
+    assert leafgate("greet").out == "hello\n"
+    assert leafgate("--help").code == 0
+    listed = leafgate("plugins", "--json")
+    assert listed.code == 0
+    problems = {told["name"]: told["problem"] for told in json.loads(listed.out)["plugins"]}
+    assert problems["spies"]
+    assert not problems["good"]
+
+
+def test_an_unknown_command_is_a_mistake_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", commanding(app(hello))))
+    assert leafgate("greeet").code == 2

@@ -1,0 +1,141 @@
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from entry_points import BASICS, Load, Point, install, module, offering, raising
+from leafgate import AtLeast, AttackModel, Metric
+from leafgate.errors import InconclusiveError, PolicyError
+from leafgate.explaining import plugin_lines, plugins_document
+from leafgate.interfaces import Component
+from leafgate.plugins import Plugin, load_plugins
+from leafgate.policy_file import policy_model, policy_of
+from standins import ORIGIN, Calm, Sizes, Stump, policy_document
+
+WRONG: dict[str, tuple[Load, str]] = {
+    "import error": (raising(ImportError("no solver here")), "ImportError: no solver here"),
+    "exit": (raising(SystemExit(3)), "SystemExit"),
+    "syntax error": (raising(SyntaxError("what")), "SyntaxError"),
+    "no class": (lambda: module(attack_models=lambda: [Calm()]), "no AttackModel class"),
+    "another kind": (lambda: module(attack_models=lambda: [Sizes]), "no AttackModel class"),
+    "no list": (lambda: module(attack_models=lambda: 7), "TypeError"),
+    "misspelt hook": (lambda: module(attack_model=lambda: []), "attack_model"),
+    "hook that raises": (lambda: module(attack_models=lambda: [][0]), "IndexError"),
+    "no commands": (lambda: module(commands=lambda: [print]), "no typer app"),
+}
+
+
+@pytest.mark.parametrize(("load", "said"), WRONG.values(), ids=WRONG)
+def test_a_broken_plugin_is_listed_and_takes_nobody_down(
+    monkeypatch: pytest.MonkeyPatch, load: Load, said: str
+) -> None:
+    install(monkeypatch, Point("spies", load), BASICS)
+    found = load_plugins()
+    assert sorted(found.by_name) == ["calm", "sizes", "stump"]
+    (broken,) = found.broken
+    assert (broken.name, broken.origin) == ("spies", ORIGIN)
+    assert said in broken.problem
+    assert f"spies ({ORIGIN}): BROKEN: {broken.problem}\n" in plugin_lines(found)
+    problems = {told["name"]: told["problem"] for told in plugins_document(found)["plugins"]}
+    assert problems == {"spies": broken.problem, "basics": None}
+
+
+class Nameless(AttackModel):
+    """No name to pick it by."""
+
+
+class Loose(AttackModel):
+    """A name that could be any: no policy could tell it from another."""
+
+    use: str = "loose"
+
+
+class Aimless(Metric):
+    """A metric that does not say which way is better."""
+
+    use: Literal["aimless"] = "aimless"
+
+
+class Limitless(Metric):
+    """A metric that names a direction and has no such option."""
+
+    use: Literal["limitless"] = "limitless"
+    direction = "at_least"
+
+
+@pytest.mark.parametrize(
+    ("component", "said"),
+    [(Nameless, "use: Literal"), (Loose, "use: Literal"), (Aimless, "direction"), (Limitless, "direction")],
+)
+def test_a_class_no_policy_could_use_breaks_its_plugin_alone(
+    monkeypatch: pytest.MonkeyPatch, component: type[Component], said: str
+) -> None:
+    install(monkeypatch, Point("spies", offering(component)), BASICS)
+    found = load_plugins()
+    (broken,) = found.broken
+    assert said in broken.problem
+    assert component.__name__ in broken.problem
+    assert policy_model(found).model_json_schema()
+
+
+def test_a_plugin_made_for_other_hooks_is_listed_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = module(attack_models=lambda: [])
+    made.leafgate_hooks = 2  # type: ignore[attr-defined]
+    install(monkeypatch, Point("spies", lambda: made))
+    assert "made for hooks 2, this is 1" in load_plugins().broken[0].problem
+
+
+class Impostor(AtLeast):
+    """Has the name of another."""
+
+    use: Literal["calm"] = "calm"
+
+
+def test_two_plugins_with_one_name_are_an_error_that_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, Point("spies", offering(Impostor)), BASICS)
+    found = load_plugins()
+    assert not found.broken
+    with pytest.raises(PolicyError, match="both offer 'calm'") as caught:
+        found.kind(AttackModel)
+    assert f"{ORIGIN} (spies)" in str(caught.value)
+    assert "basics 1.0 (basics)" in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, BASICS)
+    found = load_plugins()
+    assert found.kind(AttackModel) == [Calm]
+    assert found.origin(Calm) == found.origin(Calm()) == "basics 1.0"
+    assert found.found == (Plugin("basics", "basics", "1.0", (Stump, Calm, Sizes)),)
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ((Calm, Sizes), {}),
+        ((Stump, Sizes), {}),
+        ((Stump, Calm), {"metrics": [{"use": "sizes"}]}),
+        ((), {"metrics": [{"use": "sizes"}]}),
+    ],
+    ids=["builders", "attacks", "metrics", "anything"],
+)
+def test_where_nobody_offers_a_kind_no_policy_is_valid(
+    monkeypatch: pytest.MonkeyPatch, left: tuple[type[Component], ...], said: dict[str, Any]
+) -> None:
+    install(monkeypatch, Point("some", offering(*left)))
+    with pytest.raises(PolicyError, match="nobody offers"):
+        policy_of(policy_document(**said), Path())
+
+
+def test_an_unknown_name_is_inconclusive_while_a_plugin_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = policy_document(attacks=[{"use": "calm"}, {"use": "nosy"}])
+    install(monkeypatch, BASICS)
+    with pytest.raises(PolicyError, match="nobody offers 'nosy'"):
+        policy_of(wanted, Path())
+    install(monkeypatch, BASICS, Point("spies", raising(ImportError("no solver here"))))
+    with pytest.raises(InconclusiveError, match="nobody offers 'nosy'") as caught:
+        policy_of(wanted, Path())
+    assert f"{ORIGIN}: the plugin 'spies' is broken: ImportError: no solver here" in str(caught.value)
+    with pytest.raises(PolicyError):
+        policy_of(wanted | {"seed": -1}, Path())

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leafgate.errors import InconclusiveError, LeafgateError, PolicyError
+from leafgate.policy_file import load_policy
+from stranger import install
+from survey import write_policy
+
+BROKEN = "raise RuntimeError('out of order')\n"
+DEAF = """
+from typing import Literal
+from leafgate import AttackModel, hookimpl
+
+class Deaf(AttackModel):
+    use: Literal["deaf"] = "deaf"
+
+@hookimpl
+def attack_models():
+    return [Deaf]
+"""
+UNKNOWN: list[dict[str, Any]] = [
+    {"build.use": "acme"},
+    {"attacks.0.use": "acme"},
+    {"metrics.0.use": "acme"},
+    {"build": {"use": "acme"}, "attacks.0.use": "acme_attack"},
+]
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, with a broken plugin installed."""
+    install(tmp_path, "leafgate_out_of_order", BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("change", UNKNOWN)
+def test_a_name_nobody_offers_is_invalid(tmp_path: Path, change: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError, match="nobody offers 'acme") as refused:
+        load_policy(write_policy(tmp_path, change))
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize("change", UNKNOWN)
+def test_a_name_nobody_offers_is_inconclusive_while_a_plugin_is_broken(broken: Path, change: dict[str, Any]) -> None:
+    with pytest.raises(InconclusiveError) as refused:
+        load_policy(write_policy(broken, change))
+    assert refused.value.exit_code == 3
+    told = [str(problem) for problem in refused.value.problems]
+    assert any("nobody offers 'acme" in text for text in told)
+    assert any("leafgate_out_of_order" in text and "is broken" in text for text in told)
+
+
+def test_any_other_mistake_is_invalid_even_while_a_plugin_is_broken(broken: Path) -> None:
+    with pytest.raises(PolicyError):
+        load_policy(write_policy(broken, {"attacks.0.use": "acme", "seed": -1}))
+
+
+def test_a_broken_plugin_that_the_policy_does_not_trust_is_not_to_blame(broken: Path) -> None:
+    with pytest.raises(PolicyError):
+        load_policy(write_policy(broken, {"attacks.0.use": "acme", "plugins": ["leafgate"]}))
+
+
+def test_a_broken_plugin_hinders_nobody_who_does_not_use_it(broken: Path) -> None:
+    assert load_policy(write_policy(broken)).plugins.broken
+
+
+def test_what_the_policy_does_not_trust_is_not_loaded(broken: Path) -> None:
+    assert load_policy(write_policy(broken, {"plugins": ["leafgate"]})).plugins.broken == ()
+
+
+def test_knowledge_that_no_attack_uses_is_not_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "leafgate_deaf", DEAF)
+    monkeypatch.syspath_prepend(tmp_path)
+    granted = {"knows.distribution": True}
+    assert load_policy(write_policy(tmp_path, granted)).policy.knows.distribution
+    with pytest.raises(LeafgateError) as refused:
+        load_policy(write_policy(tmp_path, granted | {"attacks.0.use": "deaf"}))
+    assert (refused.value.exit_code, refused.value.problems[0].place) == (2, "knows.distribution")

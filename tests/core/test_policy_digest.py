@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leafgate.policy_file import load_policy
+from survey import PEOPLE, policy, survey
+
+HIERARCHY = "f;person;*\nm;person;*\n"
+WITH_FILES = {"data.columns.sex.hierarchy": "sex.csv", "data.test": "test.csv"}
+
+
+def digest(path: Path, root: Path | None = None) -> str:
+    return load_policy(path, root).policy.sha256
+
+
+def written(folder: Path, changes: dict[str, Any] | None = None) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "sex.csv").write_text(HIERARCHY)
+    (folder / "test.csv").write_text(PEOPLE)
+    return survey(folder, WITH_FILES | (changes or {}))
+
+
+def shuffled(thing: Any, rng: random.Random) -> Any:
+    if not isinstance(thing, dict):
+        return [shuffled(item, rng) for item in thing] if isinstance(thing, list) else thing
+    return {key: shuffled(thing[key], rng) for key in rng.sample(list(thing), len(thing))}
+
+
+def test_the_order_of_keys_does_not_change_the_digest(tmp_path: Path) -> None:
+    path = survey(tmp_path)
+    before = digest(path)
+    for seed in range(5):
+        path.write_text(json.dumps(shuffled(policy(), random.Random(seed))))
+        assert digest(path) == before
+
+
+def test_comments_and_layout_do_not_change_the_digest(tmp_path: Path) -> None:
+    path = survey(tmp_path)
+    before = digest(path)
+    path.write_text("# a word first\n" + path.read_text() + "\n# and one last\n")
+    assert digest(path) == before
+
+
+def test_defaults_written_out_do_not_change_the_digest(tmp_path: Path) -> None:
+    defaults = {
+        "seed": 0,
+        "knows": {"distribution": False},
+        "report": {"smallest_cell": 10},
+        "build.prune": True,
+        "data.csv": {"header": True, "delimiter": ","},
+        "data.columns.age.ordered": False,
+        "metrics.0.average": False,
+    }
+    assert digest(survey(tmp_path, defaults)) == digest(survey(tmp_path))
+
+
+def test_moving_everything_does_not_change_the_digest(tmp_path: Path) -> None:
+    assert digest(written(tmp_path / "here")) == digest(written(tmp_path / "there"))
+
+
+def test_moving_the_data_to_a_root_does_not_change_the_digest(tmp_path: Path) -> None:
+    before = digest(written(tmp_path / "here"))
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("sex.csv", "test.csv"):
+        (tmp_path / "here" / name).rename(data / name)
+    assert digest(tmp_path / "here" / "policy.yaml", root=data) == before
+
+
+def test_the_data_file_is_no_part_of_the_digest(tmp_path: Path) -> None:
+    before = digest(survey(tmp_path))
+    assert digest(survey(tmp_path, {"data.path": "other.csv"})) == before
+    assert digest(survey(tmp_path, {"data.path": ...})) == before
+    assert digest(survey(tmp_path, people="age,sex,smoker,ill\n")) == before
+
+
+@pytest.mark.parametrize("name", ["sex.csv", "test.csv"])
+def test_the_bytes_of_a_named_file_change_the_digest(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path)
+    before = digest(path)
+    (tmp_path / name).write_text((tmp_path / name).read_text() + "\n")
+    assert digest(path) != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "another"},
+        {"seed": 1},
+        {"build.k": 4},
+        {"build": {"use": "c45"}},
+        {"publish": {"leaves": "labels"}},
+        {"knows": {"distribution": True}},
+        {"metrics.0.at_least": 2},
+        {"metrics.0.allow": 0.1},
+        {"attacks.0.name": "link"},
+        {"report": {"smallest_cell": 5}},
+        {"data.on_missing": "drop"},
+        {"data.missing": ["?"]},
+        {"data.csv.skip_initial_space": True},
+        {"data.columns.age.bounds": [0, 121]},
+        {"data.columns.sex.values": ["m", "f"]},
+        {"data.columns.sex.ordered": True},
+        {"data.columns.sex.aliases": {"male": "m"}},
+        {"data.columns.smoker.role": "ignored"},
+        {"plugins": ["leafgate"]},
+    ],
+)
+def test_every_option_is_part_of_the_digest(tmp_path: Path, change: dict[str, Any]) -> None:
+    assert digest(survey(tmp_path, change)) != digest(survey(tmp_path))
+
+
+def test_the_order_of_columns_is_part_of_the_digest_where_the_file_has_no_header(tmp_path: Path) -> None:
+    columns = policy()["data"]["columns"]
+    swapped = {name: columns[name] for name in ("smoker", "sex", "age", "ill")}
+    headerless = {"data.csv.header": False}
+    before = digest(survey(tmp_path, headerless))
+    assert digest(survey(tmp_path, headerless | {"data.columns": swapped})) != before

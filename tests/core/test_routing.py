@@ -1,0 +1,150 @@
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leafgate.errors import InconclusiveError
+from leafgate.release import Combine, Level, Publish, Release, map_leaves, published
+from leafgate.routing import count_leaves, predict, route
+from leafgate.table import Table
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
+from oracles import Person, leaf_at, path_of, persons
+from random_tables import categorical, numeric, table_of, tables
+from random_trees import forests, trees
+
+AGE = numeric("age", "quasi_identifier", missing=True)
+COLOUR = categorical("colour", "quasi_identifier", values=("red", "blue", "green"), missing=True)
+RISK = categorical("risk", "class", "sensitive", values=("good", "bad"))
+LOW, HIGH = Leaf("good"), Leaf("bad")
+
+
+def ends(tree: Node, table: Table) -> list[str | None]:
+    """The label of the leaf each row ends in."""
+    routed = route(tree, table)
+    return [None if leaf < 0 else routed.leaves[leaf].label for leaf in routed.leaf.tolist()]
+
+
+def ages(*cells: float | None) -> Table:
+    return table_of((AGE,), [(cell,) for cell in cells])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_every_row_ends_where_a_person_walking_down_ends(data: st.DataObject) -> None:
+    table = data.draw(tables(most=20))
+    tree = data.draw(trees(table.schema, whole=False))
+    routed = route(tree, table)
+    assert routed.leaves == tuple(leaves(tree))
+    for person, leaf in zip(persons(table.frame), routed.leaf.tolist(), strict=True):
+        walked = leaf_at(tree, path_of(tree, person))
+        assert walked is (None if leaf < 0 else routed.leaves[leaf])
+
+
+def test_a_number_at_the_threshold_goes_low_unless_the_cut_is_strict() -> None:
+    assert ends(Cut("age", 4.0, LOW, HIGH), ages(3.0, 4.0, 5.0)) == ["good", "good", "bad"]
+    assert ends(Cut("age", 4.0, LOW, HIGH, strict=True), ages(3.0, 4.0, 5.0)) == ["good", "bad", "bad"]
+
+
+def test_float32_cuts_round_the_number_and_not_the_threshold() -> None:
+    table = ages(0.1, 0.3)
+    assert float(np.float32(0.1)) > 0.1
+    assert ends(Cut("age", 0.1, LOW, HIGH), table) == ["good", "bad"]
+    assert ends(Cut("age", 0.1, LOW, HIGH, float32=True), table) == ["bad", "bad"]
+
+
+def test_numbers_beyond_float32_are_infinite_to_it() -> None:
+    assert ends(Cut("age", 5.0, LOW, HIGH, float32=True), ages(-1e300, 1e300)) == ["good", "bad"]
+
+
+@pytest.mark.parametrize(("missing", "label"), [("low", "good"), ("high", "bad"), (None, "bad")])
+def test_a_missing_number_goes_where_the_cut_says_else_high(missing: Literal["low", "high"] | None, label: str) -> None:
+    assert ends(Cut("age", 5.0, LOW, HIGH, missing), ages(None)) == [label]
+
+
+def test_other_takes_the_values_no_branch_names_and_without_it_they_go_nowhere() -> None:
+    table = table_of((COLOUR,), [("red",), ("blue",), ("green",), (None,)])
+    branches = (Branch(("red", None), LOW), Branch(("blue",), HIGH))
+    told = dict(zip([p["colour"] for p in persons(table.frame)], ends(Fan("colour", branches), table), strict=True))
+    assert told == {"red": "good", "blue": "bad", "green": None, None: "good"}
+    assert None not in ends(Fan("colour", branches, other=HIGH), table)
+
+
+def test_deep_trees_need_no_recursion() -> None:
+    tree: Node = HIGH
+    for at in range(5000):
+        tree = Cut("age", -float(at + 1), LOW, tree)
+    assert ends(tree, ages(5.0)) == ["bad"]
+    assert columns_asked(tree) == {"age"}
+
+
+def said(leaf: Leaf, combine: Combine) -> Mapping[str, float]:
+    """What one leaf adds for each class."""
+    if combine in {"one", "vote"}:
+        return {str(leaf.label): 1.0}
+    counts = leaf.counts or {}
+    size = sum(counts.values()) if combine == "mean_per_tree" else 1
+    return {name: n / size for name, n in counts.items()} if size else {}
+
+
+def naive(release: Release, person: Person) -> int:
+    """The class with most said for it, the first among equals; -1 where nothing is said."""
+    total = dict.fromkeys(release.classes, 0.0)
+    for tree in release.trees:
+        leaf = leaf_at(tree, path_of(tree, person))
+        for name, more in said(leaf, release.combine).items() if leaf is not None else ():
+            total[name] += more
+    best = max(total.values())
+    return [*total.values()].index(best) if best > 0 else -1
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data(), st.sampled_from(["one", "vote", "sum", "mean_per_tree"]))
+def test_trees_are_combined_as_adding_up_by_hand_does(data: st.DataObject, combine: Combine) -> None:
+    table = data.draw(tables(most=15))
+    grown = data.draw(forests(table, most=1 if combine == "one" else 4, whole=False))
+    release = Release({"use": "any"}, table.schema, grown, combine=combine)
+    assert predict(release, table).tolist() == [naive(release, person) for person in persons(table.frame)]
+
+
+def forest(combine: Combine, *counts: tuple[int, int], level: Level = "counts") -> tuple[Release, Table]:
+    """One leaf a tree, with counts of good and bad, and one person to predict."""
+    table = table_of((AGE, RISK), [(1.0, "good")])
+    grown = tuple(Leaf("good" if good >= bad else "bad", {"good": good, "bad": bad}) for good, bad in counts)
+    return published(Release({}, table.schema, grown, combine=combine), Publish(level), frozenset()), table
+
+
+@pytest.mark.parametrize(
+    ("combine", "winner"),
+    [
+        ("vote", 0),  # good, good, bad
+        ("sum", 1),  # 8 good, 11 bad
+        ("mean_per_tree", 0),  # 2/3 + 2/3 + 4/13 good
+    ],
+)
+def test_votes_sums_and_means_differ(combine: Combine, winner: int) -> None:
+    assert predict(*forest(combine, (2, 1), (2, 1), (4, 9))).tolist() == [winner]
+
+
+@pytest.mark.parametrize("combine", ["vote", "sum", "mean_per_tree"])
+def test_a_tie_goes_to_the_first_class(combine: Combine) -> None:
+    assert predict(*forest(combine, (1, 3), (3, 1))).tolist() == [0]
+
+
+def test_means_can_be_taken_of_published_shares() -> None:
+    assert predict(*forest("mean_per_tree", (2, 1), (2, 1), (4, 9), level="shares")).tolist() == [0]
+
+
+@pytest.mark.parametrize(("combine", "level"), [("sum", "labels"), ("sum", "error_rates"), ("boost", "counts")])
+def test_what_cannot_be_combined_is_inconclusive(combine: Combine, level: Level) -> None:
+    with pytest.raises(InconclusiveError, match=combine):
+        predict(*forest(combine, (2, 1), (1, 2), level=level))
+
+
+def test_leaves_are_counted_over_all_trees() -> None:
+    cut = Cut("age", 5.0, LOW, Cut("age", 7.0, LOW, HIGH))
+    schema = table_of((AGE, RISK), [(1.0, "good")]).schema
+    assert count_leaves(Release({}, schema, (cut, LOW))) == 4
+    assert [leaf.label for leaf in leaves(map_leaves(cut, lambda leaf: Leaf("bad")))] == ["bad"] * 3

@@ -1,0 +1,65 @@
+"""Plugins are handed the same table one after the other: what one writes into it must not reach the next."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from leafgate import Belief, Case, Known, Release, Table
+from leafgate.report import Report
+from standins import Stump, attack_that, audited, even, metric_that
+
+ATTACKS = [{"use": "nosy"}, {"use": "calm"}]
+METRICS = [{"use": "odd", "at_least": 0}, {"use": "sizes", "at_least": 4}]
+
+
+def judged(report: Report) -> list[tuple[str, object, object]]:
+    """What the basics' metric found in the basics' attack."""
+    return [(found.id, found.value, found.people) for found in report.findings if found.id.startswith("sizes@calm")]
+
+
+def write(frame: Any, weight: Any) -> None:
+    """All the harm one can do to a table."""
+    frame.loc[:, "zip"] = "1"
+    frame["zip"] = "1"
+    frame["more"] = 7
+    weight[:] = 100
+
+
+def test_an_attack_that_writes_into_what_is_known_harms_itself_alone() -> None:
+    def infer(release: Release, known: Known) -> list[Belief]:
+        write(known.records, known.weight)
+        return [Belief("ill", np.arange(2), even(known))]
+
+    assert judged(audited(attack_that(infer), attacks=ATTACKS)) == judged(audited())
+
+
+def test_a_metric_that_writes_into_the_table_harms_itself_alone() -> None:
+    def score(case: Case) -> Any:
+        write(case.table.frame, case.table.weight)
+        return case.weight
+
+    assert judged(audited(metric_that(score), metrics=METRICS)) == judged(audited())
+
+
+def test_a_metric_that_writes_into_a_belief_harms_itself_alone() -> None:
+    def score(case: Case) -> Any:
+        case.groups[:] = 0
+        case.chances[:] = 0
+        case.truth[:] = "flu"
+        if case.belief is not None:
+            case.belief.groups[:] = 0
+        return case.weight
+
+    assert judged(audited(metric_that(score), metrics=METRICS)) == judged(audited())
+
+
+def test_a_builder_that_writes_into_the_table_harms_itself_alone() -> None:
+    class Scribe(Stump):
+        use: Literal["scribe"] = "scribe"  # type: ignore[assignment]
+
+        def build(self, table: Table, rng: np.random.Generator) -> Release:
+            release = super().build(table, rng)
+            table.frame["zip"] = "1"
+            return release
+
+    assert judged(audited(Scribe, build={"use": "scribe"})) == judged(audited())

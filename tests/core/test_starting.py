@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data_files import DATA
+from leafgate.errors import InvalidError
+from leafgate.policy_file import load_policy
+from leafgate.running import prepare
+from leafgate.starting import first_policy
+from leafgate.strict_yaml import parse_yaml
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
+FILES = [
+    ("adult/adult.data", "column_15", 30162),
+    ("german_credit/german.data", "column_21", 1000),
+    ("lendingclub/loan_data.csv", "not.fully.paid", 9578),
+    ("congressional_voting/house-votes-84.data", "column_1", 232),
+    ("nursery/nursery.data", "column_9", 12960),
+    ("mushroom/agaricus-lepiota.data", "column_1", 5644),
+    ("default_credit_card_clients/default_of_credit_card_clients.csv", "default payment next month", 30000),
+]
+
+
+def started(
+    folder: Path, content: str | bytes, *, name: str = "people.csv", target: str | None = None, **more: Any
+) -> Path:
+    """The first policy for a file with this content, beside it."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    policy = folder / "policy.yaml"
+    policy.write_text(first_policy(path, target, more.get("header")), encoding="utf-8")
+    return policy
+
+
+def columns(policy: Path) -> dict[str, Any]:
+    found: dict[str, Any] = parse_yaml(policy.read_bytes(), "policy.yaml")["data"]["columns"]
+    return found
+
+
+def table(cells: list[str], *, head: str = "age,x,ill", sign: str = ",") -> str:
+    """Numbers, the given cells, and a class."""
+    rows = [sign.join([str(20 + i % 7), cell, "no" if i % 3 else "yes"]) for i, cell in enumerate(cells)]
+    return "\n".join([head, *rows]) + "\n"
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the benchmark data is not here")
+@pytest.mark.parametrize(("name", "target", "people"), FILES, ids=[name for name, _, _ in FILES])
+def test_a_public_table_gets_a_policy_that_audits_it(tmp_path: Path, name: str, target: str, people: int) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(first_policy(DATA / name, target, None))
+    run = prepare(policy, data=DATA / name)
+    assert (run.table.people, run.table.schema.target.name) == (people, target)
+    assert run.audit().report.exit_code in {0, 1}
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("header", [True, False])
+def test_the_delimiter_and_the_header_are_found(tmp_path: Path, sign: str, header: bool) -> None:
+    content = table(["a", "b"] * 6, head=sign.join(["age", "x", "ill"]), sign=sign)
+    policy = started(tmp_path, content if header else content.split("\n", 1)[1])
+    assert list(columns(policy)) == (["age", "x", "ill"] if header else ["column_1", "column_2", "column_3"])
+    assert prepare(policy).audit().report.exit_code in {0, 1}
+
+
+@pytest.mark.parametrize(
+    "head", ["age of person,what it is,is he ill", '"age, years","x, y","ill, or not"', "age, x, ill"]
+)
+def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) -> None:
+    policy = started(tmp_path, table(["a", "b"] * 6, head=head))
+    assert len(columns(policy)) == 3
+    assert prepare(policy).table.people == 12
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["b", "a"] * 10, {"role": "quasi_identifier", "values": ["a", "b"]}),
+        (["1", "10", "2"] * 7, {"role": "quasi_identifier", "values": ["1", "2", "10"]}),
+        ([str(i) for i in range(20)], {"role": "quasi_identifier", "bounds": [0, 19]}),
+        (["0.5", "1"] * 10, {"role": "quasi_identifier", "bounds": [0.5, 1]}),
+        ([f"person {i}" for i in range(20)], {"role": "identifier"}),
+        ([f"{i:03d}" for i in range(10)] * 2, {"role": "quasi_identifier", "values": [f"{i:03d}" for i in range(10)]}),
+        ([f"{i:05d}" for i in range(20)] * 2, {"role": "quasi_identifier", "values": [f"{i:05d}" for i in range(20)]}),
+        (["nan" if i == 3 else str(i) for i in range(20)] * 2, None),
+        (["inf" if i == 3 else str(i) for i in range(20)] * 2, None),
+        ([f"1_{i}" for i in range(20)] * 2, None),
+        ([f"0.{i + 1}1234567890123456789" for i in range(20)], None),
+        ([str(12345678901234567890 + i * 10**6) for i in range(20)], None),
+        ([f"{i + 1}e-7" for i in range(20)], None),
+        ([str(-1.5 * i) for i in range(20)], None),
+        (
+            ["yes", "no", "Null", "~", "on"] * 4,
+            {"role": "quasi_identifier", "values": ["Null", "no", "on", "yes", "~"]},
+        ),
+        (["a", "?"] * 10, {"role": "quasi_identifier", "values": ["a"]}),
+        ([""] * 20, {"role": "ignored"}),
+    ],
+)
+def test_the_domain_filled_in_is_the_one_that_occurs(tmp_path: Path, cells: list[str], expected: Any) -> None:
+    policy = started(tmp_path, table(cells))
+    assert expected is None or columns(policy)["x"] == expected
+    run = prepare(policy)
+    assert run.table.people + run.table.dropped == len(cells)
+    assert run.audit().report.exit_code in {0, 1}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXTS.filter(lambda text: text.strip() != ""), min_size=2, max_size=5, unique=True), TEXTS)
+def test_any_text_gets_through_a_first_policy_unharmed(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], name: str
+) -> None:
+    folder = tmp_path_factory.mktemp("texts")
+    head = ",".join(["age", quoted(f"x{name}"), "ill"])
+    policy = started(folder, table([quoted(text) for text in texts] * 7, head=head), header=True)
+    assert set(columns(policy)) == {"age", f"x{name}", "ill"}
+    assert prepare(policy).table.people > 0
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+@pytest.mark.parametrize(
+    ("content", "more"),
+    [
+        ("", {}),
+        ("age,ill\n", {}),
+        ("age,age,ill\n1,2,no\n", {"header": True}),
+        ("age,ill\n1,no\n2\n", {}),
+        ("ill\nno\nyes\n", {}),
+        (b"age,ill\n\xff,no\n", {}),
+        ("age,ill\n1,no\n", {"target": "nobody"}),
+    ],
+)
+def test_a_file_no_policy_can_be_made_for_is_refused(
+    tmp_path: Path, content: str | bytes, more: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidError) as refused:
+        started(tmp_path, content, **more)
+    assert refused.value.exit_code == 2
+
+
+def test_the_refusal_of_a_class_names_no_cell(tmp_path: Path) -> None:
+    with pytest.raises(InvalidError) as refused:
+        started(tmp_path, "anna,flu\nben,cold\n", target="ill")
+    assert "flu" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["a b.csv", "é.csv", "a\nb: [.csv", '"a".csv', "#a.csv", "no.csv"])
+def test_a_file_may_be_called_anything(tmp_path: Path, name: str) -> None:
+    policy = load_policy(started(tmp_path, table(["a", "b"] * 6), name=name)).policy
+    assert policy.data.path == (tmp_path / name).resolve()
+
+
+def test_parquet_gets_a_first_policy_too(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    cells = {"age": list(range(20)), "x": [True, True, None, False] * 5, "ill": ["no", "yes"] * 10}
+    path = tmp_path / "people.parquet"
+    parquet.write_table(pa.table(cells), path)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(first_policy(path, None, None))
+    assert columns(policy)["x"] == {"role": "quasi_identifier", "values": ["false", "true"]}
+    assert prepare(policy).audit().report.exit_code in {0, 1}
+
+
+def test_a_policy_too_long_to_be_read_again_is_not_written(tmp_path: Path) -> None:
+    texts = [f"free text number {i}, which goes on and on" for i in range(8000)]
+    with pytest.raises(InvalidError) as refused:
+        started(tmp_path, table([quoted(text) for text in texts + texts]))
+    assert refused.value.exit_code == 2
+    assert "free text" not in str(refused.value)

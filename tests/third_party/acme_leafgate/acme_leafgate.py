@@ -1,0 +1,56 @@
+"""What someone who knows nobody believes, and how much the truth would surprise them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from leafgate import AtLeast, AttackModel, Belief, Case, InconclusiveError, Known, Metric, Release, hookimpl
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Majority(AttackModel):
+    """Believe of everyone what the leaves say of all people together."""
+
+    use: Literal["majority"] = "majority"
+
+    reads = frozenset({"exact"})
+    threat_model = "The adversary has the release and knows nobody: everyone is in one group."
+    formula = "P(class = v) = people of class v in all leaves / people in all leaves"
+    source = "the shares at the root of the tree"
+
+    def infer(self, release: Release, known: Known) -> list[Belief]:
+        import numpy as np
+        import pandas as pd
+
+        from leafgate.tree import leaves
+
+        told = [leaf.counts or {} for tree in release.trees for leaf in leaves(tree)]
+        counts = pd.DataFrame(told, columns=list(release.classes)).sum()
+        if not counts.sum():
+            raise InconclusiveError("no counts are published")
+        chances = pd.DataFrame([counts / counts.sum()] * len(known.records))
+        return [Belief(release.target, np.zeros(len(chances), dtype=int), chances)]
+
+
+class Surprise(AtLeast):
+    """How unlikely the adversary thought the truth: 1 - P(secret = truth | x)."""
+
+    use: Literal["surprise"] = "surprise"
+
+    def score(self, case: Case) -> pd.Series:
+        import pandas as pd
+
+        rows = zip(case.chances.to_dict("records"), case.truth, strict=True)
+        return pd.Series([1 - chances[truth] for chances, truth in rows])
+
+
+@hookimpl
+def attack_models() -> list[type[AttackModel]]:
+    return [Majority]
+
+
+@hookimpl
+def privacy_metrics() -> list[type[Metric]]:
+    return [Surprise]
