@@ -10,19 +10,16 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-
-from leafgate.attacking import attempt, plugin_trouble
-from leafgate.errors import InconclusiveError, NoReleaseError, PolicyError, ReleaseError
+from leafgate.attacking import attempt
+from leafgate.building import build, knowledge
+from leafgate.errors import NoReleaseError
 from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
 from leafgate.judging import Judged, judge
-from leafgate.known import Known, known_of
 from leafgate.matching import strange_leaves
 from leafgate.plugins import Plugins
-from leafgate.policy import Policy, PublishSpec
-from leafgate.release import Publish, Release, published
-from leafgate.release_file import Sealed, seal
+from leafgate.policy import Policy
+from leafgate.release_file import Sealed
 from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
 from leafgate.table import Table
@@ -70,47 +67,6 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
     seconds[step] = time.perf_counter() - start
 
 
-def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
-    """The release as its file says it: built, cut down to what is published, written and read back."""
-    builder = policy.build
-    rng = np.random.default_rng(None if builder.randomness == "system" else policy.seed)
-    origin = f"{builder.use} ({plugins.origin(builder)})"
-    with plugin_trouble(builder, plugins):
-        draft = builder.build(table.without_key.lent(), rng)
-        if not isinstance(draft, Release):
-            raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
-    wanted = policy.publish or PublishSpec(leaves=draft.publish.leaves)
-    if draft.sealed is not None and wanted.leaves != draft.publish.leaves:
-        raise PolicyError(
-            f"the release file publishes {draft.publish.leaves}, the policy says {wanted.leaves}",
-            place="publish.leaves",
-            remedy="say what the file publishes",
-        )
-    if draft.records is not None and draft.trees and wanted.leaves != "counts":
-        raise PolicyError(
-            f"the published records tell class counts, the leaves are to tell {wanted.leaves} only",
-            place="publish.leaves",
-            remedy="publish counts, or the tree without records",
-        )
-    try:
-        with plugin_trouble(builder, plugins):
-            return seal(published(draft, Publish(wanted.leaves, wanted.measure), builder.tells_measure))
-    except ReleaseError as error:
-        raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
-
-
-def knowledge(policy: Policy, table: Table, sealed: Sealed) -> Known:
-    """What the policy grants the adversary, the algorithm included where it is public."""
-    builder = policy.build
-    public = builder.public_algorithm and sealed.release.publish.measure
-    return known_of(
-        table,
-        distribution=policy.knows.distribution,
-        mechanism=builder.build if public else None,
-        seed=policy.seed,
-    )
-
-
 def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Finding:
     evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].remedy}
     if error.people is not None:
@@ -131,28 +87,29 @@ def _strange_counts(policy: Policy, plugins: Plugins, sealed: Sealed, table: Tab
 def _report(
     policy: Policy, plugins: Plugins, table: Table, sealed: Sealed | None, findings: Sequence[Finding]
 ) -> Report:
-    release = None if sealed is None else sealed.release
-    data: dict[str, Any] = {"people": People(table.people), "distinct": People(len(table)), "sha256": table.sha256}
-    if table.dropped:
-        data["dropped"] = People(table.dropped)
+    guarantee = {} if sealed is None else sealed.release.guarantee
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={"name": policy.name, "sha256": policy.sha256},
-        data=data,
-        release=None
-        if sealed is None or release is None
-        else {
-            "sha256": sealed.sha256,
-            "builder": dict(release.builder),
-            "trees": len(release.trees),
-            "leaves": count_leaves(release),
-        },
+        data=_data_facts(table),
+        release=None if sealed is None else _release_facts(sealed),
         findings=findings,
         versions=_versions(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
-        differentially_private=release is not None and "epsilon" in release.guarantee,
+        differentially_private="epsilon" in guarantee,
         notes=[f"The domain of {name!r} was taken from the data, and the release tells it." for name in open_domains],
     )
+
+
+def _data_facts(table: Table) -> dict[str, Any]:
+    facts = {"people": People(table.people), "distinct": People(len(table)), "sha256": table.sha256}
+    return facts | ({"dropped": People(table.dropped)} if table.dropped else {})
+
+
+def _release_facts(sealed: Sealed) -> dict[str, Any]:
+    release = sealed.release
+    told = {"sha256": sealed.sha256, "builder": dict(release.builder)}
+    return told | {"trees": len(release.trees), "leaves": count_leaves(release)}
 
 
 def _versions(policy: Policy, plugins: Plugins) -> dict[str, str]:

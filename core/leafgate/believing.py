@@ -8,8 +8,8 @@ import pandas as pd
 from pydantic import ValidationError
 
 from leafgate.attacking import attempt
-from leafgate.auditing import knowledge
 from leafgate.belief import Belief
+from leafgate.building import knowledge
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.fitting import read_fitting
 from leafgate.interfaces import AttackModel

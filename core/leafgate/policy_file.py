@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union
@@ -13,8 +12,9 @@ from pydantic import AfterValidator, Field, ValidationError, create_model
 
 from leafgate.errors import InconclusiveError, PolicyError, Problem
 from leafgate.interfaces import Component
-from leafgate.plugins import Plugins, load_plugins, use_of
+from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
+from leafgate.policy_crossing import crossed
 from leafgate.policy_problems import KINDS, problems_of
 from leafgate.strict_yaml import MAX_BYTES, parse_yaml
 
@@ -53,7 +53,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
         policy = model.model_validate_json(_json(document), context=context)
     except ValidationError as error:
         problems = problems_of(error, document, plugins)
-    problems += _crossed(document, plugins)
+    problems += crossed(document, plugins)
     if problems:
         _refuse(problems, plugins)
     policy.data.meaning()
@@ -99,42 +99,3 @@ def _refuse(problems: list[Problem], plugins: Plugins) -> None:
         why = [Problem(p.origin, f"the plugin {p.name!r} is broken: {p.problem}") for p in plugins.broken]
         raise InconclusiveError.listing([*unknown, *why])
     raise PolicyError.listing(problems)
-
-
-def _crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
-    """Mistakes that no section can see alone; tolerant of whatever the sections got wrong."""
-    attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
-    names = [attack.get("name") or attack.get("use") for _, attack in attacks]
-    built = [("build", document["build"])] if isinstance(document.get("build"), dict) else []
-    listed = [(f"{key}[{i}]", one) for key, all_ in (("attacks", attacks), ("metrics", metrics)) for i, one in all_]
-    for place, component in [*built, *listed]:
-        if "use" not in component:
-            offered = ", ".join(map(use_of, plugins.kind(KINDS[place.partition("[")[0]])))
-            yield Problem(place, "says not what it uses", f"write `use:` and one of {offered}")
-    for i, attack in attacks:
-        if names.count(attack.get("name") or attack.get("use")) > 1:
-            yield Problem(f"attacks[{i}]", "another attack has this name", "give each its own `name:`")
-    called = [metric.get("name") or metric.get("use") for _, metric in metrics]
-    columns = _dict(_dict(document.get("data")).get("columns"))
-    secrets = [name for name, spec in columns.items() if "sensitive" in _listed(_dict(spec).get("role"))]
-    for i, metric in metrics:
-        if called.count(metric.get("name") or metric.get("use")) > 1:
-            yield Problem(f"metrics[{i}]", "another metric has this name", "give each its own `name:`")
-        if "of" in metric and metric["of"] not in names:
-            yield Problem(
-                f"metrics[{i}].of", "no attack of the policy has this name", f"one of {', '.join(map(str, names))}"
-            )
-        if "secret" in metric and metric["secret"] not in secrets:
-            yield Problem(f"metrics[{i}].secret", "is not a column with the role `sensitive`")
-
-
-def _dict(thing: Any) -> dict[str, Any]:
-    return thing if isinstance(thing, dict) else {}
-
-
-def _listed(thing: Any) -> list[Any]:
-    return thing if isinstance(thing, list) else [thing]
-
-
-def _dicts(things: Any) -> list[tuple[int, dict[str, Any]]]:
-    return [(i, thing) for i, thing in enumerate(things if isinstance(things, list) else []) if isinstance(thing, dict)]

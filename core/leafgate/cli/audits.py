@@ -70,7 +70,7 @@ def build(
 ) -> int:
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
-    from leafgate.auditing import build as build_release
+    from leafgate.building import build as build_release
 
     run = prepare(policy, data, root)
     sealed = build_release(run.policy, run.plugins, run.table)

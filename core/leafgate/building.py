@@ -1,0 +1,71 @@
+"""Building: from a policy and a table to the very bytes that would be published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafgate.attacking import plugin_trouble
+from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
+from leafgate.known import Known, known_of
+from leafgate.plugins import Plugins
+from leafgate.policy import Policy
+from leafgate.release import Publish, Release, published
+from leafgate.release_file import Sealed, seal
+from leafgate.table import Table
+
+
+def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
+    """The release as its file says it: built, cut down to what is published, written and read back.
+
+    Raises PolicyError when the release tells more than the policy publishes and cannot be cut down,
+    InconclusiveError when the builder fails or makes what no file can hold.
+    """
+    builder = policy.build
+    rng = np.random.default_rng(None if builder.randomness == "system" else policy.seed)
+    origin = f"{builder.use} ({plugins.origin(builder)})"
+    with plugin_trouble(builder, plugins):
+        draft = builder.build(table.without_key.lent(), rng)
+        if not isinstance(draft, Release):
+            raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
+    level = _level(policy, draft)
+    try:
+        with plugin_trouble(builder, plugins):
+            return seal(published(draft, level, builder.tells_measure))
+    except ReleaseError as error:
+        raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
+
+
+def _level(policy: Policy, draft: Release) -> Publish:
+    """What the policy publishes of this draft; of a file, and unless it says otherwise, all there is."""
+    if policy.publish is None:
+        return draft.publish
+    wanted = Publish(policy.publish.leaves, policy.publish.measure)
+    if draft.sealed is not None and wanted.leaves != draft.publish.leaves:
+        raise PolicyError(
+            f"the release file publishes {draft.publish.leaves}, the policy says {wanted.leaves}",
+            place="publish.leaves",
+            remedy="say what the file publishes",
+        )
+    if draft.records is not None and draft.trees and wanted.leaves != "counts":
+        raise PolicyError(
+            f"the published records tell class counts, the leaves are to tell {wanted.leaves} only",
+            place="publish.leaves",
+            remedy="publish counts, or the tree without records",
+        )
+    return wanted
+
+
+def knowledge(policy: Policy, table: Table, sealed: Sealed) -> Known:
+    """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public."""
+    builder, level = policy.build, sealed.release.publish
+
+    def mechanism(own: Table, rng: np.random.Generator) -> Release:
+        return published(builder.build(own, rng), level, builder.tells_measure)
+
+    public = builder.public_algorithm and level.measure
+    return known_of(
+        table,
+        distribution=policy.knows.distribution,
+        mechanism=mechanism if public else None,
+        seed=policy.seed,
+    )

@@ -1,0 +1,61 @@
+"""Mistakes in a policy that no section can see alone: names that clash, or that nothing has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leafgate.errors import Problem
+from leafgate.plugins import Plugins, use_of
+from leafgate.policy_problems import KINDS
+
+Named = list[tuple[int, dict[str, Any]]]
+
+
+def crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
+    """Every such mistake; tolerant of whatever the sections themselves got wrong."""
+    attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
+    yield from _says_what_it_uses(document, attacks, metrics, plugins)
+    yield from _unique("attack", attacks)
+    yield from _unique("metric", metrics)
+    names = [_name(attack) for _, attack in attacks]
+    columns = _dict(_dict(document.get("data")).get("columns"))
+    secrets = [name for name, spec in columns.items() if "sensitive" in _listed(_dict(spec).get("role"))]
+    for i, metric in metrics:
+        if "of" in metric and metric["of"] not in names:
+            known = f"one of {', '.join(map(str, names))}"
+            yield Problem(f"metrics[{i}].of", "no attack of the policy has this name", known)
+        if "secret" in metric and metric["secret"] not in secrets:
+            yield Problem(f"metrics[{i}].secret", "is not a column with the role `sensitive`")
+
+
+def _says_what_it_uses(document: dict[str, Any], attacks: Named, metrics: Named, plugins: Plugins) -> Iterator[Problem]:
+    built = [("build", document["build"])] if isinstance(document.get("build"), dict) else []
+    listed = [(f"{key}[{i}]", one) for key, some in (("attacks", attacks), ("metrics", metrics)) for i, one in some]
+    for place, component in [*built, *listed]:
+        if "use" not in component:
+            offered = ", ".join(map(use_of, plugins.kind(KINDS[place.partition("[")[0]])))
+            yield Problem(place, "says not what it uses", f"write `use:` and one of {offered}")
+
+
+def _unique(noun: str, components: Named) -> Iterator[Problem]:
+    names = [_name(component) for _, component in components]
+    for i, component in components:
+        if names.count(_name(component)) > 1:
+            yield Problem(f"{noun}s[{i}]", f"another {noun} has this name", "give each its own `name:`")
+
+
+def _name(component: dict[str, Any]) -> Any:
+    return component.get("name") or component.get("use")
+
+
+def _dict(thing: Any) -> dict[str, Any]:
+    return thing if isinstance(thing, dict) else {}
+
+
+def _listed(thing: Any) -> list[Any]:
+    return thing if isinstance(thing, list) else [thing]
+
+
+def _dicts(things: Any) -> Named:
+    return [(i, thing) for i, thing in enumerate(things if isinstance(things, list) else []) if isinstance(thing, dict)]
