@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.csv_cells import read_csv
 from leafgate.errors import DataError, Problem
+from leafgate.parquet_cells import read_parquet
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
-from leafgate.text_cells import Cells, is_code, parse_number, read_bytes, read_csv, read_parquet
+from leafgate.text_cells import Cells, is_code, parse_number, read_bytes
 
 if TYPE_CHECKING:
     from leafgate.policy import Data

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from leafgate.csv_cells import read_cells
 from leafgate.errors import DataError, PolicyError
+from leafgate.parquet_cells import read_parquet
 from leafgate.policy import CsvOptions
 from leafgate.strict_yaml import MAX_BYTES
-from leafgate.text_cells import is_code, read_bytes, read_cells, read_parquet
+from leafgate.text_cells import is_code, read_bytes
 
 MISSING = ("", "?", "NA", "N/A")
 START = 2**16

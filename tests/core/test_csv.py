@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leafgate.csv_cells import read_cells
 from leafgate.errors import DataError
 from leafgate.policy import CsvOptions
-from leafgate.text_cells import read_cells
 from table_files import AB, people, read
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff"), max_size=5)

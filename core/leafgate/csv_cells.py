@@ -1,0 +1,109 @@
+"""CSV to cells as text, by the standard library's reader; what is no table is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from leafgate.errors import DataError
+from leafgate.text_cells import Codes, as_cells, with_header, without_header
+
+if TYPE_CHECKING:
+    from leafgate.policy import CsvOptions
+
+PORTION = 50_000
+"""Rows that are held as text at once."""
+
+
+def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: str) -> pd.DataFrame:
+    """Every declared column as text, in the policy's order."""
+    raw = read_cells(content, options, place)
+    if not options.header:
+        return without_header(raw, names, place)
+    header = [str(name) for name in raw.iloc[0]]
+    return with_header(raw.iloc[1:].reset_index(drop=True), header, names, place)
+
+
+def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
+    """Every cell of a CSV file as text, the header among them; columns are numbered.
+
+    RFC 4180 unless `options` say otherwise; any line ending; empty lines are skipped, and lines
+    that start with `comment`. Raises DataError when rows differ in length or the text cannot be
+    decoded. Each distinct text of a column is held once, so memory grows with rows x columns codes.
+    """
+    try:
+        text = content.decode(options.encoding)
+    except UnicodeDecodeError:
+        raise DataError(f"is not {options.encoding} text", place=place, remedy="set `data.csv.encoding`") from None
+    rows = _rows(text, options, place)
+    first = next(rows, None)
+    if first is None:
+        raise DataError("the file holds no rows", place=place)
+    known: list[dict[str, int]] = [{cell: 0} for cell in first]
+    codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int64)] for _ in first]
+    while portion := list(islice(rows, PORTION)):
+        for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
+            numbers = [seen.setdefault(cell, len(seen)) for cell in cells]
+            parts.append(np.array(numbers, dtype=np.int64))
+    columns = zip(known, codes, strict=True)
+    return pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
+
+
+class _Lines:
+    """Lines for a CSV reader; one that starts a record and starts with `comment` is left out."""
+
+    def __init__(self, text: str, comment: str | None) -> None:
+        self._lines = io.StringIO(text, newline="")
+        self._comment = comment
+        self.starts = True
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            if self._comment is None or not self.starts or not line.startswith(self._comment):
+                self.starts = False
+                yield line
+
+
+def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """The records, all as long as the first; DataError names the first that is not, and how many there are."""
+    lines = _Lines(text, options.comment)
+    reader = csv.reader(
+        lines,
+        delimiter=options.delimiter,
+        quotechar=options.quote,
+        skipinitialspace=options.skip_initial_space,
+        strict=True,
+    )
+    width, number = 0, 0
+    strange: list[int] = []
+    while (row := _next(reader, lines, place)) is not None:
+        if not row or (len(row) == 1 < width and not row[0].strip()):
+            continue
+        number += 1
+        width = width or len(row)
+        if len(row) == width and not strange:
+            yield row
+        elif len(row) != width:
+            strange.append(number)
+    if strange:
+        raise DataError(
+            f"{len(strange)} row(s) have another number of cells than the first ({width}), "
+            f"the first is row {strange[0]}",
+            place=place,
+            remedy="check `data.csv.delimiter`, and the file's end",
+        )
+
+
+def _next(reader: Iterator[list[str]], lines: _Lines, place: str) -> list[str] | None:
+    lines.starts = True
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        line = getattr(reader, "line_num", 0)
+        raise DataError(f"not a table: {error}, line {line}", place=place, remedy="check `data.csv`") from None
