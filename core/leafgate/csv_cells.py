@@ -17,6 +17,8 @@ from leafgate.text_cells import Codes, as_cells, with_header, without_header
 if TYPE_CHECKING:
     from leafgate.policy import CsvOptions
 
+_ENCODING = "set `data.csv.encoding`, or save it as UTF-8"
+
 PORTION = 50_000
 """Rows that are held as text at once."""
 
@@ -40,57 +42,78 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     try:
         text = content.decode(options.encoding)
     except UnicodeDecodeError:
-        raise DataError(f"is not {options.encoding} text", place=place, remedy="set `data.csv.encoding`") from None
+        raise DataError(
+            f"is not {options.encoding} text", place=place, remedy="set `data.csv.encoding`, or save it as UTF-8"
+        ) from None
     rows = _rows(text, options, place)
     first = next(rows, None)
     if first is None:
         raise DataError("the file holds no rows", place=place)
-    known: list[dict[str, int]] = [{cell: 0} for cell in first]
+    known = [_Numbering({cell: 0}) for cell in first]
     codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int64)] for _ in first]
     while portion := list(islice(rows, PORTION)):
         for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
-            numbers = [seen.setdefault(cell, len(seen)) for cell in cells]
-            parts.append(np.array(numbers, dtype=np.int64))
+            parts.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int64, count=len(cells)))
     columns = zip(known, codes, strict=True)
     return pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
+
+
+class _Numbering(dict[str, int]):
+    """Texts and their numbers; a new one gets the next."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
 
 
 class _Lines:
     """Lines for a CSV reader; one that starts a record and starts with `comment` is left out."""
 
-    def __init__(self, text: str, comment: str | None) -> None:
+    def __init__(self, text: str, comment: str) -> None:
         self._lines = io.StringIO(text, newline="")
         self._comment = comment
         self.starts = True
 
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
-            if self._comment is None or not self.starts or not line.startswith(self._comment):
+            if not self.starts or not line.startswith(self._comment):
                 self.starts = False
                 yield line
 
 
-def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
-    """The records, all as long as the first; DataError names the first that is not, and how many there are."""
-    lines = _Lines(text, options.comment)
+def _records(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """Every record of the text; DataError where it is no CSV."""
+    lines = None if options.comment is None else _Lines(text, options.comment)
     reader = csv.reader(
-        lines,
+        io.StringIO(text, newline="") if lines is None else lines,
         delimiter=options.delimiter,
         quotechar=options.quote,
         skipinitialspace=options.skip_initial_space,
         strict=True,
     )
+    try:
+        for record in reader:
+            if lines is not None:
+                lines.starts = True
+            yield record
+    except csv.Error as error:
+        message = f"not a table: {error}, line {reader.line_num}"
+        raise DataError(message, place=place, remedy="check `data.csv`") from None
+
+
+def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """The records, all as long as the first; DataError names the first that is not, and how many there are."""
     width, number = 0, 0
     strange: list[int] = []
-    while (row := _next(reader, lines, place)) is not None:
+    for row in _records(text, options, place):
         if not row or (len(row) == 1 < width and not row[0].strip()):
             continue
         number += 1
         width = width or len(row)
-        if len(row) == width and not strange:
-            yield row
-        elif len(row) != width:
+        if len(row) != width:
             strange.append(number)
+        elif not strange:
+            yield row
     if strange:
         raise DataError(
             f"{len(strange)} row(s) have another number of cells than the first ({width}), "
@@ -98,12 +121,3 @@ def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
             place=place,
             remedy="check `data.csv.delimiter`, and the file's end",
         )
-
-
-def _next(reader: Iterator[list[str]], lines: _Lines, place: str) -> list[str] | None:
-    lines.starts = True
-    try:
-        return next(reader, None)
-    except csv.Error as error:
-        line = getattr(reader, "line_num", 0)
-        raise DataError(f"not a table: {error}, line {line}", place=place, remedy="check `data.csv`") from None

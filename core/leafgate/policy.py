@@ -190,8 +190,11 @@ class Policy(Strict):
 
     @property
     def sha256(self) -> str:
-        """The digest of all resolved options, files by their content, the data file left out."""
+        """The digest of all resolved options, files by their content, the data file left out.
+
+        The order of the columns is part of it: it names them where there is no header, and breaks ties.
+        """
         told = self.model_dump(mode="json", exclude={"data": {"path"}})
-        if not self.data.csv.header:
-            told["data"]["columns"] = list(told["data"]["columns"].items())
+        told["data"]["columns"] = list(told["data"]["columns"].items())
+        told["publish"] = told["publish"] or PublishSpec().model_dump()
         return hashlib.sha256(canonical(told)).hexdigest()

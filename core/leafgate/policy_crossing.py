@@ -41,7 +41,7 @@ def _says_what_it_uses(document: dict[str, Any], attacks: Named, metrics: Named,
 def _unique(noun: str, components: Named) -> Iterator[Problem]:
     names = [_name(component) for _, component in components]
     for i, component in components:
-        if names.count(_name(component)) > 1:
+        if "use" in component and names.count(_name(component)) > 1:
             yield Problem(f"{noun}s[{i}]", f"another {noun} has this name", "give each its own `name:`")
 
 

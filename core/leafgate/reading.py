@@ -72,9 +72,10 @@ def _typed(raw: pd.DataFrame, schema: Schema, data: Data, place: str) -> tuple[p
 
 def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple[Column, pd.Series]:
     """The column, its domain filled in where the policy left it open, and its cells as typed values."""
-    if "key" in column.roles:
-        return column, cells.astype(object)
     place = f"{place}, column {column.name!r}"
+    if "key" in column.roles:
+        _refuse_rows(cells.duplicated().to_numpy(), "the same as an earlier key", place)
+        return column, cells.astype(object)
     spec = data.columns[column.name]
     texts = [spec.aliases.get(text, text) for text in cells.cat.categories]
     missing = np.array([text in data.missing for text in texts])

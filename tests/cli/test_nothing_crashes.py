@@ -83,3 +83,32 @@ def test_an_audit_ends_in_a_code_that_was_meant(
     if ended.code != 2 and (folder / "out" / "release.json").exists():
         again = survey(folder, wanted | {"build": {"use": "published", "path": "out/release.json"}}, people)
         assert leafgate("audit", again, "--json").document["verdict"] == ended.document["verdict"]
+
+
+EDITS = st.lists(st.tuples(st.integers(0, 2**16), st.integers(0, 3), st.binary(max_size=4)), min_size=1, max_size=5)
+
+
+def edited(content: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
+    """The content with some bytes here and there replaced by others."""
+    for start, length, new in edits:
+        at = start % (len(content) + 1)
+        content = content[:at] + new + content[at + length :]
+    return content
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["policy.yaml", "people.csv", "sex.csv", "out/release.json"]), EDITS)
+def test_a_damaged_file_ends_in_a_code_that_was_meant(
+    tmp_path_factory: pytest.TempPathFactory, name: str, edits: list[tuple[int, int, bytes]]
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / "sex.csv").write_text("f;person;*\nm;person;*\n")
+    hierarchy = {"data.columns.sex.hierarchy": "sex.csv"}
+    policy = survey(folder, hierarchy)
+    assert leafgate("build", policy, "--out", folder / "out" / "release.json").code == 0
+    if name == "out/release.json":
+        policy = survey(folder, hierarchy | {"build": {"use": "published", "path": name}})
+    (folder / name).write_bytes(edited((folder / name).read_bytes(), edits))
+    ended = leafgate("audit", policy, "--json")
+    assert ended.code in {0, 1, 2, 3}, ended.problems
+    assert ended.document["format"] in {"leafgate/report/1", "leafgate/error/1"}

@@ -26,9 +26,11 @@ def written(folder: Path, changes: dict[str, Any] | None = None) -> Path:
 
 
 def shuffled(thing: Any, rng: random.Random) -> Any:
+    """The same keys in another order, but for the columns, whose order means something."""
     if not isinstance(thing, dict):
         return [shuffled(item, rng) for item in thing] if isinstance(thing, list) else thing
-    return {key: shuffled(thing[key], rng) for key in rng.sample(list(thing), len(thing))}
+    keys = rng.sample(list(thing), len(thing))
+    return {key: thing[key] if key == "columns" else shuffled(thing[key], rng) for key in keys}
 
 
 def test_the_order_of_keys_does_not_change_the_digest(tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ def test_every_option_is_part_of_the_digest(tmp_path: Path, change: dict[str, An
     assert digest(survey(tmp_path, change)) != digest(survey(tmp_path))
 
 
-def test_the_order_of_columns_is_part_of_the_digest_where_the_file_has_no_header(tmp_path: Path) -> None:
+def test_the_order_of_columns_is_part_of_the_digest(tmp_path: Path) -> None:
     columns = policy()["data"]["columns"]
     swapped = {name: columns[name] for name in ("smoker", "sex", "age", "ill")}
     headerless = {"data.csv.header": False}
