@@ -56,7 +56,7 @@ def test_a_function_a_page_names_exists(page: str, name: str) -> None:
 
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if "```console" in text])
 def test_a_session_in_a_page_prints_what_it_says(page: str) -> None:
-    assert TEXTS[page] == replayed(TEXTS[page]), f"run python tests/replay.py {page}"
+    assert TEXTS[page] == replayed(TEXTS[page]), f"run python tests/support/replay.py {page}"
 
 
 @pytest.mark.parametrize("page", [name for name, text in TEXTS.items() if ">>> " in text])

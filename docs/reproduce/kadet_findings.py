@@ -18,7 +18,6 @@ from kadet_variations import (
     shifts,
     with_education,
 )
-
 from leafgate.tree import Node
 
 

@@ -12,7 +12,6 @@ from kadet_claims import claims
 from kadet_findings import Experiment, Findings
 from kadet_runs import K_GRID, Row
 from kadet_variations import ROOT_KS
-
 from leafgate.tree import Fan, Leaf, Node
 
 BEGIN, END = "<!-- results -->", "<!-- /results -->"

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from kadet_findings import Experiment, Findings
-from kadet_runs import K_GRID
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from kadet_findings import Experiment, Findings
+from kadet_runs import K_GRID
 
 BLUE, ORANGE = "#1f5f99", "#c8641b"
 STYLE: dict[Any, Any] = {

@@ -8,8 +8,8 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from kadet_runs import K_GRID, Setting, release_of, row_of
 
+from kadet_runs import K_GRID, Setting, release_of, row_of
 from leafgate import Release, Table
 from leafgate.hierarchy import Hierarchy
 from leafgate.induction.coding import coded

@@ -28,9 +28,10 @@ class Grower:
     Source: Friedman, Schuster, Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1.
     Departure: the queue holds, of each node, only the best test that breaches nothing now; breach
     is monotone, so tests it leaves out would have been popped and refused. When a split elsewhere has
-    changed a node's spans, the node is looked at again when it is popped. Without private features
-    no split changes another node's spans, and all open nodes are split at once. Further corrections
-    of the printed algorithm: docs/sources.md.
+    changed a node's spans, the node is looked at again when it is popped. (By gain ratio the next best
+    cut of a number may then come a little before its turn, for cuts with less gain can have a larger
+    ratio.) Without private features no split changes another node's spans, and all open nodes are
+    split at once. Further corrections of the printed algorithm: docs/sources.md.
     """
 
     coded: Coded

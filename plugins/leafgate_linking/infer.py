@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,8 +33,10 @@ class Linked:
 def infer(release: Release, known: Known) -> list[Belief]:
     """One belief for each sensitive column; with none, one belief of groups only."""
     linked = link(release, known)
-    people = np.bincount(linked.groups, weights=known.weight)
-    evidence = {"groups": len(people), "smallest_group": People(int(people.min()))}
+    people = np.bincount(linked.groups, weights=known.weight).astype(np.float64)
+    evidence: dict[str, Any] = {"groups": len(people), "smallest_group": People(int(people.min()))}
+    if release.publish.leaves == "labels":
+        evidence["labels"] = _labels(linked, people)
     secrets = [column for column in known.schema.secrets if column.values is not None]
     if not secrets:
         return [Belief(None, linked.groups, evidence=evidence, explain=_explain(linked))]
@@ -41,6 +44,16 @@ def infer(release: Release, known: Known) -> list[Belief]:
         Belief(secret.name, linked.groups, _chances(linked, secret), evidence=evidence, explain=_explain(linked))
         for secret in secrets
     ]
+
+
+def _labels(linked: Linked, people: Shares) -> dict[str, People]:
+    """People by the label of every leaf they can reach; those who can reach several labels apart."""
+    found: dict[str, int] = {}
+    for reached, count in zip(linked.reached, people.tolist(), strict=True):
+        labels = {str(each.leaf.label) for leaves in reached for each in leaves}
+        label = labels.pop() if len(labels) == 1 else "several"
+        found[label] = found.get(label, 0) + int(count)
+    return {label: People(count) for label, count in sorted(found.items())}
 
 
 def link(release: Release, known: Known) -> Linked:

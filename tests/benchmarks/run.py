@@ -15,10 +15,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from adult_rows import POLICIES, adult, all_different, drawn, matrix
 from sklearn.tree import DecisionTreeClassifier
-from timing import Pair, markdown, paired, seconds
 
+from adult_rows import POLICIES, adult, all_different, drawn, matrix
 from leafgate.case import Case
 from leafgate.known import Known, known_of
 from leafgate.release import Release
@@ -27,6 +26,7 @@ from leafgate.table import Table, make_table
 from leafgate_kadet import Kadet
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity
+from timing import Pair, markdown, paired, seconds
 
 PEOPLE = 1_000_000
 START, END = "<!-- results -->", "<!-- /results -->"

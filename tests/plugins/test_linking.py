@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from leafgate.case import Case
 from leafgate.known import known_of
 from leafgate.release import Counted, Level, Publish, Records, Release, published
+from leafgate.report import People
 from leafgate.table import Table
 from leafgate.tree import Branch, Cut, Fan, Node
 from leafgate_linking import Linking
@@ -136,6 +137,30 @@ def test_a_branch_that_no_private_value_can_take_tells_nobody_apart() -> None:
     assert set(link(release_of(mortgage(), tree), known_of(mortgage())).groups) == {0}
 
 
+@pytest.mark.parametrize(
+    ("at", "strict", "missing", "low", "high"),
+    [
+        (0.0, False, None, 2, 2),  # 0 itself is low
+        (0.0, True, None, 1, 2),  # nobody is below 0
+        (10.0, True, None, 2, 2),  # 10 itself is high
+        (10.0, False, "low", 2, 1),  # nobody is above 10
+        (10.0, False, None, 2, 2),  # but the missing are high
+        (-1.0, False, None, 1, 2),
+        (-1.0, False, "low", 2, 2),  # the missing alone are low
+    ],
+)
+def test_a_side_of_a_private_cut_counts_where_a_number_within_the_bounds_or_a_missing_one_takes_it(
+    at: float, strict: bool, missing: Literal["low"] | None, low: int, high: int
+) -> None:
+    # The side that asks for marital status parts the people into two groups, if anybody can get there.
+    status = fan("marital_status", Unmarried=leaf(0, 0), Married=leaf(0, 0))
+    age = numeric("age", "private", bounds=(0, 10), missing=True)
+    table = table_of([MARITAL_STATUS, age, RISK], [(p[0], 5.0, p[2]) for p in PEOPLE])
+    for below, above, groups in ((status, leaf(0, 0), low), (leaf(0, 0), status, high)):
+        tree = Cut("age", at, below, above, missing, strict)
+        assert len(set(link(release_of(table, tree), known_of(table)).groups)) == groups
+
+
 def test_a_private_number_may_be_rounded_to_the_low_side_of_a_float32_cut() -> None:
     # Numbers just above 0.1 in float32 are rounded to it and go low first, then high: marital status matters.
     at = float(np.float32(0.1))
@@ -151,3 +176,11 @@ def test_leaves_without_anybody_tell_nothing() -> None:
     tree = fan("marital_status", Unmarried=leaf(0, 0), Married=leaf(2, 4))
     told = believed(release_of(mortgage(), tree), mortgage())
     assert np.array(told["Unmarried"]) == pytest.approx([0.5, 0.5])
+
+
+def test_labels_alone_are_evidence_and_no_belief() -> None:
+    private = fan("sports_car", yes=leaf(2, 1), no=fan("marital_status", Unmarried=leaf(0, 1), Married=leaf(0, 2)))
+    public = fan("marital_status", Unmarried=leaf(1, 2), Married=leaf(1, 2))
+    for tree, told in ((private, "several"), (public, "bad")):
+        (belief,) = Linking().infer(release_of(mortgage(), tree, level="labels"), known_of(mortgage()))
+        assert belief.evidence["labels"] == {told: People(6)}

@@ -15,7 +15,7 @@ from leafgate_linking import Linking
 from leafgate_linking.infer import link
 from leafgate_protection.scores import group_sizes as scored
 from oracles import group_sizes, numbered, persons, spans
-from random_tables import tables
+from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests, trees
 from readings import Reading
 
@@ -42,6 +42,23 @@ def test_the_groups_of_any_tree_are_those_of_definition_4(plant: tuple[Table, tu
     table, forest = plant
     known = known_of(table)
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
+
+
+AGES = table_of(
+    [
+        categorical("status", "quasi_identifier", values=("s0", "s1", "s2"), missing=True),
+        numeric("age", "private", missing=True),
+        categorical("y", "class", "sensitive", values=("good", "bad")),
+    ],
+    [("s0", 1.0, "good"), ("s1", 2.5, "bad"), ("s2", None, "good"), (None, 7.0, "bad")],
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(trees(AGES.schema, depth=5))
+def test_several_cuts_of_a_private_number_leave_what_definition_4_says(tree: Node) -> None:
+    known = known_of(AGES)
+    assert numbered(link(release_of(AGES, (tree,)), known).groups) == numbered(spans([tree], known))
 
 
 @settings(max_examples=150, deadline=None)

@@ -33,7 +33,7 @@ def choose(scores: Scores, tests: Tests, measure: Measure, mean: Floats | None) 
     """
     people = np.maximum(scores.people, 1)[:, None]
     gain = np.round(scores.gain / people, 12)
-    worth = gain
+    worth = gain.copy()
     if measure == "gain_ratio":
         info = scores.split_info / people
         ratio = np.divide(scores.gain / people, info, where=info > TOLERANCE, out=np.zeros_like(gain))
@@ -44,6 +44,7 @@ def choose(scores: Scores, tests: Tests, measure: Measure, mean: Floats | None) 
         behind = (late[:, finer] > late[:, test]) | (
             (late[:, finer] == late[:, test]) & (worth[:, finer] < worth[:, test])
         )
+        behind &= np.isfinite(gain[:, finer])
         late[:, test] = np.where(behind, late[:, finer], late[:, test])
         worth[:, test] = np.where(behind, worth[:, finer], worth[:, test])
     possible: Mask = np.asarray(scores.admitted & (gain > TOLERANCE))

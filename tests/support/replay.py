@@ -18,7 +18,7 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```(console|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUT = "# ...\n"
-POLICIES = Path(__file__).resolve().parents[1] / "policies"
+POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
 def replayed(page: str) -> str:

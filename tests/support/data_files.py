@@ -5,4 +5,4 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-DATA = Path(os.environ.get("LEAFGATE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+DATA = Path(os.environ.get("LEAFGATE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")

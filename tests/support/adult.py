@@ -14,7 +14,7 @@ from data_files import DATA
 from leafgate.auditing import Audit
 from leafgate.running import Run, prepare
 
-POLICIES = Path(__file__).resolve().parents[1] / "policies"
+POLICIES = Path(__file__).resolve().parents[2] / "policies"
 MEASURES = {"adult-id3": "gain", "adult-all": "gain_ratio"}
 UNPROTECTED = {"adult-id3": "id3", "adult-all": "c45"}
 
