@@ -175,3 +175,15 @@ def test_a_metric_that_cannot_make_sense_of_a_claim_is_inconclusive() -> None:
 
     odd = metric_that(sure, checks="calm", of_claim=of_claim)
     assert finding(audited(odd, **CLAIMS), "guarantee:calm").passed is None
+
+
+def test_leaves_that_count_other_people_make_the_audit_inconclusive(folder: Path) -> None:
+    file = folder / "release.json"
+    told = json.loads(file.read_text())
+    told["trees"][0]["branches"][0]["node"]["counts"] = {"flu": 3, "cold": 1}
+    file.write_text(json.dumps(told))
+    report = claiming(folder)
+    assert "1 leaves tell numbers" in finding(report, "counted").evidence["problem"]
+    assert report.exit_code == 3
+    file.write_text(json.dumps(told | {"counted": "sampled"}))
+    assert "counted" not in [found.id for found in claiming(folder).findings]
