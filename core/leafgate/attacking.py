@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from types import TracebackType
 
 from leafgate.belief import Belief, checked
-from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
 from leafgate.interfaces import AttackModel, Component
 from leafgate.known import Known, lent
 from leafgate.plugins import Plugins, use_of
@@ -26,33 +28,48 @@ class Attempt:
 
 def attempt(attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins) -> Attempt:
     """Run one attack; whatever it does wrong becomes the reason why there is no belief."""
-    origin = plugins.origin(attack)
-    counted = sealed.release.counted
-    if counted not in attack.reads:
-        return Attempt(attack, origin, problem=f"cannot read a release whose numbers are {counted}")
+    origin, release = plugins.origin(attack), sealed.release
+    if release.counted not in attack.reads:
+        return Attempt(attack, origin, problem=f"cannot read a release whose numbers are {release.counted}")
+    if release.model not in attack.models:
+        return Attempt(attack, origin, problem=f"cannot read a release whose model is {release.model}")
     try:
         with plugin_trouble(attack, plugins):
-            beliefs = tuple(checked(belief, known) for belief in attack.infer(sealed.release, lent(known)))
+            beliefs = tuple(checked(belief, known) for belief in attack.infer(release, lent(known)))
     except LeafgateError as error:
         return Attempt(attack, origin, problem=str(error))
+    secrets = [belief.secret for belief in beliefs]
+    if not beliefs or len(set(secrets)) < len(secrets):
+        problem = "speaks twice of one secret" if beliefs else "returned no belief"
+        return Attempt(attack, origin, problem=problem)
     return Attempt(attack, origin, beliefs)
 
 
 @contextmanager
 def plugin_trouble(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
-    """Turn whatever a plugin raises into an InconclusiveError that names the plugin.
+    """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints goes to stderr.
 
-    A foreign error's own text may hold a cell of the data, so only its type and place are told.
+    Errors about the policy, a release file, or that it could not be told, are passed on. Of any other
+    only type and place are told: its own text may hold a cell of the data.
     """
-    use = use_of(component if isinstance(component, type) else type(component))
-    origin = f"{use} ({plugins.origin(component)})"
+    kind = component if isinstance(component, type) else type(component)
     try:
-        yield
-    except LeafgateError:
+        with redirect_stdout(sys.stderr):
+            yield
+    except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
         raise
     except (Exception, SystemExit) as error:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        where = f", line {trace.tb_lineno} of {trace.tb_frame.f_code.co_name}" if trace is not None else ""
+        where = _place_in(error.__traceback__, kind.__module__.partition(".")[0])
+        origin = f"{use_of(kind)} ({plugins.origin(component)})"
         raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}") from error
+
+
+def _place_in(trace: TracebackType | None, package: str) -> str:
+    """The deepest line of the plugin's own code, else the deepest of all."""
+    frames = []
+    while trace is not None:
+        frames.append((trace.tb_frame.f_globals.get("__name__", ""), trace.tb_lineno, trace.tb_frame.f_code.co_name))
+        trace = trace.tb_next
+    own = [frame for frame in frames if frame[0].partition(".")[0] == package]
+    module, line, function = (own or frames or [("", 0, "")])[-1]
+    return f", line {line} of {module}.{function}" if module else ""

@@ -87,6 +87,8 @@ def _check_chances(secret: object, chances: object, rows: int, known: Known) -> 
 
     if not isinstance(secret, str) or secret not in known.schema:
         raise InconclusiveError("its belief is about a column the policy does not have")
+    if "sensitive" not in known.schema[secret].roles:
+        raise InconclusiveError("its belief is about a column that is no secret")
     if not isinstance(chances, pd.DataFrame) or list(chances.columns) != list(known.schema[secret].domain):
         raise InconclusiveError("its chances are no table with the secret's domain as columns, in order")
     try:

@@ -46,6 +46,9 @@ def _level(policy: Policy, draft: Release) -> Publish:
             place="publish.leaves",
             remedy="say what the file publishes",
         )
+    if draft.sealed is not None and wanted.measure != draft.publish.measure:
+        kept = "tells" if draft.publish.measure else "keeps back"
+        raise PolicyError(f"the release file {kept} the measure", place="publish.measure", remedy="say so")
     if draft.records is not None and draft.trees and wanted.leaves != "counts":
         raise PolicyError(
             f"the published records tell class counts, the leaves are to tell {wanted.leaves} only",

@@ -8,14 +8,13 @@ from leafgate.errors import Problem, ReleaseError
 from leafgate.release import Release
 from leafgate.release_file import read_release
 from leafgate.schema import Schema
-from leafgate.tree import columns_asked
 
 
 def read_fitting(path: Path, schema: Schema) -> Release:
     """The release in the file; ReleaseError when it cannot be read or speaks of other columns.
 
-    Every column its trees ask about or its records show must be in the policy, with the same
-    domain and known to the same people.
+    Every column it names must be in the policy, with the same domain and known to the same people, and its
+    target must be the policy's class.
     """
     try:
         content = path.read_bytes()
@@ -29,15 +28,14 @@ def read_fitting(path: Path, schema: Schema) -> Release:
 
 
 def _misfits(release: Release, schema: Schema, place: str) -> list[Problem]:
-    named = set().union(*(columns_asked(tree) for tree in release.trees)) | {release.target}
-    if release.records is not None:
-        named |= set(release.records.columns)
     found = []
-    for name in sorted(named):
+    for name in sorted(column.name for column in release.schema.columns):
         if name not in schema:
-            found.append(Problem(place, f"the release uses {name!r}, which the policy does not have"))
+            found.append(Problem(place, f"the release names {name!r}, which the policy does not have"))
         elif release.schema[name].values != schema[name].values:
             found.append(Problem(place, f"{name!r} has another domain in the release than in the policy"))
         elif release.schema[name].public != schema[name].public:
             found.append(Problem(place, f"{name!r} is a quasi_identifier in one of release and policy only"))
+    if release.target not in {column.name for column in schema.having("class")}:
+        found.append(Problem(place, f"the release predicts {release.target!r}, the policy's class is another"))
     return found

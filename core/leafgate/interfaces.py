@@ -7,9 +7,9 @@ anything runs. Class variables say what `leafgate explain` prints and what the c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,13 +65,15 @@ class TreeBuilder(Component):
 class AttackModel(Component):
     """Says what an adversary would believe, from the release and what the policy grants it.
 
-    `reads` lists what the release's numbers may count for the attack to understand them;
+    `reads` lists what the release's numbers may count for the attack to understand them, `models`
+    the kinds of model it can read;
     `uses` which optional knowledge it takes into account (`distribution`).
     """
 
     name: str = Field("", description="What findings call it; default: what it uses. Unique.")
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
+    models: ClassVar[frozenset[str]] = frozenset({"trees"})
     uses: ClassVar[frozenset[str]] = frozenset()
 
     @property
@@ -134,6 +136,12 @@ class RecordMetric(Metric):
     secret: str | None = Field(None, description="The sensitive column it judges; every one when left out.")
     average: bool = Field(False, description="Judge the mean over people, not the worst-off person.")
     allow: Share = Field(0.0, description="The share of people that may lie beyond the limit.")
+
+    @model_validator(mode="after")
+    def _one_leniency(self) -> Self:
+        if self.average and self.allow:
+            raise ValueError("`average` judges the mean, `allow` the people beyond the limit; choose one")
+        return self
 
 
 class AtLeast(RecordMetric):

@@ -23,7 +23,7 @@ def strange_leaves(release: Release, table: Table) -> int:
     if release.counted != "exact" or release.model != "trees" or release.target not in table.schema:
         return 0
     strange = 0
-    for tree in release.trees:
+    for tree in (*release.trees, *release.alternatives.values()):
         if not all(name in table.schema for name in columns_asked(tree)):
             continue
         routed = route(tree, table)

@@ -45,6 +45,8 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     """The policy a parsed document describes; relative files are below `beside`, data below `root`."""
     pins = document.get("plugins")
     pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
+    if pins == []:
+        raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
     plugins = load_plugins(pins if pinned else None)
     model = policy_model(plugins)
     context = {"beside": beside, "root": root or beside}

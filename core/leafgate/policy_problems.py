@@ -15,7 +15,13 @@ from leafgate.policy import Policy
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 DIRECTIONS = {"at_least", "at_most"}
-REMEDIES = {"string_type": "quote it", "tuple_type": "write a list: [...]", "dict_type": "write a mapping: {...}"}
+REMEDIES = {
+    "string_type": "quote it",
+    "tuple_type": "write a list: [...]",
+    "dict_type": "write a mapping: {...}",
+    "model_type": "write a mapping: {...}",
+    "model_attributes_type": "write a mapping: {...}",
+}
 
 
 def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugins) -> list[Problem]:
@@ -76,7 +82,7 @@ def _unknown_key(loc: list[Any], used: type[Component] | None) -> tuple[str, str
     if used is not None and issubclass(used, Metric) and key in DIRECTIONS:
         return f"{use_of(used)} is limited by `{used.direction}`", f"write {used.direction} instead of {key}"
     known = used.model_fields if used is not None else _fields_at(loc[:-1])
-    close = get_close_matches(key, known, 1)
+    close = get_close_matches(key.casefold(), known, 1)
     return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
 
 

@@ -10,10 +10,15 @@ from typing import Any, get_args
 from leafgate.errors import ReleaseError
 from leafgate.release import Combine, Counted, Level, Model, Publish, Records, Release
 from leafgate.schema import Column, Role, Schema
-from leafgate.strict_json import is_number, parse_json, readable
+from leafgate.strict_json import is_number, parse_json, readable, refuse_unknown
+from leafgate.tree import leaves
 from leafgate.tree_file import read_tree, tree_document
 
 FORMAT = "leafgate/release/1"
+KEYS = (
+    *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
+    *("guarantee", "combine", "model", "alternatives", "records", "trees"),
+)
 
 
 @dataclass(frozen=True)
@@ -75,14 +80,16 @@ def read_release(content: bytes, place: str) -> Release:
     told = _object(parse_json(content, ReleaseError, place), place)
     if told.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
+    refuse_unknown(told, KEYS, ReleaseError, place)
     schema = _schema(told.get("schema"), f"{place}.schema")
     if len(schema.having("class")) != 1 or schema.target.values is None:
         raise ReleaseError("needs one column with the role `class`, and its `values`", place=f"{place}.schema")
     if told.get("target") != schema.target.name or told.get("classes") != list(schema.classes):
         raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
     publish = _object(told.get("publish"), f"{place}.publish")
+    refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
     selection = told.get("selection")
-    return Release(
+    release = Release(
         builder=_object(told.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
@@ -101,6 +108,24 @@ def read_release(content: bytes, place: str) -> Release:
         records=_records(told.get("records"), schema, f"{place}.records"),
         sealed=content,
     )
+    _check_whole(release, publish.get("measure"), place)
+    return release
+
+
+def _check_whole(release: Release, measure: Any, place: str) -> None:
+    """What no part of the file can see alone: it must not tell more, or other, than it says it does."""
+    if not isinstance(release.builder.get("use"), str):
+        raise ReleaseError("`use` must be a text", place=f"{place}.builder")
+    if measure != measure_of(release):
+        raise ReleaseError("does not agree with `selection`", place=f"{place}.publish.measure")
+    if release.combine == "one" and len(release.trees) > 1:
+        raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
+    for tree in (*release.trees, *release.alternatives.values()):
+        for leaf in leaves(tree):
+            told = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
+            more = [level for level, fact in told.items() if fact is not None and level != release.publish.leaves]
+            if more or (release.publish.leaves == "counts" and leaf.counts is None):
+                raise ReleaseError("leaves tell other statistics than it says", place=f"{place}.publish.leaves")
 
 
 def _object(told: Any, place: str) -> dict[str, Any]:
@@ -128,6 +153,7 @@ def _schema(told: Any, place: str) -> Schema:
 
 def _column(name: str, told: Any, place: str) -> Column:
     told = _object(told, place)
+    refuse_unknown(told, ("role", "values", "bounds", "ordered", "missing", "bins"), ReleaseError, place)
     roles, values, bounds = told.get("role"), told.get("values"), told.get("bounds")
     if not _texts(roles) or not set(roles) <= set(get_args(Role)):
         raise ReleaseError(f"`role` must be a list of {', '.join(get_args(Role))}", place=place)
@@ -158,9 +184,12 @@ def _records(told: Any, schema: Schema, place: str) -> Records | None:
     if told is None:
         return None
     told = _object(told, place)
+    refuse_unknown(told, ("columns", "rows", "weight"), ReleaseError, place)
     columns, rows, weight = (_list(told, key, place) for key in ("columns", "rows", "weight"))
     if not _texts(columns) or any(name not in schema for name in columns):
         raise ReleaseError("names a column the schema does not have", place=f"{place}.columns")
+    if len(set(columns)) != len(columns) or not rows:
+        raise ReleaseError("needs rows, and each column once", place=place)
     if len(rows) != len(weight) or any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
         raise ReleaseError("every row needs one cell a column, and one weight", place=f"{place}.rows")
     if any(not isinstance(people, int) or isinstance(people, bool) or people < 1 for people in weight):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 from leafgate.errors import InvalidError
@@ -48,6 +49,14 @@ def is_number(thing: Any) -> bool:
         return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
     except OverflowError:
         return False
+
+
+def refuse_unknown(told: Collection[str], known: Collection[str], error: type[InvalidError], place: str) -> None:
+    """Raise `error` when an object has keys nobody would look at: what is not read is not audited."""
+    strange = set(told) - set(known)
+    if strange:
+        message = f"{len(strange)} key(s) that this version does not know"
+        raise error(message, place=place, remedy="take them out; what is not understood cannot be audited")
 
 
 def canonical(document: Any) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from leafgate.errors import ReleaseError
 from leafgate.schema import Schema, Value
-from leafgate.strict_json import is_number
+from leafgate.strict_json import is_number, refuse_unknown
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 
 MAX_DEPTH = 200
@@ -39,15 +39,23 @@ def tree_document(node: Node) -> dict[str, Any]:
             return {"kind": "fan", "column": node.column, "branches": branches} | other
 
 
+KEYS = {
+    "leaf": ("kind", "label", "counts", "shares", "error_rate", "value"),
+    "cut": ("kind", "column", "at", "low", "high", "missing", "strict", "float32"),
+    "fan": ("kind", "column", "branches", "other"),
+}
+
+
 def read_tree(told: Any, schema: Schema, place: str, depth: int = 0) -> Node:
     """The tree a document describes; ReleaseError names the node that is wrong."""
     if depth > MAX_DEPTH:
         raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place[:60])
     kind = told.get("kind") if isinstance(told, dict) else None
+    if kind not in tuple(KEYS):
+        raise ReleaseError("must be an object whose `kind` is leaf, cut or fan", place=place)
+    refuse_unknown(told, KEYS[kind], ReleaseError, place)
     if kind == "leaf":
         return _leaf(told, schema, place)
-    if kind not in ("cut", "fan"):
-        raise ReleaseError("must be an object whose `kind` is leaf, cut or fan", place=place)
     if not isinstance(told.get("column"), str) or told["column"] not in schema:
         raise ReleaseError("asks about a column the schema does not have", place=place)
     return (_cut if kind == "cut" else _fan)(told, schema, place, depth)
@@ -103,6 +111,7 @@ def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
     for i, branch in enumerate(written):
         here = f"{place}.branches[{i}]"
         values = branch.get("values") if isinstance(branch, dict) else None
+        refuse_unknown(branch if isinstance(branch, dict) else (), ("values", "node"), ReleaseError, here)
         if not isinstance(values, list) or not values:
             raise ReleaseError("`values` must be a list, not an empty one", place=here)
         if not all(isinstance(value, str | None) and value in schema[column].domain for value in values):

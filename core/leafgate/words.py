@@ -24,6 +24,11 @@ def number(told: Any) -> str:
     return f"{int(told):,}" if isinstance(told, int | float) else str(told)
 
 
+def _printable(line: str) -> str:
+    """The line without what moves a terminal's cursor or starts a line of its own."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+
+
 def _many(count: int, noun: str) -> str:
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
     return f"{number(count)} {noun if count == 1 else plural}"
@@ -31,7 +36,7 @@ def _many(count: int, noun: str) -> str:
 
 def summary(report: Mapping[str, Any]) -> str:
     """The whole report in a screen of text; the verdict is the first line."""
-    return "\n".join(_lines(report)) + "\n"
+    return "".join(f"{_printable(line)}\n" for line in _lines(report))
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.induction.cells import Cells, count_cells
+from leafgate.induction.cells import Cells
 from leafgate.induction.coding import Coded
 from leafgate.induction.measures import Floats
 from leafgate.induction.splits import Admits, Cuts, Mask, on_level, segments
-from leafgate_kadet.spans import Span
+from leafgate_kadet.spans import Span, cells_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SpanPeople:
         """The judge for nodes whose spans are given in the nodes' order."""
         owner = np.repeat(np.arange(len(spans)), [len(s) for s in spans])
         public = np.array([feature.column.public for feature in coded.features], dtype=bool)
-        return cls(coded, admits, owner, count_cells(coded, [s.rows for of in spans for s in of]), public)
+        return cls(coded, admits, owner, cells_of(coded, [span for of in spans for span in of]), public)
 
     def fans(self, part: Cells, start: NDArray[np.int64], level: int) -> Mask:
         mine = on_level(self.coded, self.cells, level)

@@ -59,7 +59,8 @@ def _labels(linked: Linked, people: Shares) -> dict[str, People]:
 def link(release: Release, known: Known) -> Linked:
     """Divide the people by their remainders of every tree, their matching records, and a public class."""
     public, schema = known.public, known.schema
-    trees = [remainders(tree, public, schema) for tree in release.trees]
+    published = (*release.trees, *release.alternatives.values())
+    trees = [remainders(tree, public, schema) for tree in published]
     keys = [ids for ids, _ in trees]
     sets: list[Ids] = []
     if release.records is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate import AtLeast, AtMost, Case, Metric, hookimpl
+from leafgate import AtLeast, AtMost, Case, InconclusiveError, Metric, hookimpl
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +24,12 @@ class KAnonymity(AtLeast):
         'L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", 2002; for models: A. Friedman, A. Schuster, '
         'R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definition 6'
     )
+
+    @classmethod
+    def of_claim(cls, claim: Any) -> Metric:
+        if not isinstance(claim, int) or isinstance(claim, bool) or claim < 1:
+            raise InconclusiveError("a claimed k is a whole number of people, 1 or more")
+        return cls(at_least=claim)
 
     def score(self, case: Case) -> pd.Series:
         from leafgate_protection.scores import group_sizes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -154,3 +156,11 @@ def test_a_full_stdout_is_an_internal_error(tmp_path: Path, number: int) -> None
     assert ended.code == 4
     assert "Traceback" not in ended.err
     assert "Exception ignored" not in ended.err
+
+
+def test_a_stdout_closed_before_the_start_is_an_internal_error(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "from leafgate.cli import main; main()", "audit", str(survey(tmp_path))]
+    command = " ".join(shlex.quote(word) for word in words)
+    ended = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True, check=False)
+    assert ended.returncode == 4
+    assert "Traceback" not in ended.stderr

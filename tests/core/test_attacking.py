@@ -53,6 +53,11 @@ NONSENSE: dict[str, Says] = {
     "a belief outside a list": belief,
     "no belief in a list": lambda known: [None],
     "a dict": lambda known: [{"secret": "ill"}],
+    "no belief at all": lambda known: [],
+    "the same belief twice": lambda known: [belief(known), belief(known)],
+    "a belief about what everybody knows": lambda known: [
+        replace(belief(known), secret="zip", chances=even(known, "zip"))
+    ],
     "no groups": groups(None),
     "too few groups": groups(np.zeros(1)),
     "groups that are no numbers": groups(np.array(["a", "b"])),
@@ -168,3 +173,27 @@ def test_an_explanation_that_is_no_text_is_left_out() -> None:
     nosy = attack_that(lambda release, known: [replace(belief(known), explain=explains)])
     report = with_nosy(nosy, metrics=[{"use": "sizes", "at_least": 5}])
     assert readable(document(report, "auditor"))
+
+
+def test_what_an_attack_prints_does_not_reach_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    def prints(release: Any, known: Any) -> Any:
+        print("hello")
+        return [belief(known)]
+
+    assert with_nosy(attack_that(prints)).verdict == "pass"
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "hello\n")
+
+
+def test_trouble_is_placed_in_the_plugins_own_code() -> None:
+    def raises(release: Any, known: Any) -> Any:
+        return np.stack([])
+
+    problem = finding(with_nosy(attack_that(raises)), "attack:nosy").evidence["problem"]
+    assert problem.endswith(".infer") or ".raises" in problem
+
+
+def test_an_attack_that_cannot_read_a_model_says_so() -> None:
+    nosy = attack_that(lambda release, known: [belief(known)], models=frozenset({"none"}))
+    problem = finding(with_nosy(nosy), "attack:nosy").evidence["problem"]
+    assert "cannot read a release whose model is trees" in problem

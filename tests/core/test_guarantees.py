@@ -73,7 +73,7 @@ def test_a_k_the_release_has_is_confirmed(folder: Path) -> None:
     assert run(["audit", str(folder / "policy.yaml")]) == 0
 
 
-@pytest.mark.parametrize("k", ["many", None, True, [3], {"at_least": 3}])
+@pytest.mark.parametrize("k", ["many", None, True, [3], {"at_least": 3}, 0, -1, 2.5])
 def test_a_claim_that_cannot_be_read_is_inconclusive(folder: Path, k: Any) -> None:
     report = claiming(folder, k=k)
     assert (finding(report, "guarantee:k").passed, report.exit_code) == (None, 3)

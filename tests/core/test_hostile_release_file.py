@@ -87,6 +87,19 @@ WRONG: list[tuple[Steps, Any]] = [
     ((*ROW, 1), {"in": [["yes"]]}),
     ((*ROW, 1), {"withheld": False}),
     ((*ROW, 2), None),
+    (("people",), [{"name": "Anna"}]),
+    ((*LEAF, "note"), "Anna"),
+    ((*CUT, "note"), "Anna"),
+    ((*TREE, "branches", 0, "note"), "Anna"),
+    ((*AGE, "note"), "Anna"),
+    (("publish", "note"), "Anna"),
+    (("records", "note"), "Anna"),
+    (("records", "rows"), []),
+    (("publish", "leaves"), "labels"),
+    (("publish", "measure"), "gini"),
+    ((*LEAF, "error_rate"), 0.5),
+    (("builder", "use"), 3),
+    (("trees",), [NODE, NODE]),
 ]
 
 

@@ -12,6 +12,8 @@ from leafgate.errors import LeafgateError, Problem
 
 def main() -> None:
     """The `leafgate` command."""
+    if sys.stdout is None:  # closed before we began
+        sys.exit(INTERNAL)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from leafgate.induction.coding import Coded, Rows
 
-MOST_CELLS = 2**22
-"""Counts held at once in a table; more are counted by sorting."""
+FEW_CELLS = 2**13
+"""So many counts are always held in a table; more only where there is that much to count, else by sorting."""
 
 
 Codes = NDArray[np.int64]
@@ -64,7 +64,7 @@ def _tally(
     keys: NDArray[np.int64], weight: NDArray[np.float64] | None, n_cells: int, n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The cells that occur, in order, and their counts per class: by table if small, else by sorting."""
-    if n_cells * n_classes <= max(MOST_CELLS, 4 * len(keys)):
+    if n_cells * n_classes <= max(FEW_CELLS, 4 * len(keys)):
         dense = np.bincount(keys, weights=weight, minlength=n_cells * n_classes).reshape(n_cells, n_classes)
         cell = np.flatnonzero(dense.any(axis=1))
         return cell, dense[cell].astype(np.float64)
