@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -39,21 +39,15 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     that start with `comment`. Raises DataError when rows differ in length or the text cannot be
     decoded. Each distinct text of a column is held once, so memory grows with rows x columns codes.
     """
-    try:
-        text = content.decode(options.encoding)
-    except UnicodeDecodeError:
-        raise DataError(
-            f"is not {options.encoding} text", place=place, remedy="set `data.csv.encoding`, or save it as UTF-8"
-        ) from None
-    rows = _rows(text, options, place)
+    rows = _rows(content, options, place)
     first = next(rows, None)
     if first is None:
         raise DataError("the file holds no rows", place=place)
     known = [_Numbering({cell: 0}) for cell in first]
-    codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int64)] for _ in first]
+    codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int32)] for _ in first]
     while portion := list(islice(rows, PORTION)):
         for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
-            parts.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int64, count=len(cells)))
+            parts.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
     columns = zip(known, codes, strict=True)
     return pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
 
@@ -69,8 +63,8 @@ class _Numbering(dict[str, int]):
 class _Lines:
     """Lines for a CSV reader; one that starts a record and starts with `comment` is left out."""
 
-    def __init__(self, text: str, comment: str) -> None:
-        self._lines = io.StringIO(text, newline="")
+    def __init__(self, lines: Iterable[str], comment: str) -> None:
+        self._lines = lines
         self._comment = comment
         self.starts = True
 
@@ -81,11 +75,12 @@ class _Lines:
                 yield line
 
 
-def _records(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
-    """Every record of the text; DataError where it is no CSV."""
+def _records(content: bytes, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """Every record of the file, decoded as it is read; DataError where it is no text, or no CSV."""
+    text = io.TextIOWrapper(io.BytesIO(content), encoding=options.encoding, newline="")
     lines = None if options.comment is None else _Lines(text, options.comment)
     reader = csv.reader(
-        io.StringIO(text, newline="") if lines is None else lines,
+        text if lines is None else lines,
         delimiter=options.delimiter,
         quotechar=options.quote,
         skipinitialspace=options.skip_initial_space,
@@ -96,16 +91,19 @@ def _records(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
             if lines is not None:
                 lines.starts = True
             yield record
+    except UnicodeError:
+        remedy = "set `data.csv.encoding`, or save it as UTF-8"
+        raise DataError(f"is not {options.encoding} text", place=place, remedy=remedy) from None
     except csv.Error as error:
         message = f"not a table: {error}, line {reader.line_num}"
         raise DataError(message, place=place, remedy="check `data.csv`") from None
 
 
-def _rows(text: str, options: CsvOptions, place: str) -> Iterator[list[str]]:
+def _rows(content: bytes, options: CsvOptions, place: str) -> Iterator[list[str]]:
     """The records, all as long as the first; DataError names the first that is not, and how many there are."""
     width, number = 0, 0
     strange: list[int] = []
-    for row in _records(text, options, place):
+    for row in _records(content, options, place):
         if not row or (len(row) == 1 < width and not row[0].strip()):
             continue
         number += 1

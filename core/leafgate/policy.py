@@ -99,7 +99,8 @@ class Data(Strict):
     test: DataFile | None = Field(None, description="A table for utility metrics; `--test` overrides it.")
     missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Literal["drop", "keep"] | None = Field(
-        None, description="Required once cells are missing: drop the rows, or keep `missing` as a value of its own."
+        None,
+        description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
     )
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
     columns: dict[str, ColumnSpec] = Field(description="Every column, in file order when there is no header.")

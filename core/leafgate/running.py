@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,14 @@ class Run:
     plugins: Plugins
     table: Table
     test: Table | None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     def audit(self) -> Audit:
-        """Build, attack and judge."""
+        """Build, attack and judge; the seconds it took to read are part of its timings."""
         from leafgate.auditing import audit
 
-        return audit(self.policy, self.plugins, self.table, self.test)
+        audited = audit(self.policy, self.plugins, self.table, self.test)
+        return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
 def prepare(path: Path, data: Path | None = None, root: Path | None = None, test: Path | None = None) -> Run:
@@ -47,12 +50,13 @@ def prepare(path: Path, data: Path | None = None, root: Path | None = None, test
         raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
     from leafgate.reading import read_table
 
+    start = time.perf_counter()
     table = read_table(policy.data, policy.data.meaning(), policy.data.path)
     _refuse_one_class(table)
     other = None
     if policy.data.test is not None:
         other = read_table(policy.data, table.schema, policy.data.test)
-    return Run(policy, loaded.plugins, table, other)
+    return Run(policy, loaded.plugins, table, other, {"read": time.perf_counter() - start})
 
 
 def _refuse_one_class(table: Table) -> None:

@@ -17,7 +17,7 @@ from leafgate.errors import DataError, Problem
 if TYPE_CHECKING:
     pass
 
-Codes = NDArray[np.int64]
+Codes = NDArray[np.integer[Any]]
 Cells = pd.Series
 """A column of text as a categorical: one code a row, each distinct text once."""
 

@@ -2,8 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from leafgate.matching import strange_leaves
+from leafgate.release_file import seal
+from mortgage import mortgage
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -20,5 +26,14 @@ def test_a_file_is_shown_as_it_is(name: str) -> None:
     assert SHOWN[name] == (PACKAGE / name).read_text(encoding="utf-8")
 
 
-def test_no_other_block_shows_python_or_a_policy() -> None:
-    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES)
+def test_the_only_other_block_of_code_is_the_builder() -> None:
+    assert len(re.findall(r"^```(?:python|toml|yaml)$", PAGE, re.MULTILINE)) == len(FILES) + 1
+
+
+def test_the_builder_of_the_page_makes_a_release_that_counts_the_table() -> None:
+    (block,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Stump" in text)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    release = names["Stump"]().build(mortgage(), np.random.default_rng(0))
+    assert strange_leaves(release, mortgage()) == 0
+    assert seal(release).release.trees == release.trees
