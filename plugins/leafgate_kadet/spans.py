@@ -11,30 +11,30 @@ Departure: the printed lines 28 and 31 stand inside the loop over v; here they a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from leafgate.errors import InconclusiveError
-from leafgate.induction.cells import Cells, count_cells
 from leafgate.induction.choosing import Choice
 from leafgate.induction.coding import Coded, Rows
 from leafgate.induction.growing import Sprout, sides, son_groups
 from leafgate.induction.growing import split as split_node
+from leafgate_kadet.breaches import Breaches
 
 
 @dataclass(eq=False)
 class Span:
     """People who cannot be told apart: `rows` of the table, and the leaves they could be in.
 
-    `cells` are counted when they are first asked for; the people of a span never change.
+    `breaches` is filled in when it is first asked for; the people of a span never change.
     """
 
     rows: Rows
     nodes: set[Sprout]
     class_value: int | None = None
-    cells: Cells | None = None
+    breaches: Breaches | None = None
 
 
 @dataclass
@@ -102,23 +102,6 @@ class Spans:
     def all(self) -> list[Span]:
         """Every span once."""
         return list(dict.fromkeys(span for spans in self.of.values() for span in spans))
-
-
-def cells_of(coded: Coded, spans: Sequence[Span]) -> Cells:
-    """The cells of several spans' people, numbered as the spans stand."""
-    fresh = [span for span in dict.fromkeys(spans) if span.cells is None]
-    counted = count_cells(coded, [span.rows for span in fresh])
-    ends = np.searchsorted(counted.group, np.arange(len(fresh) + 1))
-    for span, start, end in zip(fresh, ends, ends[1:], strict=False):
-        part = slice(start, end)
-        span.cells = Cells(counted.group[part], counted.feature[part], counted.code[part], counted.counts[part])
-    known = [span.cells for span in spans if span.cells is not None]
-    return Cells(
-        np.repeat(np.arange(len(known)), [len(cells.code) for cells in known]),
-        np.concatenate([cells.feature for cells in known]),
-        np.concatenate([cells.code for cells in known]),
-        np.concatenate([cells.counts for cells in known]),
-    )
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

@@ -59,12 +59,14 @@ class Scores:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Every possible cut of every node: after which code, with the people per class below it."""
+    """Every cut between two codes that follow each other in a set: the people per class on both sides."""
 
     group: NDArray[np.int64]
     feature: NDArray[np.int64]
     code: NDArray[np.int64]
+    next_code: NDArray[np.int64]
     low: Floats
+    high: Floats
     segment: NDArray[np.int64]
 
 
@@ -93,21 +95,31 @@ def on_level(coded: Coded, cells: Cells, level: int) -> Cells:
 
 
 def cuts_of(coded: Coded, cells: Cells) -> Cuts:
-    """Every cut between two codes that occur in the same node."""
+    """Every cut of every set of records."""
     numeric = np.array([f.numeric for f in coded.features], dtype=bool)
     chosen = numeric[cells.feature]
     part = Cells(cells.group[chosen], cells.feature[chosen], cells.code[chosen], cells.counts[chosen])
     if not len(part.code):
-        return Cuts(part.group, part.feature, part.code, part.counts, part.group)
+        return Cuts(part.group, part.feature, part.code, part.code, part.counts, part.counts, part.group)
     start = segments(part)
     length = np.diff(start, append=len(part.code))
     segment = np.repeat(np.arange(len(start)), length)
     running = part.counts.cumsum(axis=0)
     before = np.where((start > 0)[:, None], running[start - 1], 0)
-    low = running - before[segment]
+    last = start + length - 1
     inner = np.ones(len(segment), dtype=bool)
-    inner[start + length - 1] = False
-    return Cuts(part.group[inner], part.feature[inner], part.code[inner], low[inner], segment[inner])
+    inner[last] = False
+    chosen = np.flatnonzero(inner)
+    segment = segment[chosen]
+    return Cuts(
+        part.group[chosen],
+        part.feature[chosen],
+        part.code[chosen],
+        part.code[chosen + 1],
+        running[chosen] - before[segment],
+        running[last][segment] - running[chosen],
+        segment,
+    )
 
 
 class Judge(Protocol):
@@ -117,8 +129,8 @@ class Judge(Protocol):
         """For each (node, feature) that starts at `start` in the cells of a level: is it admitted?"""
         ...
 
-    def cuts(self, cuts: Cuts, high: Floats) -> Mask:
-        """For each cut (`high`: people per class above it): is it admitted?"""
+    def cuts(self, cuts: Cuts) -> Mask:
+        """For each cut of the nodes: is it admitted?"""
         ...
 
 
@@ -131,8 +143,8 @@ class OwnPeople:
     def fans(self, part: Cells, start: NDArray[np.int64], level: int) -> Mask:
         return np.logical_and.reduceat(self.admits(part.counts), start)
 
-    def cuts(self, cuts: Cuts, high: Floats) -> Mask:
-        return self.admits(cuts.low) & self.admits(high)
+    def cuts(self, cuts: Cuts) -> Mask:
+        return self.admits(cuts.low) & self.admits(cuts.high)
 
 
 def score(
@@ -158,7 +170,7 @@ def score(
         admitted=np.ones(shape, dtype=bool),
         code=np.zeros(shape, dtype=np.int64),
     )
-    node = _Nodes(counts, purity(counts, measure), people, x_log_x(people), measure, min_leaf)
+    node = _Nodes(purity(counts, measure), people, x_log_x(people), measure, min_leaf)
     for level in range(max((len(f.levels) for f in coded.features), default=0)):
         _score_fans(scores, tests, on_level(coded, cells, level), level, node, judge)
     _score_cuts(scores, tests, cuts_of(coded, cells), node, judge)
@@ -167,7 +179,6 @@ def score(
 
 @dataclass(frozen=True)
 class _Nodes:
-    counts: Floats
     purity: Floats
     people: Floats
     whole: Floats
@@ -192,11 +203,10 @@ def _score_fans(scores: Scores, tests: Tests, part: Cells, level: int, node: _No
 def _score_cuts(scores: Scores, tests: Tests, cuts: Cuts, node: _Nodes, judge: Judge | None) -> None:
     if not len(cuts.code):
         return
-    high = node.counts[cuts.group] - cuts.low
-    low_n, high_n = cuts.low.sum(axis=1), high.sum(axis=1)
-    gained = purity(cuts.low, node.measure) + purity(high, node.measure) - node.purity[cuts.group]
+    low_n, high_n = cuts.low.sum(axis=1), cuts.high.sum(axis=1)
+    gained = purity(cuts.low, node.measure) + purity(cuts.high, node.measure) - node.purity[cuts.group]
     gained = np.where((low_n >= node.min_leaf) & (high_n >= node.min_leaf), gained, -np.inf)
-    allowed = gained if judge is None else np.where(judge.cuts(cuts, high), gained, -np.inf)
+    allowed = gained if judge is None else np.where(judge.cuts(cuts), gained, -np.inf)
     best, top = _best(allowed, cuts, node.people)
     group, test = cuts.group[best], tests.index(cuts.feature[best])
     scores.gain[group, test], scores.code[group, test] = top, cuts.code[best]
