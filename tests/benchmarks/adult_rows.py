@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,13 @@ def all_different(table: Table, people: int, seed: int = 7) -> Table:
     frame, schema = drawn(table, people, seed)
     frame["hours-per-week"] = frame["hours-per-week"] + np.random.default_rng(seed).random(people) - 0.5
     return make_table(schema, frame)
+
+
+def with_private(table: Table, names: Collection[str]) -> Table:
+    """The same people, some columns unknown to outsiders."""
+    private = frozenset({"private"})
+    columns = tuple(replace(c, roles=private, hierarchy=None) if c.name in names else c for c in table.schema.columns)
+    return make_table(Schema(columns), table.frame, table.weight)
 
 
 def matrix(table: Table) -> tuple[NDArray[np.float64], NDArray[Any]]:
