@@ -40,7 +40,7 @@ def test_a_link_leads_to_a_file(page: str, link: str) -> None:
 
 @pytest.mark.parametrize(("page", "policy"), found(YAML))
 def test_a_policy_in_a_page_is_valid(page: str, policy: str, tmp_path: Path) -> None:
-    policy_of(parse_yaml(policy.encode(), page), tmp_path)
+    assert policy_of(parse_yaml(policy.encode(), page), tmp_path).policy.attacks
 
 
 def test_the_policy_in_the_readme_is_the_one_that_is_audited_there() -> None:
