@@ -15,8 +15,11 @@ def inside(folder: Path, name: object) -> Path:
         raise ValueError("must be a file name")
     try:
         path = (folder / name).resolve()
+        loops = path.is_symlink()  # resolved, and still a link: Python 3.13 no longer raises
     except (OSError, RuntimeError):
-        raise ValueError("cannot be followed; does a link lead to itself?") from None
+        loops = True
+    if loops:
+        raise ValueError("cannot be followed; does a link lead to itself?")
     if Path(name).is_absolute() or not path.is_relative_to(folder.resolve()):
         raise ValueError("leaves the policy's folder; name a file below it, or move the folder with --root")
     return path
