@@ -16,7 +16,7 @@ from leafgate.errors import NoReleaseError
 from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
 from leafgate.judging import Judged, judge
-from leafgate.matching import strange_leaves
+from leafgate.leaf_numbers import strange_leaves
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.release_file import Sealed

@@ -70,5 +70,10 @@ def knowledge(policy: Policy, table: Table, sealed: Sealed) -> Known:
         table,
         distribution=policy.knows.distribution,
         mechanism=mechanism if public else None,
-        seed=policy.seed,
+        seed=_attack_seed(policy.seed),
     )
+
+
+def _attack_seed(seed: int) -> int:
+    """Coins for attacks that repeat with the policy's seed, and are not the builder's own."""
+    return int(np.random.SeedSequence(seed).spawn(1)[0].generate_state(1)[0])

@@ -1,4 +1,4 @@
-"""What every command that touches data does first: policy, tables, release."""
+"""What every command that touches data does first: read the policy, and the tables it names."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leafgate.errors import DataError, PolicyError
-from leafgate.files import EVERYONE, write_files
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
-from leafgate.strict_json import readable
 
 if TYPE_CHECKING:
     from leafgate.auditing import Audit
-    from leafgate.disclosure import Audience
     from leafgate.table import Table
 
 
@@ -71,24 +68,3 @@ def _refuse_one_class(table: Table) -> None:
 def _overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:
     changed = {key: path for key, path in (("path", data), ("test", test)) if path is not None}
     return policy.model_copy(update={"data": policy.data.model_copy(update=changed)})
-
-
-RESULTS = ("release.json", "report.json", "timings.json")
-
-
-def write_results(audit: Audit, audience: Audience, folder: Path) -> None:
-    """Leave an audit's files in a folder: release.json, report.json, timings.json.
-
-    An auditor's report is for its owner's eyes only, and so is a release that did not pass.
-    """
-    private = {"report.json"} if audience == "auditor" else set()
-    private |= {"release.json"} if audit.report.verdict != "pass" else set()
-    write_files(folder, _results(audit, audience), EVERYONE, private)
-
-
-def _results(audit: Audit, audience: Audience) -> Mapping[str, bytes]:
-    from leafgate.disclosure import document
-
-    timings = {"format": "leafgate/timings/1", "seconds": {k: round(v, 6) for k, v in audit.seconds.items()}}
-    files = {"report.json": readable(document(audit.report, audience)), "timings.json": readable(timings)}
-    return files if audit.sealed is None else {"release.json": audit.sealed.content, **files}

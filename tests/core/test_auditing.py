@@ -4,11 +4,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate import InconclusiveError, NoReleaseError, Release, Table, TreeBuilder
+from leafgate import Belief, InconclusiveError, Known, NoReleaseError, Release, Table, TreeBuilder
 from leafgate.disclosure import document
 from leafgate.strict_json import readable
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
-from standins import ORIGIN, audited, finding
+from standins import ORIGIN, attack_that, audited, finding
 
 Builds = Callable[[Table], Any]
 
@@ -83,3 +83,16 @@ def test_one_input_makes_one_report() -> None:
 
 def test_every_finding_of_an_audit_names_a_distribution_and_version() -> None:
     assert {found.plugin for found in audited().findings} == {"basics 1.0"}
+
+
+def test_an_attack_is_not_handed_the_builders_coins() -> None:
+    seen: list[int] = []
+
+    def infer(release: Release, known: Known) -> list[Belief]:
+        seen.append(known.seed)
+        return [Belief(None, np.zeros(len(known.records), dtype=int))]
+
+    for seed in (7, 7, 8):
+        audited(attack_that(infer), attacks=[{"use": "nosy"}, {"use": "calm"}], seed=seed)
+    assert seen[0] == seen[1] != seen[2]
+    assert not {7, 8} & set(seen)

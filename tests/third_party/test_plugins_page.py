@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.matching import strange_leaves
+from leafgate.leaf_numbers import strange_leaves
 from leafgate.release_file import seal
 from mortgage import mortgage
 

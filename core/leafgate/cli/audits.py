@@ -10,7 +10,8 @@ import typer
 
 from leafgate.errors import InvalidError, PolicyError
 from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
-from leafgate.running import RESULTS, prepare, write_results
+from leafgate.results import RESULTS, write_results
+from leafgate.running import prepare
 
 
 class Audience(StrEnum):

@@ -14,7 +14,7 @@ from leafgate.strict_json import readable
 
 
 def validate(policy: PolicyFile, root: Root = None, as_json: Json = False) -> int:
-    """Say everything that is wrong with a policy, or that nothing is; no data is read."""
+    """Say everything that is wrong with a policy, or that nothing is; no table is read."""
     from leafgate.policy_file import load_policy
 
     name = load_policy(policy, root).policy.name

@@ -27,7 +27,8 @@ def run_demo(folder: Path) -> tuple[str, bool]:
     """Write data, policies and reports into `folder`; the text to show, and whether both ended as announced."""
     from leafgate.demo.people import people_csv
     from leafgate.disclosure import document
-    from leafgate.running import prepare, write_results
+    from leafgate.results import write_results
+    from leafgate.running import prepare
 
     write_files(folder, {"people.csv": people_csv(3000, 1), "test.csv": people_csv(3000, 2)}, EVERYONE)
     reports = {}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.matching import strange_leaves
+from leafgate.leaf_numbers import strange_leaves
 from leafgate.release import Level, Publish, Release, published
 from leafgate.table import Table
 from leafgate_baselines import C45

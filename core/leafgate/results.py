@@ -1,0 +1,34 @@
+"""The files an audit leaves: what was published, what was found, how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leafgate.files import EVERYONE, write_files
+from leafgate.strict_json import readable
+
+if TYPE_CHECKING:
+    from leafgate.auditing import Audit
+    from leafgate.disclosure import Audience
+
+RESULTS = ("release.json", "report.json", "timings.json")
+
+
+def write_results(audit: Audit, audience: Audience, folder: Path) -> None:
+    """Leave an audit's files in a folder: release.json, report.json, timings.json.
+
+    An auditor's report is for its owner's eyes only, and so is a release that did not pass.
+    """
+    private = {"report.json"} if audience == "auditor" else set()
+    private |= {"release.json"} if audit.report.verdict != "pass" else set()
+    write_files(folder, _results(audit, audience), EVERYONE, private)
+
+
+def _results(audit: Audit, audience: Audience) -> Mapping[str, bytes]:
+    from leafgate.disclosure import document
+
+    timings = {"format": "leafgate/timings/1", "seconds": {k: round(v, 6) for k, v in audit.seconds.items()}}
+    files = {"report.json": readable(document(audit.report, audience)), "timings.json": readable(timings)}
+    return files if audit.sealed is None else {"release.json": audit.sealed.content, **files}
