@@ -15,13 +15,14 @@ from leafgate.building import build, knowledge
 from leafgate.errors import NoReleaseError
 from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
-from leafgate.judging import Judged, judge
-from leafgate.leaf_numbers import strange_leaves
+from leafgate.judging import judge
+from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.release_file import Sealed
 from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
+from leafgate.scoring import Judged
 from leafgate.table import Table
 
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
@@ -36,7 +37,9 @@ class Audit:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def audit(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> Audit:
+def audit(
+    policy: Policy, plugins: Plugins, table: Table, test: Table | None = None, population: Table | None = None
+) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
@@ -45,10 +48,10 @@ def audit(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
     seconds: dict[str, float] = {}
     try:
         with _timed(seconds, "build"):
-            sealed = build(policy, plugins, table)
+            sealed = build(policy, plugins, table, test)
     except NoReleaseError as error:
         return Audit(_report(policy, plugins, table, None, [_no_release(policy, plugins, error)]))
-    known = knowledge(policy, table, sealed)
+    known = knowledge(policy, table, sealed, population)
     attempts = []
     for attack in policy.attacks:
         with _timed(seconds, f"attack {attack.called}"):
@@ -77,9 +80,11 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
 def _strange_counts(policy: Policy, plugins: Plugins, sealed: Sealed, table: Table) -> list[Finding]:
     """Inconclusive when leaves that claim to count this table's people do not."""
     strange = strange_leaves(sealed.release, table)
-    if not strange:
-        return []
     problem = f"{strange} leaves tell numbers that are not those of this table: was the tree learned from other people?"
+    if not strange and strange_records(sealed.release, table):
+        problem = "the records count more or fewer people than this table has: are they other people's?"
+    elif not strange:
+        return []
     origin = plugins.origin(policy.build)
     return [Finding("counted", "counted", passed=None, evidence={"problem": problem}, plugin=origin)]
 
@@ -94,7 +99,7 @@ def _report(
         data=_data_facts(table),
         release=None if sealed is None else _release_facts(sealed),
         findings=findings,
-        versions=_versions(policy, plugins),
+        versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
         differentially_private="epsilon" in guarantee,
         notes=[f"The domain of {name!r} was taken from the data, and the release tells it." for name in open_domains],
@@ -108,11 +113,13 @@ def _data_facts(table: Table) -> dict[str, Any]:
 
 def _release_facts(sealed: Sealed) -> dict[str, Any]:
     release = sealed.release
-    told = {"sha256": sealed.sha256, "builder": dict(release.builder)}
-    return told | {"trees": len(release.trees), "leaves": count_leaves(release)}
+    told: dict[str, Any] = {"sha256": sealed.sha256, "builder": dict(release.builder)}
+    told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
+    return told | ({} if release.records is None else {"records": len(release.records.rows)})
 
 
-def _versions(policy: Policy, plugins: Plugins) -> dict[str, str]:
+def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:
+    """Of Python, leafgate, and every distribution the policy's plugins come from."""
     components: list[Component] = [policy.build, *policy.attacks, *policy.metrics]
     names = dict.fromkeys([*USED, *(plugins.origin(component).split(" ")[0] for component in components)])
     found = {"python": ".".join(map(str, sys.version_info[:3]))}

@@ -30,7 +30,8 @@ class Belief:
     column for each value of the secret; `secret` and `chances` are None together, when the
     attack speaks of groups only. `evidence` is JSON: bounds, gaps, counts of constraints; a key
     `refutes` names guarantees the attack disproves. `explain(group)` words what the release says
-    of one group; only auditors see it.
+    of one group; only auditors see it. `population_groups` numbers in the same way, where the policy
+    names a population, the group each row of `Known.population` would be in.
     """
 
     secret: str | None
@@ -39,28 +40,37 @@ class Belief:
     records: pd.DataFrame | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     explain: Callable[[int], str] | None = None
+    population_groups: NDArray[Any] | None = None
 
 
 def checked(belief: object, known: Known) -> Belief:
     """The belief, its groups as an array, if it can be one; InconclusiveError says what is nonsense about it."""
-    import numpy as np
-
     if not isinstance(belief, Belief):
         raise InconclusiveError(f"returned a {type(belief).__name__} where a Belief belongs")
     rows = len(known.records)
     if belief.records is not None:
         rows_for(known, belief.records)
         rows = len(belief.records)
-    groups = np.array(belief.groups)
-    groups.setflags(write=False)
-    if groups.shape != (rows,) or groups.dtype.kind not in "iu":
-        raise InconclusiveError(f"its belief needs a whole number for each of {rows} records as groups")
+    groups = _numbers(belief.groups, rows, "records")
+    if belief.population_groups is not None:
+        people = 0 if known.population is None else len(known.population)
+        belief = replace(belief, population_groups=_numbers(belief.population_groups, people, "of the population"))
     _check_evidence(belief.evidence)
     if (belief.secret is None) != (belief.chances is None):
         raise InconclusiveError("its belief needs a secret and chances together, or neither")
     if belief.secret is not None:
         _check_chances(belief.secret, belief.chances, rows, known)
     return replace(belief, groups=groups)
+
+
+def _numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
+    import numpy as np
+
+    numbers = np.array(groups)
+    numbers.setflags(write=False)
+    if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
+        raise InconclusiveError(f"its belief needs a whole number for each of {rows} {noun} as groups")
+    return numbers
 
 
 def rows_for(known: Known, records: pd.DataFrame) -> NDArray[np.int64]:

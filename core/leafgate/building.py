@@ -6,6 +6,7 @@ import numpy as np
 
 from leafgate.attacking import plugin_trouble
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
+from leafgate.interfaces import TreeBuilder
 from leafgate.known import Known, known_of
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
@@ -14,7 +15,7 @@ from leafgate.release_file import Sealed, seal
 from leafgate.table import Table
 
 
-def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
+def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> Sealed:
     """The release as its file says it: built, cut down to what is published, written and read back.
 
     Raises PolicyError when the release tells more than the policy publishes and cannot be cut down,
@@ -24,7 +25,7 @@ def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
     rng = np.random.default_rng(None if builder.randomness == "system" else policy.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with plugin_trouble(builder, plugins):
-        draft = builder.build(table.without_key.lent(), rng)
+        draft = builder.build(table.without_key.lent(), rng, **_more(builder, test))
         if not isinstance(draft, Release):
             raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
     level = _level(policy, draft)
@@ -33,6 +34,15 @@ def build(policy: Policy, plugins: Plugins, table: Table) -> Sealed:
             return seal(published(draft, level, builder.tells_measure))
     except ReleaseError as error:
         raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
+
+
+def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
+    """The test table, for a builder that wants it; PolicyError when there is none."""
+    if not builder.wants_test:
+        return {}
+    if test is None:
+        raise PolicyError("this builder needs a test table", place="data.test", remedy="name one, or give --test FILE")
+    return {"test": test.without_key.lent()}
 
 
 def _level(policy: Policy, draft: Release) -> Publish:
@@ -49,7 +59,7 @@ def _level(policy: Policy, draft: Release) -> Publish:
     if draft.sealed is not None and wanted.measure != draft.publish.measure:
         kept = "tells" if draft.publish.measure else "keeps back"
         raise PolicyError(f"the release file {kept} the measure", place="publish.measure", remedy="say so")
-    if draft.records is not None and draft.trees and wanted.leaves != "counts":
+    if _tells_classes(draft) and wanted.leaves != "counts":
         raise PolicyError(
             f"the published records tell class counts, the leaves are to tell {wanted.leaves} only",
             place="publish.leaves",
@@ -58,19 +68,26 @@ def _level(policy: Policy, draft: Release) -> Publish:
     return wanted
 
 
-def knowledge(policy: Policy, table: Table, sealed: Sealed) -> Known:
+def _tells_classes(draft: Release) -> bool:
+    """Do its records show the class?"""
+    shown = () if draft.records is None else draft.records.columns
+    return any(column.name in shown for column in draft.schema.having("class"))
+
+
+def knowledge(policy: Policy, table: Table, sealed: Sealed, population: Table | None = None) -> Known:
     """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public."""
     builder, level = policy.build, sealed.release.publish
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
         return published(builder.build(own, rng), level, builder.tells_measure)
 
-    public = builder.public_algorithm and level.measure
+    public = builder.public_algorithm and level.measure and not builder.wants_test
     return known_of(
         table,
         distribution=policy.knows.distribution,
         mechanism=mechanism if public else None,
         seed=_attack_seed(policy.seed),
+        population=population,
     )
 
 

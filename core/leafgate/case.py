@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from leafgate.interfaces import Scored
     from leafgate.known import Known
     from leafgate.release import Release
+    from leafgate.schema import Column
     from leafgate.table import Table
 
 
@@ -24,7 +26,8 @@ class Case:
     """What a metric scores. `belief` is None for metrics of the release alone.
 
     `chances`, `groups`, `truth` and `weight` have one row for each row of `table`, so that metrics
-    never align anything.
+    never align anything. `scored` says what `chances` are: what the adversary believes, or the true
+    composition of each group.
     """
 
     table: Table
@@ -32,6 +35,7 @@ class Case:
     release: Release
     known: Known
     belief: Belief | None = None
+    scored: Scored = "derived"
 
     @property
     def weight(self) -> pd.Series:
@@ -42,11 +46,68 @@ class Case:
 
     @cached_property
     def chances(self) -> pd.DataFrame:
-        """What the adversary believes of each record's secret: probabilities over its domain."""
+        """What is scored of each record's secret: probabilities over its domain."""
         believed = self._belief.chances
         if believed is None:
             raise UnreadableError("the attack says nothing of a secret")
+        if self.scored == "composition":
+            return self._composition
         return believed.iloc[self._position].reset_index(drop=True)
+
+    @cached_property
+    def _composition(self) -> pd.DataFrame:
+        """The secret's shares among the people of each record's group, as they are in the table."""
+        import numpy as np
+        import pandas as pd
+
+        group, groups = pd.factorize(self.groups)
+        size = len(self.secret.domain)
+        cell = group * size + self.table.codes(self.secret.name)
+        counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
+        return pd.DataFrame((counts / counts.sum(axis=1, keepdims=True))[group], columns=list(self.secret.domain))
+
+    @cached_property
+    def overall(self) -> NDArray[np.float64]:
+        """The secret's shares among everyone in the table, over its domain."""
+        import numpy as np
+
+        codes = self.table.codes(self.secret.name)
+        counts = np.bincount(codes, weights=self.table.weight, minlength=len(self.secret.domain))
+        return np.asarray(counts / self.table.people)
+
+    @cached_property
+    def population(self) -> pd.Series:
+        """People of the declared population in the group of each record.
+
+        Raises InconclusiveError without a population, where the attack does not speak of it, and when a
+        group has fewer people in it than in the table, who must all be in it.
+        """
+        import numpy as np
+        import pandas as pd
+
+        everyone, where = self.known.population, self._belief.population_groups
+        if everyone is None or where is None:
+            raise InconclusiveError(
+                "there is no population, or the attack does not speak of it", place="data.population"
+            )
+        together, _ = pd.factorize(np.concatenate([self.groups.to_numpy(), where]))
+        mine, theirs = together[: len(self.table)], together[len(self.table) :]
+        size = int(together.max()) + 1
+        sizes = np.bincount(theirs, weights=everyone.weight, minlength=size)
+        if (sizes < np.bincount(mine, weights=self.table.weight, minlength=size)).any():
+            raise InconclusiveError(
+                "a group has fewer people in the population than in the table",
+                place="data.population",
+                remedy="name a population that holds everyone in the table",
+            )
+        return pd.Series(sizes[mine])
+
+    @property
+    def secret(self) -> Column:
+        """The column the belief is about."""
+        if self._belief.secret is None:
+            raise UnreadableError("the attack names no secret")
+        return self.table.schema[self._belief.secret]
 
     @cached_property
     def groups(self) -> pd.Series:
@@ -58,9 +119,7 @@ class Case:
     @cached_property
     def truth(self) -> pd.Series:
         """The secret of each record, as it is in the table."""
-        if self._belief.secret is None:
-            raise UnreadableError("the attack names no secret")
-        return self.table.frame[self._belief.secret]
+        return self.table.frame[self.secret.name]
 
     @property
     def _belief(self) -> Belief:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from leafgate.report import FORMAT, Finding, People, Private, Report
@@ -56,6 +56,7 @@ def shown_in(report: Report, smallest: int) -> Shown:
         counts |= {part for part in parts if total is None or not free.near_all(part, total)}
         counts |= {total} if total is not None else set()
         counts |= {int(finding.value)} if finding.unit == "people" and finding.value is not None else set()
+        counts |= {round(1 / finding.value)} if finding.unit == "one over people" and finding.value else set()
     counts = {count for count in counts if count >= smallest}
     return Shown(smallest, {n for n in counts if any(0 < abs(n - m) < smallest for m in counts)})
 
@@ -99,6 +100,9 @@ _OUTSIDE = "The release claims differential privacy; the findings below were com
 
 def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool) -> dict[str, Any]:
     total, beyond = finding.people, finding.beyond
+    if finding.private and audience == "public":
+        finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
+        beyond = None
     known = total is not None and not hide_data
     return {
         "id": finding.id,
@@ -115,18 +119,33 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     }
 
 
+def _derivable(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """What anyone could work out from the release, and why something could not be told."""
+    return {key: told for key, told in evidence.items() if key in {"claim", "derived", "problem"}}
+
+
 def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     """A score; one that is itself a count or a share of people is shown like a count."""
     value, total, people = finding.value, finding.people, _share_count(finding)
     if value is not None and finding.unit == "people":
         told = shown.count(int(value))
         return told if isinstance(told, dict) else value
+    if value is not None and finding.unit == "one over people" and not finding.limit.get("average"):
+        told = shown.count(round(1 / value))
+        return _one_over(told) if isinstance(told, dict) else value
     if people is None or total is None:
         return value
     if hide_data or isinstance(shown.count(total), dict):
         return value if shown.smallest == 1 else None
     told = shown.part(people, total)
     return {key: round(n / total, 6) for key, n in told.items()} if isinstance(told, dict) else value
+
+
+def _one_over(told: Mapping[str, int]) -> dict[str, float]:
+    """One over a veiled count."""
+    if "fewer_than" in told:
+        return {"more_than": round(1 / told["fewer_than"], 6)}
+    return {"from": round(1 / told["to"], 6), "to": round(1 / told["from"], 6)}
 
 
 def _shown(thing: Any, shown: Shown, audience: Audience) -> Any:

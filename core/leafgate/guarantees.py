@@ -9,8 +9,8 @@ from typing import Any
 from leafgate.attacking import Attempt, plugin_trouble
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.interfaces import AttackModel, Metric, RecordMetric
-from leafgate.judging import Judged, inconclusive, score_one
 from leafgate.report import Finding
+from leafgate.scoring import Judged, inconclusive, score_one
 
 Attack = Callable[[AttackModel], Attempt]
 WORST_FIRST = (False, None, True)
@@ -23,10 +23,17 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
     check it: inconclusive. `attack` runs an attack that the policy does not try.
     """
     for claim, promised in judged.release.guarantee.items():
-        found = [*_refuted(claim, judged), *_checked(claim, promised, judged, attack)]
+        checked = (found for one in _each(promised) for found in _checked(claim, one, judged, attack))
+        found = [*_refuted(claim, judged), *checked]
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
         worst = min(found or [nobody], key=lambda finding: WORST_FIRST.index(finding.passed))
         yield replace(worst, id=f"guarantee:{claim}", evidence={"claim": promised} | dict(worst.evidence))
+
+
+def _each(promised: Any) -> list[Any]:
+    """Several claims of one kind stand in a list of mappings."""
+    several = isinstance(promised, list) and all(isinstance(one, dict) for one in promised)
+    return promised if several else [promised]
 
 
 def _refuted(claim: str, judged: Judged) -> Iterator[Finding]:
@@ -58,6 +65,8 @@ def _by(checker: type[Metric], promised: Any, judged: Judged, attack: Attack) ->
     read = 0
     for attempt in _attempts(checker, judged, attack):
         for belief in attempt.beliefs:
+            if metric.secret not in {None, belief.secret}:
+                continue
             try:
                 yield score_one(metric, judged, "", attempt, belief)
             except UnreadableError:

@@ -6,10 +6,13 @@ anything runs. Class variables say what `leafgate explain` prints and what the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from leafgate.errors import InconclusiveError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 Limit = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+Scored = Literal["derived", "composition"]
+SLACK = 1e-12
+"""By so much, relatively, a score may miss its limit: 2/3 keeps to a limit of 0.6666666666666666, however computed."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 
 
@@ -43,12 +49,19 @@ class TreeBuilder(Component):
 
     `randomness` says where its coins come from: `none`, `seed` (repeatable) or `system` (the
     operating system's entropy). `tells_measure` names the options that give the selection
-    measure away, so that `publish: {measure: false}` can leave them out.
+    measure away, so that `publish: {measure: false}` can leave them out. `promises` names guarantees
+    (`epsilon`) that hold only while nobody chooses among several releases by looking at the data.
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"
     tells_measure: ClassVar[frozenset[str]] = frozenset()
     public_algorithm: ClassVar[bool] = True
+    promises: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def wants_test(self) -> bool:
+        """Is `build` to be given the test table too, as `test`?"""
+        return False
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         """The release, with exact counts on its leaves; the core cuts it to what is published.
@@ -86,11 +99,27 @@ class AttackModel(Component):
         raise NotImplementedError(type(self).__name__)
 
 
+@dataclass(frozen=True)
+class Example:
+    """A metric worked out: one group of people among everyone, by their secret, and their score.
+
+    `population` is how many people of `data.population` are in the group.
+    """
+
+    group: Mapping[str, int]
+    everyone: Mapping[str, int]
+    score: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+    population: int | None = None
+
+
 class Metric(Component):
     """Scores how well each person, or the release as a whole, is protected.
 
     `unit` tells reports what the score counts: `people` (a group's size, shown to the public only
-    above the smallest cell), `share` (of the people; likewise) or anything else.
+    above the smallest cell), `one over people`, `share` (of the people; both likewise) or anything
+    else. `scale` says in words what scores there can be, `safe` what a good one means; `examples`
+    are worked out.
     """
 
     name: str = Field("", description="What findings call it; default: what it uses. Unique.")
@@ -98,6 +127,9 @@ class Metric(Component):
     scores: ClassVar[Literal["records", "release"]] = "records"
     direction: ClassVar[Literal["at_least", "at_most"]]
     unit: ClassVar[str] = ""
+    scale: ClassVar[str] = ""
+    safe: ClassVar[str] = ""
+    examples: ClassVar[tuple[Example, ...]] = ()
     checks: ClassVar[str | None] = None
     checked_by: ClassVar[str | None] = None
 
@@ -112,28 +144,46 @@ class Metric(Component):
         return float(getattr(self, self.direction))
 
     def holds(self, score: float) -> bool:
-        """Is this score good enough?"""
-        return score >= self.limit if self.direction == "at_least" else score <= self.limit
+        """Is this score good enough? What floating point adds or takes away does not count."""
+        slack = SLACK * max(1.0, abs(self.limit))
+        return score >= self.limit - slack if self.direction == "at_least" else score <= self.limit + slack
 
     def score(self, case: Case) -> pd.Series | float:
-        """A number for each row of `case.table`, or one number for the release."""
+        """A number for each row of `case.table`, or one number for the release.
+
+        Infinite on the unsafe side where no limit would hold.
+        """
         raise NotImplementedError(type(self).__name__)
 
     @classmethod
     def of_claim(cls, claim: Any) -> Metric:
-        """The metric that is broken exactly when the claimed guarantee does not hold."""
-        return cls.model_validate({"use": cls.model_fields["use"].default, cls.direction: claim})
+        """The metric that is broken exactly when the claimed guarantee does not hold.
+
+        A claim is a limit, or a mapping of options with the limit among them; a list of mappings is
+        several claims, each given here by itself. A mapping speaks of the groups' true composition.
+        Raises InconclusiveError for what it cannot read.
+        """
+        options = dict(claim) if isinstance(claim, Mapping) else {cls.direction: claim}
+        if isinstance(claim, Mapping) and issubclass(cls, RecordMetric):
+            options |= {"scored": "composition"}
+        try:
+            return cls.model_validate({**options, "use": cls.model_fields["use"].default})
+        except ValidationError:
+            raise InconclusiveError("the claim cannot be read") from None
 
 
 class RecordMetric(Metric):
     """Scores records; judged on the worst-off person unless the policy says otherwise.
 
     `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
+    `scored` says which distribution of the secret: what the adversary derives, or the true
+    composition of each group, which an adversary with more knowledge could come to know.
     `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
     """
 
     of: str | None = Field(None, description="The attack it judges, by its name; every attack when left out.")
     secret: str | None = Field(None, description="The sensitive column it judges; every one when left out.")
+    scored: Scored = Field("derived", description="What the adversary derives, or each group's true composition.")
     average: bool = Field(False, description="Judge the mean over people, not the worst-off person.")
     allow: Share = Field(0.0, description="The share of people that may lie beyond the limit.")
 

@@ -23,7 +23,8 @@ class Known:
     """The adversary's side of an attack.
 
     `public` holds one row for each distinct public record (the quasi-identifiers of everyone in
-    the table) with its weight in people; `schema` the roles and domains of all columns.
+    the table) with its weight in people; `population`, where the policy names one, those of the
+    larger population the people come from; `schema` the roles and domains of all columns.
     `distribution` gives, where the policy grants it, each secret's overall shares. `mechanism`
     runs the public algorithm on a table of the attacker's own; None when it is not public.
     `seed` is for attacks that toss coins, so that an audit repeats.
@@ -34,6 +35,7 @@ class Known:
     distribution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     mechanism: Mechanism | None = None
     seed: int = 0
+    population: Table | None = None
 
     @property
     def records(self) -> pd.DataFrame:
@@ -47,10 +49,18 @@ class Known:
 
 def lent(known: Known) -> Known:
     """The same knowledge for a plugin: what that writes into it reaches nobody else."""
-    return replace(known, public=known.public.lent())
+    population = None if known.population is None else known.population.lent()
+    return replace(known, public=known.public.lent(), population=population)
 
 
-def known_of(table: Table, *, distribution: bool = False, mechanism: Mechanism | None = None, seed: int = 0) -> Known:
+def known_of(
+    table: Table,
+    *,
+    distribution: bool = False,
+    mechanism: Mechanism | None = None,
+    seed: int = 0,
+    population: Table | None = None,
+) -> Known:
     """What an adversary knows of the people in `table` under a policy's `knows`.
 
     A secret's distribution is over its values, each with its share of the people.
@@ -63,4 +73,4 @@ def known_of(table: Table, *, distribution: bool = False, mechanism: Mechanism |
         if column.values is not None:
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(column.values))
             shares[column.name] = dict(zip(column.values, (counts / table.people).tolist(), strict=True))
-    return Known(table.without_key.schema, public, shares, mechanism=mechanism, seed=seed)
+    return Known(table.without_key.schema, public, shares, mechanism=mechanism, seed=seed, population=population)

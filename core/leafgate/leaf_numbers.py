@@ -14,6 +14,11 @@ CLOSE = 1e-6
 """Shares and error rates may differ by this much; counts not at all."""
 
 
+def strange_records(release: Release, table: Table) -> bool:
+    """Do published records that claim to count the table's people exactly count more or fewer?"""
+    return release.records is not None and release.counted == "exact" and sum(release.records.weight) != table.people
+
+
 def strange_leaves(release: Release, table: Table) -> int:
     """How many leaves tell counts, shares or error rates that are not those of the table's people.
 

@@ -97,6 +97,7 @@ class Data(Strict):
 
     path: DataFile | None = Field(None, description="The table: CSV, or Parquet by its ending; DATA overrides it.")
     test: DataFile | None = Field(None, description="A table for utility metrics; `--test` overrides it.")
+    population: DataFile | None = Field(None, description="A larger table the people come from: the public columns.")
     missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Literal["drop", "keep"] | None = Field(
         None,

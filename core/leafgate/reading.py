@@ -32,18 +32,46 @@ def read_table(data: Data, schema: Schema, path: Path) -> Table:
     listing every column that does not fit; its text never holds a cell.
     """
     content = read_bytes(path)
-    names = list(data.columns)
+    return _table(_cells(content, data, list(data.columns), path), schema, data, content, path.name)
+
+
+def read_population(data: Data, schema: Schema, path: Path) -> Table:
+    """The Table of the quasi-identifiers alone, from a file with just their columns, or with all of the table's.
+
+    `schema` is that of the table whose people the population holds. The file is read like the
+    table's; without a header its columns stand in the policy's order. A column `weight` counts, if
+    there is one. Raises DataError as read_table does.
+    """
+    content = read_bytes(path)
+    public = [column.name for column in schema.public]
+    weights = [name for name, spec in data.columns.items() if "weight" in spec.role]
+    problem = None
+    with_weight = [name for name in data.columns if name in {*public, *weights}]
+    for names in (public, with_weight, list(data.columns)):
+        try:
+            raw = _cells(content, data, names, path)
+        except DataError as error:
+            problem = problem or error
+        else:
+            return _table(raw, Schema(schema.public), data, content, path.name)
+    raise problem or DataError("has other columns than the table", place=path.name)
+
+
+def _cells(content: bytes, data: Data, names: Sequence[str], path: Path) -> pd.DataFrame:
+    """The columns `names` as text, whichever kind of file it is."""
     if path.suffix in {".parquet", ".pq"}:
-        raw = read_parquet(content, names, path.name)
-    else:
-        raw = read_csv(content, data.csv, names, path.name)
+        return read_parquet(content, names, path.name)
+    return read_csv(content, data.csv, names, path.name)
+
+
+def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place: str) -> Table:
     if raw.shape[0] == 0:
-        raise DataError("the file holds no rows", place=path.name)
-    typed, schema = _typed(raw, schema, data, path.name)
-    weight = _weights(raw, data, path.name)
-    keep = _complete(typed, schema, data, path.name)
+        raise DataError("the file holds no rows", place=place)
+    typed, schema = _typed(raw, schema, data, place)
+    weight = _weights(raw, data, place)
+    keep = _complete(typed, schema, data, place)
     if not keep.any():
-        raise DataError("every row has a missing cell, none is left", place=path.name)
+        raise DataError("every row has a missing cell, none is left", place=place)
     return make_table(
         schema,
         typed[keep],
@@ -123,7 +151,7 @@ def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str) -> None:
 
 def _weights(raw: pd.DataFrame, data: Data, place: str) -> NDArray[np.int64]:
     name = next((name for name, spec in data.columns.items() if "weight" in spec.role), None)
-    if name is None:
+    if name is None or name not in raw:
         return np.ones(len(raw), dtype=np.int64)
     numbers = np.array([parse_number(text) for text in raw[name].cat.categories])
     strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**53))

@@ -44,8 +44,8 @@ def document(release: Release) -> dict[str, Any]:
     told: dict[str, Any] = {
         "format": FORMAT,
         "builder": dict(release.builder),
-        "target": release.target,
-        "classes": list(release.classes),
+        "target": release.target if release.schema.having("class") else None,
+        "classes": list(release.classes) if release.schema.having("class") else [],
         "publish": {"leaves": release.publish.leaves, "measure": measure_of(release)},
         "counted": release.counted,
         "selection": None if release.selection is None else dict(release.selection),
@@ -82,10 +82,7 @@ def read_release(content: bytes, place: str) -> Release:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(told, KEYS, ReleaseError, place)
     schema = _schema(told.get("schema"), f"{place}.schema")
-    if len(schema.having("class")) != 1 or schema.target.values is None:
-        raise ReleaseError("needs one column with the role `class`, and its `values`", place=f"{place}.schema")
-    if told.get("target") != schema.target.name or told.get("classes") != list(schema.classes):
-        raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
+    _check_class(told, schema, place)
     publish = _object(told.get("publish"), f"{place}.publish")
     refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
     selection = told.get("selection")
@@ -112,12 +109,26 @@ def read_release(content: bytes, place: str) -> Release:
     return release
 
 
+def _check_class(told: Mapping[str, Any], schema: Schema, place: str) -> None:
+    """Trees predict one class; records alone need none."""
+    found = schema.having("class")
+    needed = bool(told.get("trees")) or bool(told.get("alternatives")) or told.get("model") != "none"
+    if len(found) > 1 or any(column.values is None for column in found) or (needed and not found):
+        raise ReleaseError("needs one column with the role `class`, and its `values`", place=f"{place}.schema")
+    target = found[0].name if found else None
+    classes = list(found[0].values or ()) if found else []
+    if told.get("target") != target or told.get("classes") != classes:
+        raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
+
+
 def _check_whole(release: Release, measure: Any, place: str) -> None:
     """What no part of the file can see alone: it must not tell more, or other, than it says it does."""
     if not isinstance(release.builder.get("use"), str):
         raise ReleaseError("`use` must be a text", place=f"{place}.builder")
     if measure != measure_of(release):
         raise ReleaseError("does not agree with `selection`", place=f"{place}.publish.measure")
+    if release.model == "none" and (release.trees or release.alternatives):
+        raise ReleaseError("says `none`, and there are trees", place=f"{place}.model")
     if release.combine == "one" and len(release.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
     for tree in (*release.trees, *release.alternatives.values()):

@@ -29,8 +29,10 @@ class Private:
 class Finding:
     """One limit held against one score.
 
-    `passed` is None when it could not be told. `people` were judged and `beyond` of them lie past
-    the limit (None where that is not a matter of people); `unit` is the metric's.
+    `passed` is None when it could not be told, `value` when there is no number to give: none was
+    found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
+    past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
+    finding's numbers follow from the data and not from the release: only auditors see them.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     plugin: str = ""
     unit: str = ""
+    private: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from leafgate.errors import DataError
 from leafgate.schema import Column, Schema
 
+DENSE = 4
+"""Up to so many possible records for each row, a table of all of them is cheaper than a sort."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -113,18 +116,33 @@ def distinct_rows(frame: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int64
     """Positions of the first of each distinct record, sorted by record, and each row's record.
 
     Records are compared as one mixed-radix number as long as that fits into 64 bits, then ranked
-    and compared on; so the cost is a few sorts of integers however many columns there are.
+    and compared on; so the cost is a few sorts of integers however many columns there are. Numbers
+    that are few are not sorted at all, but ticked off.
     """
     rank = np.zeros(len(frame), dtype=np.int64)
     span = 1
     for column in schema.columns:
         codes, size = _ordered_codes(frame[column.name], column)
         if span * size > 2**62:
-            rank = np.unique(rank, return_inverse=True)[1]
+            rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
             span = len(frame)
-        rank, span = rank * size + codes, span * size
+        rank *= size
+        rank += codes
+        span *= size
+    if span <= DENSE * len(rank):
+        return _ticked_off(rank, span)
     _, first, inverse = np.unique(rank, return_index=True, return_inverse=True)
     return first, inverse
+
+
+def _ticked_off(rank: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same as np.unique tells, for ranks below `span`."""
+    place = np.full(span, -1, dtype=np.int64)
+    place[rank[::-1]] = np.arange(len(rank) - 1, -1, -1)
+    found = np.flatnonzero(place >= 0)
+    first = place[found]
+    place[found] = np.arange(len(found))
+    return first, place[rank]
 
 
 def _ordered_codes(series: pd.Series, column: Column) -> tuple[NDArray[np.int64], int]:

@@ -50,10 +50,13 @@ def _told(case: Case, group: int, people: int) -> dict[str, Any]:
     path = _path(belief, group)
     if path:
         told["path"] = Private(path)
+    if not case.release.trees:
+        told["shares"] = "records"
     if belief is None or belief.chances is None:
         return told
     chances = case.chances[rows].iloc[0]
-    told["possible_values"] = int((chances > 0).sum())
+    possible = int((chances > 0).sum())
+    told["possible_values"] = possible if case.scored == "derived" else Private(possible)
     told["believed"] = Private({str(chances.idxmax()): round(float(chances.max()), 6)})
     truth = case.weight[rows].groupby(case.truth[rows], observed=True).sum()
     told["true"] = Private({str(value): People(int(count)) for value, count in truth.items()})

@@ -18,6 +18,8 @@ def number(told: Any) -> str:
     if isinstance(told, Mapping):
         if "fewer_than" in told:
             return f"fewer than {number(told['fewer_than'])}"
+        if "more_than" in told:
+            return f"more than {number(told['more_than'])}"
         return f"{number(told['from'])} to {number(told['to'])}"
     if isinstance(told, float) and not told.is_integer():
         return f"{told:.4g}"
@@ -46,7 +48,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""
         yield f"  {number(data['people'])} people{dropped}"
     if release is not None:
-        size = f"{_many(release['trees'], 'tree')}, {_many(release['leaves'], 'leaf')}"
+        nouns = {"trees": "tree", "leaves": "leaf", "records": "record"}
+        size = ", ".join(_many(release[key], noun) for key, noun in nouns.items() if release.get(key))
         yield f"  release by {release['builder'].get('use', '?')}: {size}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:
         yield from finding_lines(finding)
@@ -57,14 +60,17 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
 def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
     """One finding: the limit, the score, how many people are past it, and the worst groups."""
     limit = " ".join(f"{key} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_"))
-    value = "" if finding["value"] is None else f" is {number(finding['value'])}"
+    value = _value(finding)
     allowed = finding["limit"].get("allow")
     whom = f" for all but {100 * allowed:g} % of people" if allowed else ""
     whom = " on average" if finding["limit"].get("average") else whom
+    whom += " by the groups' composition" if finding["limit"].get("scored") == "composition" else ""
     yield f"  {MARKS[finding['passed']]}  {finding['id']}{value}" + (f" (wanted {limit}{whom})" if limit else "")
     if finding["beyond"]:
         yield f"          {number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
     evidence = finding["evidence"]
+    for line in _beside(evidence):
+        yield f"          {line}"
     for key in ("reason", "problem", "remedy"):
         if evidence.get(key):
             yield f"          {evidence[key]}"
@@ -73,10 +79,31 @@ def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
             yield f"          {told}"
 
 
+def _value(finding: Mapping[str, Any]) -> str:
+    if finding["value"] is not None:
+        return f" is {number(finding['value'])}"
+    if finding["evidence"].get("unbounded"):
+        return " is unbounded"
+    return (
+        "" if finding["passed"] is None or not finding["limit"] else (" holds" if finding["passed"] else " is broken")
+    )
+
+
+def _beside(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """The score that was not judged, where it is another."""
+    if "derived" in evidence:
+        told = "unbounded" if evidence["derived"] is None else number(evidence["derived"])
+        yield f"what the adversary can derive has {told}"
+    if "composition" in evidence:
+        told = "unbounded" if evidence["composition"] is None else number(evidence["composition"])
+        yield f"the groups' true composition has {told}"
+
+
 def group_words(group: Mapping[str, Any]) -> str:
     """A group of people and what the release gives away about them."""
     people = number(group["people"])
-    who = "1 person has a path alone" if people == "1" else f"{people} people share one path"
+    alone, shared = ("published cells", "the same published cells") if "shares" in group else ("a path", "one path")
+    who = f"1 person has {alone} alone" if people == "1" else f"{people} people share {shared}"
     left = group.get("possible_values")
     what = "" if left is None else f", and it leaves {'one value' if left == 1 else f'{left} values'} possible"
     path = f": {group['path']}" if "path" in group else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate import AtLeast, AtMost, Case, InconclusiveError, Metric, hookimpl
+from leafgate import AtLeast, AtMost, Case, Example, InconclusiveError, Metric, hookimpl
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,10 @@ class KAnonymity(AtLeast):
     checks = "k"
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
-    formula = "k(x) = number of people in the group of x; 1 means: singled out"
+    formula = "k(x) = number of people in the group of x"
+    scale = "people, from 1"
+    safe = "1: singled out; k: hidden among k - 1 others"
+    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 4.0),)
     source = (
         'L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", 2002; for models: A. Friedman, A. Schuster, '
         'R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definition 6'
@@ -42,8 +45,13 @@ class Confidence(AtMost):
 
     use: Literal["confidence"] = "confidence"
 
+    checks = "confidence"
+    checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
-    formula = "max over values v of P(secret = v | x), from 1/|domain| to 1"
+    formula = "max over values v of P(secret = v | x)"
+    scale = "from 1/|domain| to 1"
+    safe = "1: the adversary is certain of one value; 1/|domain|: knows nothing"
+    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 ("confidence")'
 
     def score(self, case: Case) -> pd.Series:
@@ -61,6 +69,12 @@ class Exposure(AtMost):
     unit = "share"
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
+    scale = "0 or 1; on average the share of people"
+    safe = "0: nobody's secret is out"
+    examples = (
+        Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
+        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),
+    )
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples")'
 
     def score(self, case: Case) -> pd.Series:

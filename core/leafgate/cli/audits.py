@@ -74,7 +74,7 @@ def build(
     from leafgate.building import build as build_release
 
     run = prepare(policy, data, root)
-    sealed = build_release(run.policy, run.plugins, run.table)
+    sealed = build_release(run.policy, run.plugins, run.table, run.test)
     write_file(out, sealed.content, EVERYONE)
     typer.echo(f"{out}: {sealed.sha256}")
     return 0

@@ -1,0 +1,431 @@
+"""What is scored: what the adversary derives of a group's secret, or the group's true composition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leafgate import Case, InconclusiveError, Release
+from leafgate.auditing import audit
+from leafgate.disclosure import document
+from leafgate.interfaces import Metric
+from leafgate.known import known_of
+from leafgate.plugins import load_plugins
+from leafgate.policy_file import policy_of
+from leafgate.release import Level, Publish, published
+from leafgate.release_file import seal
+from leafgate.report import Finding, Private, Report
+from leafgate.schema import Schema
+from leafgate.table import Table
+from leafgate.tree import Node
+from leafgate.words import summary
+from leafgate_kadet import Kadet
+from leafgate_linking import Linking
+from mortgage import TREE, mortgage
+from oracles import numbered, people_of, spans
+from random_tables import tables
+from random_trees import counted, trees
+from standins import audited, finding, metric_that
+
+LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
+
+
+def cases(table: Table, tree: Node, level: Level = "counts") -> list[tuple[Case, Case]]:
+    """For each secret what linking derives, and the true composition."""
+    release, known = published(Release({}, table.schema, (tree,)), Publish(level), frozenset()), known_of(table)
+    beliefs = [belief for belief in Linking().infer(release, known) if belief.chances is not None]
+    return [
+        (Case(table, None, release, known, belief), Case(table, None, release, known, belief, "composition"))
+        for belief in beliefs
+    ]
+
+
+def by_hand(table: Table, tree: Node, secret: str) -> list[list[float]]:
+    """Each record's group, by Definition 4, and the shares of its people that have each value."""
+    _, where = table.public
+    span = numbered(spans([tree], known_of(table)))
+    group = [span[row] for row in where.tolist()]
+    told = []
+    for mine in group:
+        people = [each for each, its in zip(people_of(table), group, strict=True) if its == mine]
+        size = sum(n for _, n in people)
+        values = table.schema[secret].domain
+        told.append([float(Fraction(sum(n for p, n in people if p[secret] == value), size)) for value in values])
+    return told
+
+
+@st.composite
+def planted(draw: st.DrawFn) -> tuple[Table, Node]:
+    """A table and some tree with its counts."""
+    table = draw(tables(most=20))
+    return table, counted(draw(trees(table.schema)), table)
+
+
+@settings(max_examples=100, deadline=None)
+@given(planted(), st.sampled_from(LEVELS))
+def test_the_composition_is_what_people_counted_group_by_group_have_whatever_is_published(
+    plant: tuple[Table, Node], level: Level
+) -> None:
+    table, tree = plant
+    for _, true in cases(table, tree, level):
+        assert list(true.chances.columns) == list(true.secret.domain)
+        assert np.allclose(true.chances.to_numpy(), by_hand(table, tree, true.secret.name), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(planted())
+def test_everyones_shares_are_those_of_the_whole_table(plant: tuple[Table, Node]) -> None:
+    table, tree = plant
+    people = people_of(table)
+    for derived, true in cases(table, tree):
+        name, total = true.secret.name, sum(n for _, n in people)
+        shares = [sum(n for p, n in people if p[name] == value) / total for value in true.secret.domain]
+        assert derived.overall.tolist() == true.overall.tolist() == pytest.approx(shares)
+
+
+@st.composite
+def public_plants(draw: st.DrawFn) -> tuple[Table, Node]:
+    """A table with a secret class, and a tree that asks only what the adversary knows."""
+    table = draw(tables(most=20, public_class=False))
+    schema = Schema((*table.schema.public, table.schema.target))
+    return table, counted(draw(trees(schema)), table)
+
+
+@settings(max_examples=100, deadline=None)
+@given(public_plants())
+def test_of_public_tests_and_published_counts_the_adversary_derives_the_composition_of_the_class(
+    plant: tuple[Table, Node],
+) -> None:
+    table, tree = plant
+    derived, true = next(pair for pair in cases(table, tree) if pair[0].secret == table.schema.target)
+    assert np.allclose(derived.chances, true.chances, rtol=0, atol=1e-12)
+
+
+def test_an_unmarried_person_is_one_of_two_bad_risks_in_three_and_four_in_five_are_derived() -> None:
+    # Leaves in reach of the unmarried: 1 good, 1 bad (sports car) and 3 bad (none); of the married: 1 good and 3 bad.
+    ((derived, true),) = cases(mortgage(), TREE)
+    unmarried = mortgage().frame["marital_status"] == "Unmarried"
+    assert derived.chances["bad"].tolist() == pytest.approx([4 / 5 if one else 3 / 4 for one in unmarried])
+    assert true.chances["bad"].tolist() == pytest.approx([2 / 3] * len(unmarried))
+
+
+# Whole audits of the mortgage tree
+
+PLUGINS = load_plugins()
+
+
+def of_mortgage(folder: Path, *metrics: Mapping[str, Any], smallest_cell: int = 1, **claims: Any) -> Report:
+    """The report on the paper's tree, which claims whatever is said of it."""
+    table = mortgage()
+    (folder / "release.json").write_bytes(
+        seal(Release({"use": "hand"}, table.schema, (TREE,), guarantee=claims)).content
+    )
+    columns = {
+        column.name: {"role": sorted(column.roles), "values": list(column.domain)} for column in table.schema.columns
+    }
+    told = {
+        "leafgate": 1,
+        "name": "mortgage",
+        "data": {"columns": columns},
+        "build": {"use": "published", "path": "release.json"},
+        "attacks": [{"use": "linking"}],
+        "metrics": list(metrics) or [{"use": "k_anonymity", "at_least": 3}],
+        "report": {"smallest_cell": smallest_cell},
+    }
+    loaded = policy_of(told, folder)
+    return audit(loaded.policy, loaded.plugins, table).report
+
+
+def first(report: Report) -> Finding:
+    return report.findings[0]
+
+
+def test_a_finding_on_what_is_derived_has_the_composition_beside_it_for_auditors(tmp_path: Path) -> None:
+    report = of_mortgage(tmp_path, {"use": "confidence", "at_most": 0.7})
+    found = first(report)
+    assert found.value == pytest.approx(0.8)
+    assert (found.passed, found.beyond, found.private) == (False, 6, False)
+    assert found.evidence["composition"] == Private(pytest.approx(2 / 3))
+    public, auditor = (document(report, audience) for audience in ("public", "auditor"))
+    assert public["findings"][0]["value"] == pytest.approx(0.8)
+    assert "composition" not in public["findings"][0]["evidence"]
+    assert auditor["findings"][0]["evidence"]["composition"] == pytest.approx(2 / 3)
+    assert "the groups' true composition has 0.6667" in summary(auditor)
+    assert "composition" not in summary(public)
+
+
+def test_a_finding_on_the_composition_has_what_is_derived_beside_it_and_keeps_its_numbers(tmp_path: Path) -> None:
+    report = of_mortgage(tmp_path, {"use": "confidence", "scored": "composition", "at_most": 0.6})
+    found = first(report)
+    assert found.value == pytest.approx(2 / 3)
+    assert (found.passed, found.beyond, found.private) == (False, 6, True)
+    public, auditor = (document(report, audience)["findings"][0] for audience in ("public", "auditor"))
+    assert (public["value"], public["beyond"], public["passed"]) == (None, None, False)
+    assert public["evidence"] == {"derived": pytest.approx(0.8)}
+    assert public["limit"] == {"at_most": 0.6, "average": False, "allow": 0, "scored": "composition"}
+    assert (auditor["value"], auditor["beyond"]) == (pytest.approx(2 / 3), 6)
+    assert {"derived", "worst", "groups"} <= set(auditor["evidence"])
+
+
+@pytest.mark.parametrize(("most", "said"), [(0.7, "ok    confidence@{} holds"), (0.6, "FAIL  confidence@{} is broken")])
+def test_in_words_the_public_hears_whether_a_limit_on_the_composition_holds(
+    tmp_path: Path, most: float, said: str
+) -> None:
+    report = of_mortgage(tmp_path, {"use": "confidence", "scored": "composition", "at_most": most})
+    public, auditor = (summary(document(report, audience)) for audience in ("public", "auditor"))
+    wanted = f"(wanted at_most {most} by the groups' composition)"
+    assert f"{said.format('linking#loan_risk')} {wanted}" in public
+    assert "what the adversary can derive has 0.8" in public
+    assert "0.6667" not in public
+    assert f"confidence@linking#loan_risk is 0.6667 {wanted}" in auditor
+
+
+def test_a_composition_without_bound_is_not_told_to_be_so_in_public(tmp_path: Path) -> None:
+    # Nobody of zip 1 is rich; that anybody were is as likely as not, for all the adversary knows.
+    def score(case: Case) -> Any:
+        return np.where(case.chances["yes"] == 0, -np.inf, 1)
+
+    said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
+    report = audited(metric_that(score), metrics=[said])
+    found = first(report)
+    assert (found.value, found.evidence["unbounded"], found.evidence["derived"]) == (None, True, 1)
+    public, auditor = (document(report, audience) for audience in ("public", "auditor"))
+    assert public["findings"][0]["evidence"] == {"derived": 1}
+    assert "odd@calm#rich is broken" in summary(public)
+    assert "odd@calm#rich is unbounded" in summary(auditor)
+
+
+def test_where_what_is_derived_is_unbounded_it_is_said_beside_the_composition(tmp_path: Path) -> None:
+    def score(case: Case) -> Any:
+        return np.where(case.chances["yes"] == 0.5, -np.inf, 1)
+
+    said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
+    found = first(audited(metric_that(score), weight=(3, 1, 1, 3), metrics=[said]))
+    assert (found.value, found.passed, found.evidence["derived"], found.private) == (1, True, None, True)
+
+
+@pytest.mark.parametrize("scored", ["derived", "composition"])
+def test_where_both_are_equal_nothing_stands_beside_and_nothing_is_hidden(tmp_path: Path, scored: str) -> None:
+    report = of_mortgage(tmp_path, {"use": "l_diversity", "form": "distinct", "at_least": 2, "scored": scored})
+    found = first(report)
+    assert (found.value, found.private) == (2, False)
+    assert not {"derived", "composition"} & set(found.evidence)
+    assert document(report, "public")["findings"][0]["value"] == 2
+
+
+def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_path: Path) -> None:
+    # 3 people a group, no risk above 0.7 in truth; 0.8 and 0.75 are derived: 0 people by alpha 0.7, some by 0.77.
+    said = {"use": "alpha_k_anonymity", "alpha": 0.7, "at_least": 3, "scored": "composition"}
+    report = of_mortgage(tmp_path, said, smallest_cell=4)
+    assert (first(report).value, first(report).passed) == (3, True)
+    assert document(report, "public")["findings"][0]["evidence"] == {"derived": 0}
+    derived = of_mortgage(tmp_path, {**said, "scored": "derived"}, smallest_cell=4)
+    assert document(derived, "auditor")["findings"][0]["evidence"]["composition"] == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(most=20, public_class=False), st.integers(1, 3), st.sampled_from([0.5, 0.7, 0.9]))
+def test_the_public_report_says_nothing_that_only_the_composition_tells(table: Table, k: int, most: float) -> None:
+    metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]
+    document_said = {
+        "leafgate": 1,
+        "name": "random",
+        "data": {
+            "columns": {
+                "who": {"role": "quasi_identifier", "values": ["a"]},
+                "y": {"role": ["class", "sensitive"], "values": ["b"]},
+            }
+        },
+        "build": {"use": "kadet", "k": 1},
+        "attacks": [{"use": "linking"}],
+        "metrics": metrics,
+        "report": {"smallest_cell": 1},
+    }
+    policy = policy_of(document_said, Path()).policy.model_copy(update={"build": Kadet(k=k, prune=False)})
+    done = audit(policy, PLUGINS, table)
+    if done.sealed is None:
+        return
+    shown = {told["id"]: told for told in document(done.report, "public")["findings"]}
+    for derived, true in cases(table, done.sealed.release.trees[0]):
+        name = f"hidden@linking#{true.secret.name}"
+        scores = [case.chances.max(axis=1) for case in (derived, true)]
+        alike = np.allclose(derived.chances, true.chances, rtol=0, atol=1e-12)
+        same = alike or scores[0].tolist() == scores[1].tolist()
+        found = finding(done.report, name)
+        assert found.value == scores[1].max()
+        assert found.passed == (scores[1].max() <= most)
+        assert found.private == (not same)
+        if same:
+            assert shown[name]["value"] == found.value
+        else:
+            assert (shown[name]["value"], shown[name]["beyond"]) == (None, None)
+            assert shown[name]["evidence"] == {"derived": scores[0].max()}
+
+
+# Eight people of two zip codes, of whom an adversary derives nothing: ill: 3 to 1, and 2 to 2; rich: 0 to 4, and 2 to 2
+
+
+def doubt(case: Case) -> pd.Series:
+    """The share of the other values: derived 1/2; ill 1/4 and 1/2, rich 0 and 1/2."""
+    return 1 - case.chances.max(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "beyond", "passed"),
+    [
+        ({}, 0.25, 4, False),
+        ({"allow": 0.5}, 0.25, 4, True),
+        ({"allow": 0.4}, 0.25, 4, False),
+        ({"at_least": 0.25}, 0.25, 0, True),
+        ({"average": True}, 0.375, None, False),
+        ({"average": True, "at_least": 0.375}, 0.375, None, True),
+        ({"secret": "rich"}, 0, 4, False),
+        ({"secret": "rich", "average": True, "at_least": 0.25}, 0.25, None, True),
+    ],
+)
+def test_average_and_allow_are_judged_on_the_composition(
+    said: dict[str, Any], value: float, beyond: int | None, passed: bool
+) -> None:
+    asked = {"use": "odd", "at_least": 0.5, "secret": "ill", "scored": "composition", **said}
+    report = audited(metric_that(doubt), metrics=[asked])
+    found = first(report)
+    assert (found.value, found.beyond, found.passed, found.private) == (value, beyond, passed, True)
+    assert found.evidence["derived"] == 0.5
+    public = document(report, "public")["findings"][0]
+    assert (public["value"], public["beyond"], public["evidence"]) == (None, None, {"derived": 0.5})
+
+
+def test_an_average_that_is_derived_has_the_average_of_the_composition_beside_it() -> None:
+    asked = {"use": "odd", "at_least": 0.5, "secret": "ill", "average": True}
+    found = first(audited(metric_that(doubt), metrics=[asked]))
+    assert (found.value, found.passed, found.evidence) == (0.5, True, {"composition": Private(0.375)})
+
+
+def test_a_share_of_people_that_is_derived_is_not_told_beside_the_composition() -> None:
+    asked = {"use": "odd", "at_least": 0, "secret": "ill", "average": True, "scored": "composition"}
+    report = audited(metric_that(doubt, unit="share"), metrics=[asked])
+    assert first(report).evidence == {"derived": Private(0.5)}
+    assert document(report, "public")["findings"][0]["evidence"] == {}
+
+
+def test_a_metric_of_groups_alone_takes_scored_and_is_the_same_either_way() -> None:
+    asked = [{"use": "sizes", "at_least": 4, "scored": scored, "name": scored} for scored in ("derived", "composition")]
+    report = audited(metrics=asked)
+    told = {(found.value, found.passed, found.private) for found in report.findings}
+    assert told == {(4, True, False)}
+
+
+def test_the_public_is_not_told_how_many_values_a_group_has_in_truth() -> None:
+    # Nobody of zip 1 is rich, and the adversary cannot know: two values are possible.
+    asked = {"use": "sizes", "at_least": 5, "scored": "composition", "secret": "rich"}
+    shown = document(audited(metrics=[asked]), "public")["findings"][0]
+    assert {group.get("possible_values", 2) for group in shown["evidence"].get("worst", ())} <= {2}
+
+
+def test_a_composition_with_nothing_derived_to_compare_it_with_is_private_too() -> None:
+    def of_the_composition_alone(case: Case) -> Any:
+        if (case.chances == 0.5).all(axis=None):
+            raise InconclusiveError("tells nothing")
+        return doubt(case)
+
+    asked = {"use": "odd", "at_least": 0, "secret": "ill", "scored": "composition"}
+    report = audited(metric_that(of_the_composition_alone), metrics=[asked])
+    assert first(report).value == 0.25
+    assert document(report, "public")["findings"][0]["value"] is None
+
+
+# Claims
+
+CLAIMS: Mapping[str, tuple[dict[str, Any], bool]] = {
+    "a number is about what is derived": ({"confidence": 0.7}, False),
+    "a number": ({"confidence": 0.8}, True),
+    "a mapping is about the composition": ({"confidence": {"at_most": 0.7}}, True),
+    "a mapping": ({"confidence": {"at_most": 0.6}}, False),
+    "a list": ({"confidence": [{"at_most": 0.7}]}, True),
+    "all of a list": ({"confidence": [{"at_most": 0.7}, {"at_most": 0.9}]}, True),
+    "the last of a list": ({"confidence": [{"at_most": 0.7}, {"at_most": 0.6}]}, False),
+    "the first of a list": ({"confidence": [{"at_most": 0.6}, {"at_most": 0.7}]}, False),
+    "with a secret": ({"confidence": [{"at_most": 0.7, "secret": "loan_risk"}]}, True),
+    "with options": ({"l_diversity": [{"form": "distinct", "at_least": 2}, {"at_least": 1.88}]}, True),
+    "the other form": ({"l_diversity": [{"form": "distinct", "at_least": 2}, {"at_least": 1.89}]}, False),
+    "recursive": ({"l_diversity": [{"form": "recursive", "c": 2.1, "at_least": 2}]}, True),
+    "recursive, just": ({"l_diversity": [{"form": "recursive", "c": 2, "at_least": 2}]}, False),
+    "t": ({"t_closeness": [{"at_most": 0}]}, True),  # 2/3 are bad in either group, and among everyone
+    "t derived": ({"t_closeness": 0.1}, False),  # 4/5 - 2/3
+    "delta": ({"delta_disclosure": [{"at_most": 0}]}, True),
+    "delta derived": ({"delta_disclosure": 0.5}, False),  # ln (1/5) / (1/3) = -0.51
+}
+
+
+@pytest.mark.parametrize(("claims", "passed"), CLAIMS.values(), ids=CLAIMS)
+def test_a_claim_holds_when_all_of_it_does(tmp_path: Path, claims: dict[str, Any], passed: bool) -> None:
+    report = of_mortgage(tmp_path, **claims)
+    ((name, claim),) = claims.items()
+    found = finding(report, f"guarantee:{name}")
+    assert (found.passed, found.evidence["claim"]) == (passed, claim)
+    assert report.exit_code == (0 if passed else 1)
+
+
+UNREADABLE: Mapping[str, dict[str, Any]] = {
+    "an empty list": {"confidence": []},
+    "an empty mapping": {"confidence": [{}]},
+    "a number in a list": {"confidence": [0.9]},
+    "a list in a list": {"confidence": [[{"at_most": 0.9}]]},
+    "a number beside a mapping": {"confidence": [{"at_most": 0.9}, 0.9]},
+    "a text": {"confidence": "little"},
+    "a limit that is a text": {"confidence": [{"at_most": "0.9"}]},
+    "the wrong direction": {"confidence": [{"at_least": 0.9}]},
+    "an option there is not": {"confidence": [{"at_most": 0.9, "form": "entropy"}]},
+    "a secret there is not": {"confidence": [{"at_most": 0.9, "secret": "sports_car"}]},
+    "recursive without c": {"l_diversity": [{"form": "recursive", "at_least": 2}]},
+    "null": {"t_closeness": None},
+    "true": {"t_closeness": True},
+    "a metric that checks nothing": {"beta_likeness": [{"at_most": 9}]},
+    "one of two": {"confidence": [{"at_most": 0.9}, {"at_moist": 0.9}]},
+}
+
+
+@pytest.mark.parametrize("claims", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_claim_that_cannot_be_read_is_inconclusive(tmp_path: Path, claims: dict[str, Any]) -> None:
+    report = of_mortgage(tmp_path, **claims)
+    found = report.findings[-1]
+    assert (found.id, found.passed, report.exit_code) == (f"guarantee:{next(iter(claims))}", None, 3)
+    assert found.evidence["problem"]
+
+
+def test_one_of_several_claims_that_is_broken_counts_more_than_one_that_cannot_be_read(tmp_path: Path) -> None:
+    for several in ([{"at_most": 0.6}, {"at_moist": 1}], [{"at_moist": 1}, {"at_most": 0.6}]):
+        assert finding(of_mortgage(tmp_path, confidence=several), "guarantee:confidence").passed is False
+
+
+def test_the_public_hears_that_a_claim_about_the_composition_holds_and_what_is_derived(tmp_path: Path) -> None:
+    report = of_mortgage(tmp_path, confidence=[{"at_most": 0.7}])
+    public, auditor = (document(report, audience) for audience in ("public", "auditor"))
+    shown = public["findings"][-1]
+    assert (shown["value"], shown["passed"], shown["beyond"]) == (None, True, None)
+    assert shown["evidence"] == {"claim": [{"at_most": 0.7}], "derived": pytest.approx(0.8)}
+    assert "ok    guarantee:confidence holds" in summary(public)
+    assert auditor["findings"][-1]["value"] == pytest.approx(2 / 3)
+
+
+def checked(claims: Sequence[Mapping[str, Any]], kind: type[Metric]) -> Finding:
+    report = audited(kind, build={"use": "stump", "claims": {"calm": claims}})
+    return finding(report, "guarantee:calm")
+
+
+def test_a_strangers_metric_checks_claims_about_the_composition_of_every_secret() -> None:
+    kind = metric_that(doubt, checks="calm", checked_by="calm")
+    assert checked([{"at_least": 0.25, "secret": "ill"}], kind).passed is True
+    assert checked([{"at_least": 0.25, "secret": "ill"}, {"at_least": 0, "secret": "rich"}], kind).passed is True
+    found = checked([{"at_least": 0.25}], kind)
+    assert (found.passed, found.secret, found.value) == (False, "rich", 0)
+    assert math.isclose(found.evidence["derived"], 0.5)
