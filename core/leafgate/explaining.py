@@ -7,8 +7,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from leafgate.interfaces import AttackModel, Component, Metric, RecordMetric, TreeBuilder
+from pydantic import BaseModel
+
+from leafgate.interfaces import AttackModel, Component, Example, Metric, RecordMetric, TreeBuilder
 from leafgate.plugins import Plugins, use_of
+from leafgate.policy_places import models_of
 
 KINDS: dict[type[Component], str] = {TreeBuilder: "builder", AttackModel: "attack", Metric: "metric"}
 
@@ -18,7 +21,7 @@ def kind_of(component: type[Component]) -> str:
     return next(word for base, word in KINDS.items() if issubclass(component, base))
 
 
-def options(component: type[Component]) -> Iterator[tuple[str, str, str, str]]:
+def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
     """Each option: its name, type, default (empty: required) and description."""
     schema = component.model_json_schema()
     for name, field in component.model_fields.items():
@@ -34,6 +37,8 @@ def _type(told: dict[str, Any]) -> str:
         return " | ".join(map(str, told["enum"]))
     if "anyOf" in told:
         return " | ".join(_type(option) for option in told["anyOf"])
+    if "oneOf" in told or "$ref" in told:
+        return "mapping"
     word = {"null": "null", "array": "list"}.get(told.get("type", ""), told.get("type", "mapping"))
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     return " ".join([word, *(f"{sign} {told[key]}" for key, sign in signs.items() if key in told)])
@@ -51,18 +56,49 @@ def explanation(component: type[Component], origin: str) -> str:
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
+    scale, safe = (component.scale, component.safe) if issubclass(component, Metric) else ("", "")
     for title, text in (
         ("Threat model", component.threat_model),
         ("Formula", component.formula),
+        ("Scale", scale),
+        ("Safe", safe),
         ("Source", component.source),
     ):
         if text:
             lines.append(f"{title}: {text}")
+    lines += map(_worked_out, component.examples if issubclass(component, Metric) else ())
     lines += ["", "Options:"]
-    for name, kind, default, description in options(component):
-        shown = "required" if default == "" else f"default {default}"
-        lines.append(f"  {name}: {kind} ({shown}){'. ' + description if description else ''}")
+    lines += _option_lines(component, "  ")
+    for name, model in parts(component):
+        use = model.model_fields["use"].default
+        lines += ["", f"{name}: {{use: {use}}}: {_first_line(model)}", *_option_lines(model, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def _option_lines(model: type[BaseModel], indent: str) -> Iterator[str]:
+    for name, kind, default, description in options(model):
+        shown = "required" if default == "" else f"default {default}"
+        yield f"{indent}{name}: {kind} ({shown}){'. ' + description if description else ''}"
+
+
+def parts(component: type[Component]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """The models that stand inside an option, each with the option's name."""
+    for name in component.model_fields:
+        yield from ((name, model) for model in models_of(component, name))
+
+
+def _first_line(model: type[BaseModel]) -> str:
+    return (inspect.getdoc(model) or "").partition("\n")[0]
+
+
+def _worked_out(example: Example) -> str:
+    """An example in a sentence."""
+    group, everyone = (
+        ", ".join(f"{n} {value}" for value, n in some.items()) for some in (example.group, example.everyone)
+    )
+    options = "".join(f" with {key}: {value}" for key, value in example.options.items())
+    population = "" if example.population is None else f" ({example.population} of the population)"
+    return f"Example: a group of {group}{population}, everyone being {everyone}, scores {example.score:.6g}{options}."
 
 
 def plugins_document(plugins: Plugins) -> dict[str, Any]:

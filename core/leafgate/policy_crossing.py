@@ -7,7 +7,7 @@ from typing import Any
 
 from leafgate.errors import Problem
 from leafgate.plugins import Plugins, use_of
-from leafgate.policy_problems import KINDS
+from leafgate.policy_places import KINDS
 
 Named = list[tuple[int, dict[str, Any]]]
 

@@ -15,7 +15,8 @@ from leafgate.interfaces import Component
 from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
 from leafgate.policy_crossing import crossed
-from leafgate.policy_problems import KINDS, problems_of
+from leafgate.policy_places import KINDS
+from leafgate.policy_problems import problems_of
 from leafgate.strict_yaml import MAX_BYTES, parse_yaml
 
 
@@ -33,12 +34,17 @@ def load_policy(path: Path, root: Path | None = None) -> Loaded:
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
+    return policy_of(document_of(path), path.parent, root)
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    """A policy file as plain mappings and lists; PolicyError when it cannot be read."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise PolicyError(f"cannot be read: {error.strerror}", place=str(path)) from None
-    return policy_of(parse_yaml(content, path.name), path.parent, root)
+    return parse_yaml(content, path.name)
 
 
 def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) -> Loaded:

@@ -9,11 +9,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from leafgate.errors import Problem
-from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
 from leafgate.plugins import Plugins, use_of
-from leafgate.policy import Policy
+from leafgate.policy_places import KINDS, followed
 
-KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 DIRECTIONS = {"at_least", "at_most"}
 REMEDIES = {
     "string_type": "quote it",
@@ -25,32 +23,34 @@ REMEDIES = {
 
 
 def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugins) -> list[Problem]:
-    """Every mistake the models found in a document, once."""
+    """Every mistake the models found in a document, once; a section that says not what it uses is told elsewhere."""
     wrongs = error.errors(include_url=False, include_input=False)
     turned = {w["loc"][:-1] for w in wrongs if w["loc"][-1] in DIRECTIONS and w["type"] == "extra_forbidden"}
     return [
         _problem(wrong, document, plugins)
         for wrong in wrongs
-        if wrong["type"] != "union_tag_not_found"
+        if not (wrong["type"] == "union_tag_not_found" and _is_section(wrong["loc"]))
         and not (wrong["type"] == "missing" and wrong["loc"][-1] in DIRECTIONS and wrong["loc"][:-1] in turned)
     ]
 
 
-def _followed(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any], type[Component] | None]:
-    """The place as the policy has it, and the component it is inside of: pydantic puts its name in between."""
-    at = {"build": 1, "attacks": 2, "metrics": 2}.get(str(loc[0]))
-    if at is None or len(loc) <= at or len(plugins.kind(KINDS[str(loc[0])])) < 2:
-        return list(loc), None
-    return [*loc[:at], *loc[at + 1 :]], plugins.by_name.get(loc[at])
+def _is_section(loc: tuple[Any, ...]) -> bool:
+    """Is it a builder, an attack or a metric itself, not something inside of one?"""
+    return len(loc) == (1 if loc[0] == "build" else 2)
 
 
 def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
-    loc, used = _followed(wrong["loc"], plugins)
+    loc, used = followed(wrong["loc"], plugins)
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
     kind, message = wrong["type"], _plain(wrong["msg"])
-    if kind == "union_tag_invalid" or (kind == "literal_error" and loc[-1] == "use"):
-        name = wrong["ctx"]["tag"] if kind == "union_tag_invalid" else _at(document, loc)
-        return Problem(place, f"nobody offers {name!r}", f"installed: {_offered(loc, plugins)}")
+    if _is_section(tuple(loc)) and kind == "union_tag_invalid":
+        return Problem(place, f"nobody offers {wrong['ctx']['tag']!r}", f"installed: {_offered(loc, plugins)}")
+    if kind == "literal_error" and loc[-1] == "use":
+        return Problem(place, f"nobody offers {_at(document, loc)!r}", f"installed: {_offered(loc, plugins)}")
+    if kind == "union_tag_invalid":
+        return Problem(place, f"there is no {wrong['ctx']['tag']!r}", f"one of {wrong['ctx']['expected_tags']}")
+    if kind == "union_tag_not_found":
+        return Problem(place, "says not what it uses", "write `use:`")
     if kind == "extra_forbidden":
         return Problem(place, *_unknown_key(loc, used))
     if kind == "missing":
@@ -77,24 +77,12 @@ def _offered(loc: list[Any], plugins: Plugins) -> str:
     return ", ".join(use_of(component) for component in plugins.kind(KINDS[loc[0]]))
 
 
-def _unknown_key(loc: list[Any], used: type[Component] | None) -> tuple[str, str]:
+def _unknown_key(loc: list[Any], used: type[BaseModel] | None) -> tuple[str, str]:
     key = str(loc[-1])
-    if used is not None and issubclass(used, Metric) and key in DIRECTIONS:
-        return f"{use_of(used)} is limited by `{used.direction}`", f"write {used.direction} instead of {key}"
-    known = used.model_fields if used is not None else _fields_at(loc[:-1])
+    known = list(used.model_fields) if used is not None else []
+    turned = (DIRECTIONS - {key}) & set(known) if key in DIRECTIONS else set()
+    if used is not None and turned:
+        direction = turned.pop()
+        return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"
     close = get_close_matches(key.casefold(), known, 1)
     return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
-
-
-def _fields_at(loc: list[Any]) -> list[str]:
-    """The keys of the model a place leads to, followed through dicts and lists."""
-    model: Any = Policy
-    for part in loc:
-        if isinstance(model, type) and issubclass(model, BaseModel) and part in model.model_fields:
-            model = _model_in(model.model_fields[part].annotation)
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
-
-
-def _model_in(annotation: Any) -> Any:
-    inner = [annotation, *getattr(annotation, "__args__", ())]
-    return next((a for a in inner if isinstance(a, type) and issubclass(a, BaseModel)), annotation)

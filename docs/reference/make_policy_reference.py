@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 
-from leafgate.explaining import options
+from leafgate.explaining import options, parts
 from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
 from leafgate.plugins import load_plugins, use_of
 from leafgate.policy import Policy
@@ -64,7 +64,12 @@ def _lines() -> Iterator[str]:
         yield f"## {title}\n\n{where} `use` picks which; the other keys are its options.\n"
         for component in plugins.kind(base):
             yield f"### {use_of(component)}\n\n{_first_line(component)}\n"
+            if issubclass(component, Metric) and component.scale:
+                yield f"Score: {component.formula}. Scale: {component.scale}. Safe: {component.safe}.\n"
             yield from _table(component)
+            for option, model in parts(component):
+                yield f"Under `{option}`, `use: {model.model_fields['use'].default}`: {_first_line(model)}\n"
+                yield from _table(model)
 
 
 def _sections(place: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:

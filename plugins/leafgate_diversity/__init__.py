@@ -1,0 +1,227 @@
+"""Group metrics: how much the people of one group, who cannot be told apart, still share one secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from leafgate import AtLeast, AtMost, Case, Example, Metric, hookimpl
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
+Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class LDiversity(AtLeast):
+    """How many values, in effect, each person's secret could still have."""
+
+    use: Literal["l_diversity"] = "l_diversity"
+    form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
+    c: Factor | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
+
+    checks = "l_diversity"
+    checked_by = "linking"
+    threat_model = BELIEF
+    formula = (
+        "distinct: values v with p(v) > 0; entropy: exp(H(p)), a real number; recursive: the largest l with "
+        "r_1 < c (r_l + ... + r_m), r being p in falling order, 0 if there is none"
+    )
+    scale = "from 1 (recursive: 0) to the number of values"
+    safe = "l of 1 gives the secret away; l of m means that nothing is known beyond the m values"
+    source = (
+        "A. Machanavajjhala, D. Kifer, J. Gehrke, M. Venkitasubramaniam, "
+        '"l-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1), 2007, section 4'
+    )
+    examples = (
+        Example({"flu": 1, "cold": 1}, {"flu": 5, "cold": 5, "gout": 2}, 2.0),
+        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 2.0, {"form": "distinct"}),
+        Example({"flu": 5, "cold": 3, "gout": 2}, {"flu": 5, "cold": 5, "gout": 2}, 2.0, {"form": "recursive", "c": 2}),
+    )
+
+    @model_validator(mode="after")
+    def _c_of_recursive(self) -> Self:
+        if (self.form == "recursive") != (self.c is not None):
+            raise ValueError("`c` belongs to `form: recursive`, which needs it")
+        return self
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_diversity.scores import l_diversity
+
+        return l_diversity(case, self.form, self.c)
+
+
+class AlphaKAnonymity(AtLeast):
+    """How many people share each person's group, if no secret is too frequent in it; else 0."""
+
+    use: Literal["alpha_k_anonymity"] = "alpha_k_anonymity"
+    alpha: Annotated[float, Field(gt=0, le=1)] = Field(description="The largest share a value may have.")
+    values: tuple[str, ...] | None = Field(None, description="The values that are sensitive; all when left out.")
+
+    unit = "people"
+    threat_model = BELIEF
+    formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
+    scale = "people; 0 where alpha is exceeded"
+    safe = "(alpha, k)-anonymous when nobody scores below k"
+    source = 'R. Wong, J. Li, A. Fu, K. Wang, "(alpha, k)-Anonymity", KDD 2006'
+    examples = (
+        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 4.0, {"alpha": 0.5}),
+        Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
+    )
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_diversity.scores import alpha_k
+
+        return alpha_k(case, self.alpha, self.values)
+
+
+class TCloseness(AtMost):
+    """How far the secret's distribution in each person's group is from that of everyone."""
+
+    use: Literal["t_closeness"] = "t_closeness"
+    distance: Literal["equal", "ordered", "hierarchical"] = Field(
+        "equal", description="Between two values; ordered needs `ordered: true`, hierarchical a `hierarchy`."
+    )
+
+    checks = "t_closeness"
+    checked_by = "linking"
+    threat_model = BELIEF
+    formula = (
+        "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p - P| over "
+        "m - 1; hierarchical: mass times the height it climbs over the height of the hierarchy"
+    )
+    scale = "from 0 to 1"
+    safe = "0: the group tells nothing that everyone does not; 1: as far as can be"
+    source = 'N. Li, T. Li, S. Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.1'
+    examples = (
+        Example({"flu": 2}, {"flu": 2, "cold": 1, "gout": 1}, 0.5),
+        Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
+    )
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_diversity.scores import t_closeness
+
+        return t_closeness(case, self.distance)
+
+
+class BetaLikeness(AtMost):
+    """How much likelier than among everyone a value is, relatively, for each person."""
+
+    use: Literal["beta_likeness"] = "beta_likeness"
+    form: Literal["basic", "enhanced"] = Field("basic", description="Enhanced: gains beyond -ln P are refused, too.")
+
+    threat_model = BELIEF
+    formula = "max over v with p(v) > P(v) of (p(v) - P(v)) / P(v); enhanced: unbounded if one is above -ln P(v)"
+    scale = "from 0 up; values that nobody has are left out"
+    safe = "0: no value is likelier than among everyone; 1: one has become twice as likely"
+    source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
+    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_diversity.scores import beta_likeness
+
+        return beta_likeness(case, self.form)
+
+
+class DeltaDisclosure(AtMost):
+    """How far each value's share is from that among everyone, in orders of e, for each person."""
+
+    use: Literal["delta_disclosure"] = "delta_disclosure"
+
+    checks = "delta_disclosure"
+    checked_by = "linking"
+    threat_model = BELIEF
+    formula = "max over v of |ln(p(v) / P(v))|, in nats"
+    scale = "from 0 up; unbounded where a group rules a value out; values that nobody has are left out"
+    safe = "0: the group tells nothing that everyone does not"
+    source = 'J. Brickell, V. Shmatikov, "The Cost of Privacy", KDD 2008'
+    examples = (Example({"flu": 3, "cold": 1}, {"flu": 4, "cold": 4}, 0.6931471805599453),)
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_diversity.scores import delta_disclosure
+
+        return delta_disclosure(case)
+
+
+class KMap(AtLeast):
+    """How many people of the declared population would be in each person's group."""
+
+    use: Literal["k_map"] = "k_map"
+
+    unit = "people"
+    threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
+    formula = "people of `data.population` in the group of x, the table's own among them"
+    scale = "people, at least k of the table"
+    safe = "1: nobody else in the population could be meant"
+    source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
+    examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
+
+    def score(self, case: Case) -> pd.Series:
+        return case.population
+
+
+class ReidentificationRisk(AtMost):
+    """The chance of picking each person's record out of those that could be theirs.
+
+    The worst person's as it stands; the average with `average: true`.
+    """
+
+    use: Literal["reidentification_risk"] = "reidentification_risk"
+    among: Literal["table", "population"] = Field(
+        "table",
+        description="Does the adversary know who is in the table (prosecutor), or only the population (journalist)?",
+    )
+
+    unit = "one over people"
+    threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
+    formula = "1 / people in the group of x, of the table or of `data.population`"
+    scale = "above 0 and up to 1"
+    safe = "1: singled out; the average is the expected share of people an adversary gets right"
+    source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
+    examples = (
+        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.25),
+        Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
+    )
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_diversity.scores import reidentification_risk
+
+        return reidentification_risk(case, self.among)
+
+
+class Uniques(AtMost):
+    """Whether each person is alone in their group: 1 if so, else 0.
+
+    How many there are is what a finding counts beyond the limit 0; with `average: true` their share.
+    """
+
+    use: Literal["uniques"] = "uniques"
+
+    unit = "share"
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "1 if nobody else is in the group of x, else 0"
+    scale = "0 or 1; on average the share of people"
+    safe = "0: nobody is singled out"
+    source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'
+    examples = (Example({"flu": 1}, {"flu": 5}, 1.0), Example({"flu": 2}, {"flu": 5}, 0.0))
+
+    def score(self, case: Case) -> pd.Series:
+        from leafgate_diversity.scores import uniques
+
+        return uniques(case)
+
+
+@hookimpl
+def privacy_metrics() -> list[type[Metric]]:
+    return [
+        AlphaKAnonymity,
+        BetaLikeness,
+        DeltaDisclosure,
+        KMap,
+        LDiversity,
+        ReidentificationRisk,
+        TCloseness,
+        Uniques,
+    ]
