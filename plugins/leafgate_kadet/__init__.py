@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from leafgate import Release, TreeBuilder, hookimpl
+from leafgate_kadet.required import AnyRequired
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,17 +26,29 @@ class Kadet(TreeBuilder):
     confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
     publish_table: bool = Field(False, description="Publish the equivalent k-anonymous table beside the tree.")
     max_spans: Annotated[int, Field(ge=1)] = Field(100_000, description="More groups than this: inconclusive.")
+    require: tuple[AnyRequired, ...] = Field(
+        (), description="What every group must satisfy besides: l_diversity, confidence, t_closeness, delta_disclosure."
+    )
 
     tells_measure = frozenset({"measure", "average_gain", "prune", "confidence"})
     threat_model = (
         "The adversary knows the public columns of everyone in the table, and the tree. Everyone whose private "
         "cells could lead to the same set of (leaf, class) pairs forms one group."
     )
-    formula = "every non-empty span population >= k; best first by people x gain (or gain ratio)"
+    formula = (
+        "every non-empty span population >= k, and whatever is required; best first by people x gain (or gain ratio)"
+    )
     source = (
         'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Algorithm 1; '
         "departures: docs/sources.md"
     )
+
+    def described(self) -> dict[str, Any]:
+        told = super().described()
+        required = [{"use": one.use, **one.claim()} for one in self.require]
+        return {key: value for key, value in told.items() if key != "require"} | (
+            {"require": required} if required else {}
+        )
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_kadet.build import build

@@ -8,19 +8,25 @@ from typing import Protocol
 
 import numpy as np
 
+from leafgate.induction.coding import Coded, Rows
+from leafgate.induction.growing import class_counts
 from leafgate.induction.measures import Floats
 from leafgate.induction.splits import Mask
 
 
 class Requirement(Protocol):
-    """A property of populations. It must survive merging two populations for pruning to keep it."""
+    """A property of populations, told from their people by value.
+
+    It must survive merging: a union of populations that have it has it too. Then what is refused
+    stays refused while groups shrink, and pruning, which merges groups, keeps it.
+    """
 
     def holds(self, counts: Floats) -> Mask:
-        """For populations (last axis: people per class), which of them satisfy it."""
+        """For populations (last axis: people per value, somebody in each), which of them satisfy it."""
         ...
 
-    def why_not(self, counts: Floats) -> str:
-        """In words, why one population does not; no number below k is told."""
+    def why_not(self) -> str:
+        """In words, what a population lacks; no number of people below k is told."""
         ...
 
 
@@ -33,26 +39,47 @@ class Crowd:
     def holds(self, counts: Floats) -> Mask:
         return np.asarray(counts.sum(axis=-1) >= self.k)
 
-    def why_not(self, counts: Floats) -> str:
+    def why_not(self) -> str:
         return f"it has fewer than {self.k} people"
 
 
 @dataclass(frozen=True)
+class View:
+    """One column's side of it: the table with that column's values for classes, and what is required of them."""
+
+    name: str
+    coded: Coded
+    requirements: Sequence[Requirement]
+
+    def __call__(self, counts: Floats) -> Mask:
+        """OK of the paper: which populations are empty, or satisfy every requirement."""
+        empty = counts.sum(axis=-1) == 0
+        counts = np.where(empty[..., None], 1.0, counts)
+        fine = np.ones(counts.shape[:-1], dtype=bool)
+        for requirement in self.requirements:
+            fine &= requirement.holds(counts)
+        return np.asarray(fine | empty)
+
+
+@dataclass(frozen=True)
 class Admissible:
-    """OK of the paper: a population is empty, or satisfies every requirement.
+    """Everything that is required of a population, column by column; the class, and k, come first.
 
     Source: Friedman, Schuster, Wolff 2006, Definition 6 (people who exist) and section 4.2
     (diversity in place of, or beside, k).
     """
 
-    requirements: Sequence[Requirement]
+    views: Sequence[View]
 
-    def __call__(self, counts: Floats) -> Mask:
-        fine = np.ones(counts.shape[:-1], dtype=bool)
-        for requirement in self.requirements:
-            fine &= requirement.holds(counts)
-        return np.asarray(fine | (counts.sum(axis=-1) == 0))
+    @property
+    def of_class_alone(self) -> bool:
+        return len(self.views) == 1
 
-    def why_not(self, counts: Floats) -> str:
-        """Why the population `counts` (people per class) is not admissible."""
-        return "; ".join(r.why_not(counts) for r in self.requirements if not r.holds(counts).all())
+    def why_not(self, rows: Rows) -> str:
+        """Why the people in `rows` may not form a group; empty when they may."""
+        return "; ".join(
+            requirement.why_not()
+            for view in self.views
+            for requirement in view.requirements
+            if not requirement.holds(class_counts(view.coded, rows)).all()
+        )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leafgate.induction.coding import coded as code_table
 from leafgate.induction.growing import finished
 from leafgate.induction.pruning import prune
 from leafgate.release import Release
 from leafgate.table import Table
-from leafgate_kadet.admissibility import Admissible, Crowd
 from leafgate_kadet.equivalent import equivalent_table
 from leafgate_kadet.grow import grow
 from leafgate_kadet.spans import merged
+from leafgate_kadet.views import admissible_of
 
 if TYPE_CHECKING:
     from leafgate_kadet import Kadet
@@ -27,7 +27,7 @@ def build(options: Kadet, table: Table) -> Release:
     root, spans = grow(
         coded,
         table.schema,
-        Admissible([Crowd(options.k)]),
+        admissible_of(coded, table.schema, options.k, options.require),
         options.measure,
         average_gain=options.average_gain,
         max_spans=options.max_spans,
@@ -45,6 +45,14 @@ def build(options: Kadet, table: Table) -> Release:
             "k": options.k,
             "pruned": options.prune,
         },
-        guarantee={"k": options.k},
+        guarantee=_claims(options),
         records=records,
     )
+
+
+def _claims(options: Kadet) -> dict[str, Any]:
+    """k, and every requirement under the name of the metric that checks it."""
+    claims: dict[str, Any] = {"k": options.k}
+    for required in options.require:
+        claims.setdefault(required.use, []).append(required.claim())
+    return claims

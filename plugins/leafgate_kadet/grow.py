@@ -83,8 +83,8 @@ class Grower:
     def _judge(self, nodes: Sequence[Sprout]) -> Judge:
         """Without private features and with a private class, every node is a span of its own."""
         spans = [list(self.spans.of[node]) for node in nodes]
-        if not self.order_matters and spans[0][0].class_value is None:
-            return OwnPeople(self.admissible)
+        if not self.order_matters and spans[0][0].class_value is None and self.admissible.of_class_alone:
+            return OwnPeople(self.admissible.views[0])
         return SpanPeople.of(self.coded, self.admissible, spans)
 
 
@@ -99,16 +99,15 @@ def grow(
     root = sprout(coded, np.arange(len(coded.classes)))
     spans = Spans(coded, max_spans)
     for span in spans.start(root, schema.target.public):
-        _check_root(coded, schema, admissible, span)
+        _check_root(schema, admissible, span)
     Grower(coded, admissible, measure, average_gain and measure == "gain_ratio", spans).grow(root)
     return root, spans
 
 
-def _check_root(coded: Coded, schema: Schema, admissible: Admissible, span: Span) -> None:
-    counts = class_counts(coded, span.rows)
-    if admissible(counts).all():
+def _check_root(schema: Schema, admissible: Admissible, span: Span) -> None:
+    why = admissible.why_not(span.rows)
+    if not why:
         return
-    why = admissible.why_not(counts)
     if span.class_value is None:
         reason = f"the table as a whole is one group, and {why}"
     else:
@@ -116,6 +115,6 @@ def _check_root(coded: Coded, schema: Schema, admissible: Admissible, span: Span
         reason = f"the class {schema.target.name!r} is public, so everyone with {value!r} is one group, and {why}"
     raise NoReleaseError(
         f"no tree, not even a single leaf, keeps the promise: {reason}",
-        people=int(counts.sum()),
+        people=int(class_counts(admissible.views[0].coded, span.rows).sum()),
         remedy="ask for less, make the class private, or gather more people",
     )

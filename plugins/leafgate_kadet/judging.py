@@ -9,7 +9,8 @@ import numpy as np
 
 from leafgate.induction.cells import Cells, Codes
 from leafgate.induction.coding import Coded
-from leafgate.induction.splits import Admits, Cuts, Mask
+from leafgate.induction.splits import Cuts, Mask
+from leafgate_kadet.admissibility import Admissible
 from leafgate_kadet.breaches import Breaches, breaches_of
 from leafgate_kadet.spans import Span
 
@@ -29,11 +30,11 @@ class SpanPeople:
     public: Mask
 
     @classmethod
-    def of(cls, coded: Coded, admits: Admits, spans: Sequence[Sequence[Span]]) -> SpanPeople:
+    def of(cls, coded: Coded, admissible: Admissible, spans: Sequence[Sequence[Span]]) -> SpanPeople:
         """The judge for nodes whose spans are given in the nodes' order; spans remember their breaches."""
         flat = [span for of in spans for span in of]
         fresh = [span for span in dict.fromkeys(flat) if span.breaches is None]
-        for span, found in zip(fresh, breaches_of(coded, admits, [s.rows for s in fresh]), strict=True):
+        for span, found in zip(fresh, breaches_of(admissible, [s.rows for s in fresh]), strict=True):
             span.breaches = found
         owner = np.repeat(np.arange(len(spans)), [len(of) for of in spans])
         public = np.array([feature.column.public for feature in coded.features], dtype=bool)

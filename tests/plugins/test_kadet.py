@@ -14,8 +14,8 @@ from leafgate.known import known_of
 from leafgate.table import Table
 from leafgate.tree import Branch, Cut, Fan, Node
 from leafgate_kadet import Kadet
-from leafgate_kadet.admissibility import Admissible, Crowd
 from leafgate_kadet.grow import grow
+from leafgate_kadet.views import admissible_of
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from oracles import group_sizes, numbered, spans
 from random_tables import Cell, categorical, numeric, table_of
@@ -35,7 +35,9 @@ def test_the_mortgage_tree_asks_for_the_sports_car_and_then_for_marital_status()
 def test_the_mortgage_tree_has_two_spans_of_three_people() -> None:
     table = mortgage()
     people = coded(table)
-    _, found = grow(people, table.schema, Admissible([Crowd(3)]), "gain", average_gain=False, max_spans=2)
+    _, found = grow(
+        people, table.schema, admissible_of(people, table.schema, 3, ()), "gain", average_gain=False, max_spans=2
+    )
     assert [people.weight[span.rows].sum() for span in found.all()] == [3, 3]
     known = known_of(table)
     assert list(group_sizes(numbered(spans([tree_of(table, k=3)], known)), known.weight).values()) == [3, 3]

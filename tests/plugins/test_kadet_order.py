@@ -14,9 +14,9 @@ from leafgate.induction.measures import Measure
 from leafgate.induction.pruning import prune
 from leafgate.table import Table
 from leafgate.tree import Node
-from leafgate_kadet.admissibility import Admissible, Crowd
 from leafgate_kadet.grow import Grower
 from leafgate_kadet.spans import Spans
+from leafgate_kadet.views import admissible_of
 from random_tables import tables
 
 
@@ -26,7 +26,7 @@ def grown(table: Table, k: int, measure: Measure, *, in_order: bool, pruned: boo
     root = sprout(people, np.arange(len(people.classes)))
     spans = Spans(people, 100_000)
     spans.start(root, table.schema.target.public)
-    grower = Grower(people, Admissible([Crowd(k)]), measure, measure == "gain_ratio", spans)
+    grower = Grower(people, admissible_of(people, table.schema, k, ()), measure, measure == "gain_ratio", spans)
     grower.order_matters = in_order
     grower.grow(root)
     if pruned:

@@ -15,9 +15,9 @@ from leafgate.known import Known, known_of
 from leafgate.release import Release
 from leafgate.table import Table
 from leafgate.tree import Node
-from leafgate_kadet.admissibility import Admissible, Crowd
 from leafgate_kadet.grow import grow
 from leafgate_kadet.spans import Span, Spans, merged
+from leafgate_kadet.views import admissible_of
 from leafgate_linking.infer import link
 from literal_kadet import LiteralKadet
 from oracles import group_sizes, numbered, people_of, spans
@@ -31,7 +31,14 @@ ANY_MEASURE: st.SearchStrategy[Measure] = st.sampled_from(["gain", "gini", "gain
 def grown(table: Table, k: int, measure: Measure) -> tuple[Sprout, Spans]:
     """The unpruned tree and its spans; tables without any are passed over."""
     try:
-        return grow(coded(table), table.schema, Admissible([Crowd(k)]), measure, average_gain=True, max_spans=1000)
+        return grow(
+            coded(table),
+            table.schema,
+            admissible_of(coded(table), table.schema, k, ()),
+            measure,
+            average_gain=True,
+            max_spans=1000,
+        )
     except NoReleaseError:
         assume(False)
         raise
@@ -125,7 +132,14 @@ def test_there_is_no_tree_exactly_when_one_leaf_is_not_k_anonymous(table: Table,
     smallest = min(n for n in counts if n)
     if smallest < k:
         with pytest.raises(NoReleaseError) as caught:
-            grow(coded(table), table.schema, Admissible([Crowd(k)]), "gain", average_gain=False, max_spans=1000)
+            grow(
+                coded(table),
+                table.schema,
+                admissible_of(coded(table), table.schema, k, ()),
+                "gain",
+                average_gain=False,
+                max_spans=1000,
+            )
         assert caught.value.people is not None
         assert caught.value.people < k
     else:

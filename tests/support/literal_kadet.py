@@ -5,7 +5,7 @@ Friedman, Schuster, Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Alg
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from leafgate.table import Table
@@ -45,10 +45,19 @@ class Candidate:
 
 
 class LiteralKadet:
-    """One run; `tree` is None when not even a leaf is k-anonymous."""
+    """One run; `tree` is None when not even a leaf is k-anonymous and, where more is required of people, `ok`."""
 
-    def __init__(self, table: Table, k: int, measure: Measure, *, average_gain: bool) -> None:
-        self.table, self.schema, self.k, self.measure = table, table.schema, k, measure
+    def __init__(
+        self,
+        table: Table,
+        k: int,
+        measure: Measure,
+        *,
+        average_gain: bool,
+        ok: Callable[[People], bool] = lambda people: True,
+    ) -> None:
+        self.table, self.schema, self.measure = table, table.schema, measure
+        self.ok: Callable[[People], bool] = lambda people: size(people) >= k and ok(people)
         self.average_gain = average_gain and measure == "gain_ratio"
         self.born = 0
         people = people_of(table)
@@ -56,7 +65,7 @@ class LiteralKadet:
         self.spans = [Span(part, [root]) for part in self.populations(people)]
         self.queue: list[Candidate] = []
         self.tree: Node | None = None
-        if all(size(span.people) >= k for span in self.spans):
+        if all(self.ok(span.people) for span in self.spans):
             self.push_all(root)
             self.run()
             self.tree = self.finished(root)
@@ -88,7 +97,7 @@ class LiteralKadet:
         if not question.column.public:
             return False
         mine = (span for span in self.spans if knot in span.knots)
-        return any(size(part) < self.k for span in mine for part in question.parts(span.people).values())
+        return any(not self.ok(part) for span in mine for part in question.parts(span.people).values())
 
     def push_all(self, knot: Knot) -> None:
         """Every test of an undivided node, the finest of each column."""

@@ -2,33 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from leafgate.induction.cells import count_cells
+from leafgate.induction.cells import Cells, Codes, count_cells
 from leafgate.induction.choosing import choose, mean_gain
 from leafgate.induction.coding import Coded
 from leafgate.induction.growing import Sprout, may_split, split, sprout
 from leafgate.induction.measures import Measure
-from leafgate.induction.splits import score, tests_of
+from leafgate.induction.splits import Cuts, Mask, score, tests_of
 
 
-def grow(coded: Coded, measure: Measure, *, average_gain: bool, min_leaf: float) -> Sprout:
+@dataclass(frozen=True)
+class Only:
+    """A judge that admits tests on some features and on no others."""
+
+    features: frozenset[int]
+
+    def fans(self, part: Cells, start: Codes, level: int) -> Mask:
+        return np.isin(part.feature[start], list(self.features))
+
+    def cuts(self, cuts: Cuts) -> Mask:
+        return np.isin(cuts.feature, list(self.features))
+
+
+def grow(
+    coded: Coded,
+    measure: Measure,
+    *,
+    average_gain: bool,
+    min_leaf: float,
+    below: Sequence[Sprout] | None = None,
+    only: frozenset[int] | None = None,
+) -> Sprout:
     """The unpruned tree: each node split by the test with the largest measure until none gains.
 
     With `average_gain` only tests of at least the node's mean gain compete. A test needs two sons
-    with `min_leaf` people (a cut: both).
+    with `min_leaf` people (a cut: both). A tree that is there already grows on from its nodes
+    `below`; `only` names the features that may be asked.
 
     Source: Quinlan, "Induction of Decision Trees", 1986; "C4.5", 1993, chapter 2.
     Departure: cuts lie midway between two numbers of the table; no penalty for many cuts.
     """
     tests = tests_of(coded)
-    root = sprout(coded, np.arange(len(coded.classes)))
-    wave = [root]
+    wave = list(below) if below is not None else [sprout(coded, np.arange(len(coded.classes)))]
+    first = wave[0]
+    judge = None if only is None else Only(only)
     while wave := [node for node in wave if may_split(node)]:
         counts = np.stack([node.counts for node in wave])
         cells = count_cells(coded, [node.rows for node in wave])
-        scores = score(coded, tests, cells, counts, measure, min_leaf=min_leaf)
+        scores = score(coded, tests, cells, counts, measure, judge, min_leaf=min_leaf)
+        if only is not None:  # tests that may not be made do not count for the mean either
+            scores.plain[:, ~np.isin(tests.feature, list(only))] = -np.inf
         means = mean_gain(scores, tests) if average_gain else None
         choices = choose(scores, tests, measure, means)
         wave = [son for node, c in zip(wave, choices, strict=True) if c for son in split(coded, node, c)]
-    return root
+    return first
