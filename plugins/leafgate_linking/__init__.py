@@ -13,6 +13,7 @@ class Linking(AttackModel):
 
     use: Literal["linking"] = "linking"
 
+    models = frozenset({"trees", "none"})
     uses = frozenset({"distribution"})
     threat_model = (
         "The adversary has the release and the public columns of everyone in the table (a voter register, an HR "

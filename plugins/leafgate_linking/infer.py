@@ -12,8 +12,9 @@ import pandas as pd
 from leafgate import Belief, Known, Release
 from leafgate.report import People
 from leafgate.schema import Column
+from leafgate.table import Table, distinct_rows
 from leafgate_linking.grouping import Ids, Reached, grouped, remainders
-from leafgate_linking.records import matches, told_of
+from leafgate_linking.records import Matches, matches, told_of
 from leafgate_linking.telling import Shares, doubted, joined, told_by_leaves
 from leafgate_linking.words import group_words
 
@@ -26,23 +27,32 @@ class Linked:
     known: Known
     groups: Ids
     reached: Sequence[Sequence[Sequence[Reached]]]
-    records: Sequence[Ids]
+    found: Matches | None
+    record_set: Ids
     class_value: Sequence[str | None]
+    population: Ids | None = None
 
 
 def infer(release: Release, known: Known) -> list[Belief]:
     """One belief for each sensitive column; with none, one belief of groups only."""
     linked = link(release, known)
-    people = np.bincount(linked.groups, weights=known.weight).astype(np.float64)
-    evidence: dict[str, Any] = {"groups": len(people), "smallest_group": People(int(people.min()))}
+    people = np.bincount(linked.groups, weights=known.weight, minlength=len(linked.reached)).astype(np.float64)
+    there = people[people > 0]
+    evidence: dict[str, Any] = {"groups": len(there), "smallest_group": People(int(there.min()))}
     if release.publish.leaves == "labels":
         evidence["labels"] = _labels(linked, people)
     secrets = [column for column in known.schema.secrets if column.values is not None]
-    if not secrets:
-        return [Belief(None, linked.groups, evidence=evidence, explain=_explain(linked))]
+    about: list[tuple[str | None, pd.DataFrame | None]] = [(s.name, _chances(linked, s)) for s in secrets]
     return [
-        Belief(secret.name, linked.groups, _chances(linked, secret), evidence=evidence, explain=_explain(linked))
-        for secret in secrets
+        Belief(
+            name,
+            linked.groups,
+            chances,
+            evidence=evidence,
+            explain=_explain(linked),
+            population_groups=linked.population,
+        )
+        for name, chances in about or [(None, None)]
     ]
 
 
@@ -53,50 +63,81 @@ def _labels(linked: Linked, people: Shares) -> dict[str, People]:
         labels = {str(each.leaf.label) for leaves in reached for each in leaves}
         label = labels.pop() if len(labels) == 1 else "several"
         found[label] = found.get(label, 0) + int(count)
-    return {label: People(count) for label, count in sorted(found.items())}
+    return {label: People(count) for label, count in sorted(found.items()) if count}
 
 
 def link(release: Release, known: Known) -> Linked:
-    """Divide the people by their remainders of every tree, their matching records, and a public class."""
-    public, schema = known.public, known.schema
+    """Divide the people by their remainders of every tree, their matching records, and a public class.
+
+    People of a declared population are divided along with them.
+    """
+    public, mine, others = _everyone(known)
+    schema = known.schema
     published = (*release.trees, *release.alternatives.values())
     trees = [remainders(tree, public, schema) for tree in published]
     keys = [ids for ids, _ in trees]
-    sets: list[Ids] = []
+    found = None
     if release.records is not None:
-        which, sets = matches(release.records, public, schema)
-        keys.append(which)
+        found = matches(release.records, public, schema)
+        keys.append(found.which)
     target = schema.having("class")
-    own_class = public.codes(target[0].name) if target and target[0].public else None
+    own_class = public.codes(target[0].name) if target and target[0].public and published else None
     if own_class is not None:
         keys.append(own_class)
     groups, first = grouped(keys or [np.zeros(len(public), dtype=np.int64)])
     return Linked(
         release,
         known,
-        groups,
-        reached=[[found.leaves(int(ids[row])) for ids, found in trees] for row in first],
-        records=[sets[which[row]] for row in first] if sets else [np.zeros(0, dtype=np.int64)] * len(first),
+        groups[mine],
+        reached=[[left.leaves(int(ids[row])) for ids, left in trees] for row in first],
+        found=found,
+        record_set=np.zeros(len(first), dtype=np.int64) if found is None else found.which[first],
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
+        population=None if known.population is None else groups[others],
     )
+
+
+def _everyone(known: Known) -> tuple[Table, Ids, Ids]:
+    """The public records of the table and of the population together, and where the rows of each went."""
+    mine = np.arange(len(known.public))
+    if known.population is None:
+        return known.public, mine, mine[:0]
+    schema = known.public.schema
+    frame = pd.concat([known.public.frame, known.population.frame], ignore_index=True)
+    first, where = distinct_rows(frame, schema)
+    together = Table(schema, frame.iloc[first].reset_index(drop=True), np.ones(len(first), dtype=np.int64))
+    return together, where[: len(mine)], where[len(mine) :]
 
 
 def _chances(linked: Linked, secret: Column) -> pd.DataFrame:
     granted = linked.known.distribution.get(secret.name)
     domain = list(secret.domain)
     prior = np.full(len(domain), 1 / len(domain)) if granted is None else np.array([granted[str(v)] for v in domain])
-    rows = [_belief(linked, group, secret, prior) for group in range(len(linked.reached))]
-    return pd.DataFrame(np.array(rows)[linked.groups], columns=pd.Index(domain))
+    told = _told_by_records(linked, secret, prior)
+    if told is None:
+        told = np.array([_told_by_trees(linked, group, secret, prior) for group in range(len(linked.reached))])
+    return pd.DataFrame(told[linked.groups], columns=pd.Index(domain))
 
 
-def _belief(linked: Linked, group: int, secret: Column, prior: Shares) -> Shares:
-    """Records tell a group's own shares and go first; else the trees, joined."""
+def _told_by_records(linked: Linked, secret: Column, prior: Shares) -> Shares | None:
+    """Records tell a group's own shares and go first: a row for each group; those who match none learn from trees."""
+    if linked.found is None or linked.release.records is None:
+        return None
+    told = told_of(linked.release.records, secret, linked.found, prior)
+    if told is None:
+        return None
+    shares, people = told
+    if linked.release.counted != "exact":
+        shares = np.stack([doubted(row, n) for row, n in zip(shares, people.tolist(), strict=True)])
+    shares, people = shares[linked.record_set], people[linked.record_set]
+    for group in np.flatnonzero(people == 0).tolist():
+        shares[group] = _told_by_trees(linked, group, secret, prior)
+    return shares
+
+
+def _told_by_trees(linked: Linked, group: int, secret: Column, prior: Shares) -> Shares:
+    """What the trees say of a group, joined."""
     release = linked.release
-    if release.records is not None:
-        told = told_of(release.records, secret, linked.records[group], prior)
-        if told is not None:
-            people = sum(release.records.weight[row] for row in linked.records[group].tolist())
-            return told if release.counted == "exact" else doubted(told, people)
     beliefs = [
         told_by_leaves(leaves, secret, release, prior, linked.class_value[group]) for leaves in linked.reached[group]
     ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.release import Records
@@ -13,22 +16,126 @@ from leafgate.table import Table
 
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.int64]
+Shares = NDArray[np.float64]
 
 
-def matches(records: Records, public: Table, schema: Schema) -> tuple[Ids, list[Ids]]:
-    """For each public row the number of its set of matching records, and those sets.
+@dataclass(frozen=True)
+class Matches:
+    """For each public row the number of its set of matching records, and those sets one after another.
 
-    A record matches a person when every public cell agrees: is equal, lies in the set or the range
-    (both ends included), or is withheld.
+    The records of set s are `records[start[s]:start[s + 1]]`.
     """
-    shown = [(i, schema[name]) for i, name in enumerate(records.columns) if schema[name].public]
-    told = [tuple(_frozen(row[i]) for i, _ in shown) for row in records.rows]
-    kinds = list(dict.fromkeys(told))
-    fits = np.stack([_fits(kind, [column for _, column in shown], public) for kind in kinds], axis=1)
-    packed = np.packbits(fits, axis=1)
-    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    kind_of = np.array([kinds.index(kind) for kind in told])
-    return which.reshape(-1), [np.flatnonzero(fits[row][kind_of]) for row in first]
+
+    which: Ids
+    start: Ids
+    records: Ids
+
+    def set_of(self, number: int) -> Ids:
+        return self.records[self.start[number] : self.start[number + 1]]
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A public column as published: each record's cell, each person's value, and which cells fit which values.
+
+    Where no value fits two cells, `only` is the one that fits each value (-1: none) and `fits` is None.
+    """
+
+    cell: Ids
+    value: Ids
+    only: Ids | None
+    fits: Mask | None = None
+
+
+def matches(records: Records, public: Table, schema: Schema) -> Matches:
+    """Which records match each public row: all its public cells agree.
+
+    A cell agrees when it is equal, when the value lies in its set or its range (both ends included),
+    or when it is withheld. Columns whose cells do not overlap are joined like keys; only the others
+    are compared pair by pair, within equal keys.
+    """
+    shown = [_shown(records, i, schema[name], public) for i, name in enumerate(records.columns) if schema[name].public]
+    sharp = [(column.cell, column.only[column.value]) for column in shown if column.only is not None]
+    blurred = [(column, column.fits) for column in shown if column.fits is not None]
+    block, where = _joined(sharp, len(records.rows), len(public))
+    if not blurred:
+        return _by_block(block, where)
+    return _pairwise(blurred, block, where)
+
+
+def _joined(sharp: Sequence[tuple[Ids, Ids]], n_records: int, n_people: int) -> tuple[Ids, Ids]:
+    """Records with the same cells form a block: each record's, and each person's, -1 where none has their cells."""
+    theirs, mine = np.zeros(n_records, dtype=np.int64), np.zeros(n_people, dtype=np.int64)
+    for record, person in sharp:
+        size = int(record.max()) + 2
+        both = np.concatenate([theirs * size + record + 1, mine * size + person + 1])
+        together = np.unique(both, return_inverse=True)[1].reshape(-1)
+        theirs, mine = together[:n_records], together[n_records:]
+    keys, block = np.unique(theirs, return_inverse=True)
+    where = np.minimum(np.searchsorted(keys, mine), len(keys) - 1)
+    return block.reshape(-1), np.where(keys[where] == mine, where, -1)
+
+
+def _by_block(block: Ids, where: Ids) -> Matches:
+    """Every block is one set; those who match nothing share an empty one."""
+    size = int(block.max()) + 1
+    order = np.argsort(block, kind="stable")
+    start = np.searchsorted(block[order], np.arange(size + 2))
+    return Matches(np.where(where < 0, size, where), start, order)
+
+
+def _pairwise(blurred: Sequence[tuple[_Shown, Mask]], block: Ids, where: Ids) -> Matches:
+    """Within each block everyone's set is found by comparing cell by cell; equal sets are one."""
+    numbers: dict[bytes, int] = {}
+    sets: list[Ids] = []
+    which = np.empty(len(where), dtype=np.int64)
+    alike = {i: _patterns(fits)[column.value] for i, (column, fits) in enumerate(blurred)}
+    people = pd.DataFrame({"block": where} | alike)
+    order = np.argsort(block, kind="stable")
+    start = np.searchsorted(block[order], np.arange(int(block.max()) + 2))
+    for rows in people.groupby(list(people.columns), sort=False).indices.values():
+        one = int(rows[0])
+        mine = order[:0] if where[one] < 0 else order[start[where[one]] : start[where[one] + 1]]
+        for column, fits in blurred:
+            mine = mine[fits[column.cell[mine], column.value[one]]]
+        number = numbers.setdefault(mine.tobytes(), len(sets))
+        if number == len(sets):
+            sets.append(mine)
+        which[rows] = number
+    return Matches(which, np.cumsum([0, *(len(each) for each in sets)]), np.concatenate(sets))
+
+
+def _patterns(fits: Mask) -> Ids:
+    """Values that fit the same cells are as one: each value's number."""
+    return np.unique(fits, axis=1, return_inverse=True)[1].reshape(-1)
+
+
+def _shown(records: Records, place: int, column: Column, public: Table) -> _Shown:
+    cell, cells = _numbered(records, place)
+    if column.numeric:
+        distinct, value = np.unique(public.numbers(column.name), return_inverse=True)
+        value = value.reshape(-1)
+        values: Sequence[Any] = [None if np.isnan(number) else number for number in distinct.tolist()]
+    else:
+        distinct, value, values = np.zeros(0), public.codes(column.name), column.domain
+    if not any(isinstance(told, tuple) for told in cells):
+        place_of = {told: i for i, told in enumerate(cells)}
+        return _Shown(cell, value, np.array([place_of.get(each, -1) for each in values]))
+    rows = [_numbers_fit(t, distinct) if column.numeric else [_fits(t, v) for v in values] for t in cells]
+    fits = np.array(rows, dtype=bool)
+    if (fits.sum(axis=0) > 1).any():
+        return _Shown(cell, value, None, fits)
+    return _Shown(cell, value, np.where(fits.any(axis=0), fits.argmax(axis=0), -1))
+
+
+def _numbered(records: Records, place: int) -> tuple[Ids, list[Any]]:
+    """One column's cells: each record's as a number, and what the numbers mean."""
+    cells = [row[place] for row in records.rows]
+    if dict in set(map(type, cells)):
+        cells = [_frozen(cell) for cell in cells]
+    distinct = list(dict.fromkeys(cells))
+    number = {cell: i for i, cell in enumerate(distinct)}
+    return np.fromiter(map(number.__getitem__, cells), dtype=np.int64, count=len(cells)), distinct
 
 
 def _frozen(cell: Any) -> Any:
@@ -38,39 +145,43 @@ def _frozen(cell: Any) -> Any:
     return cell
 
 
-def _fits(kind: tuple[Any, ...], columns: list[Column], public: Table) -> Mask:
-    fits = np.ones(len(public), dtype=bool)
-    for cell, column in zip(kind, columns, strict=True):
-        fits &= _cell_fits(cell, column, public)
-    return fits
+def _fits(cell: Any, value: Any) -> bool:
+    told = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
+    return "withheld" in told or value in told["in"]
 
 
-def _cell_fits(cell: Any, column: Column, public: Table) -> Mask:
+def _numbers_fit(cell: Any, numbers: Shares) -> Mask:
     told = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
     if "withheld" in told:
-        return np.ones(len(public), dtype=bool)
-    if column.numeric:
-        numbers = public.numbers(column.name)
-        if "from" in told:
-            return (numbers >= told["from"]) & (numbers <= told["to"])
-        return np.isnan(numbers) if cell is None else numbers == cell
-    member = np.array([value in told["in"] for value in column.domain])
-    return member[public.codes(column.name)]
+        return np.ones(len(numbers), dtype=bool)
+    if "from" in told:
+        return (numbers >= told["from"]) & (numbers <= told["to"])
+    fits = np.isin(numbers, [number for number in told["in"] if number is not None])
+    return fits | (np.isnan(numbers) if None in told["in"] else False)
 
 
-def told_of(records: Records, column: Column, rows: Ids, prior: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The shares of a secret among some records, over its domain; None if they do not show it.
+def told_of(records: Records, column: Column, found: Matches, prior: Shares) -> tuple[Shares, Shares] | None:
+    """The shares of a secret among each set of records, over its domain, and the people in each set.
 
-    Withheld and generalised cells are spread over what they can be, in the prior's proportions.
+    None if the records do not show it. Withheld and generalised cells are spread over what they can
+    be, in the prior's proportions; an empty set says nothing, so there the prior stays.
     """
-    if column.name not in records.columns or not len(rows):
+    if column.name not in records.columns:
         return None
-    place = records.columns.index(column.name)
-    shares = np.zeros(len(column.domain))
-    for row in rows.tolist():
-        cell = records.rows[row][place]
-        can_be = column.domain if cell == {"withheld": True} else cell["in"] if isinstance(cell, dict) else [cell]
-        possible = np.array([value in can_be for value in column.domain]) * prior
-        total = possible.sum()
-        shares += records.weight[row] * (possible / total if total > 0 else prior)
-    return np.asarray(shares / shares.sum())
+    cell, cells = _numbered(records, records.columns.index(column.name))
+    spread = np.stack([_spread(told, column, prior) for told in cells])
+    weight = np.array(records.weight, dtype=np.float64)
+    sets = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
+    size, kinds = len(found.start) - 1, len(cells)
+    pair = sets * kinds + cell[found.records]
+    people = np.bincount(pair, weights=weight[found.records], minlength=size * kinds).reshape(size, kinds)
+    total = people.sum(axis=1)
+    shares = np.divide(people @ spread, total[:, None], where=total[:, None] > 0, out=np.tile(prior, (size, 1)))
+    return shares / shares.sum(axis=1, keepdims=True), total
+
+
+def _spread(cell: Any, column: Column, prior: Shares) -> Shares:
+    """One person whose cell says this, over the secret's domain."""
+    possible = np.array([_fits(cell, value) for value in column.domain]) * prior
+    total = possible.sum()
+    return np.asarray(possible / total if total > 0 else prior)

@@ -1,0 +1,100 @@
+"""One way of generalising a table: for every public column, which values are told as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.induction.coding import Coded, Feature
+from leafgate.schema import Value
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate_tables.records import Told
+
+Codes = NDArray[np.int64]
+Groups = tuple[tuple[Value, ...], ...]
+Thresholds = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Generalisation:
+    """For a categorical column its groups of values, for a numeric one the numbers it is cut at, rising.
+
+    Columns that are not named stay as they are.
+    """
+
+    columns: Mapping[str, Groups | Thresholds]
+
+    def part_of(self, feature: Feature) -> Codes:
+        """For each code of a feature the number of its group."""
+        told: Any = self.columns[feature.column.name]
+        if feature.numbers is not None:
+            return np.searchsorted(np.asarray(told, dtype=float), feature.numbers, side="left").astype(np.int64)
+        where = {value: i for i, group in enumerate(told) for value in group}
+        return np.array([where[value] for value in feature.values], dtype=np.int64)
+
+    def size(self, feature: Feature) -> int:
+        """How many groups a feature has."""
+        told = self.columns[feature.column.name]
+        return len(told) + 1 if feature.numeric else len(told)
+
+    def coarse(self, coded: Coded) -> Coded:
+        """The generalised table as codes: each named feature has its groups' numbers for values."""
+        features, columns = [], []
+        for i, feature in enumerate(coded.features):
+            codes = coded.codes[:, i]
+            if feature.column.name in self.columns:
+                codes = self.part_of(feature)[codes]
+                feature = _numbered(feature, self.size(feature))
+            features.append(feature)
+            columns.append(codes)
+        matrix = np.stack(columns, axis=1) if columns else coded.codes
+        return Coded(tuple(features), matrix, coded.classes, coded.weight, coded.n_classes)
+
+    def translated(self, node: Node) -> Node:
+        """A tree learned from the generalised table, asking about the columns as they are."""
+        match node:
+            case Cut():
+                told: Any = self.columns.get(node.column)
+                at = node.at if told is None else float(told[int(node.at)])
+                return replace(node, at=at, low=self.translated(node.low), high=self.translated(node.high))
+            case Fan():
+                ways = (Branch(self._values(node.column, b.values), self.translated(b.node)) for b in node.branches)
+                return Fan(node.column, tuple(ways))
+            case Leaf():
+                return node
+
+    def _values(self, column: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        if column not in self.columns:
+            return values
+        told: Any = self.columns[column]
+        return tuple(value for number in values for value in told[int(str(number))])
+
+    def told(self, coded: Coded, i: int) -> Told:
+        """A named feature as published: each cell says its whole group."""
+        feature = coded.features[i]
+        part = self.part_of(feature)
+        return Told(
+            feature.column, [self._cell(feature, group) for group in range(self.size(feature))], part[coded.codes[:, i]]
+        )
+
+    def _cell(self, feature: Feature, group: int) -> Any:
+        """A group as a record tells it: one value, several, or the numbers from the cut below to the cut above."""
+        told: Any = self.columns[feature.column.name]
+        if feature.numbers is None:
+            return told[group][0] if len(told[group]) == 1 else {"in": list(told[group])}
+        bounds = feature.column.bounds or (float(feature.numbers[0]), float(feature.numbers[-1]))
+        low = bounds[0] if group == 0 else float(told[group - 1])
+        if group and low in feature.numbers:
+            low = float(np.nextafter(low, np.inf))
+        return {"from": low, "to": bounds[1] if group == len(told) else float(told[group])}
+
+
+def _numbered(feature: Feature, size: int) -> Feature:
+    levels = (np.arange(size),)
+    if feature.numeric:
+        return Feature(feature.column, levels, numbers=np.arange(size, dtype=np.float64))
+    return Feature(feature.column, levels, values=tuple(map(str, range(size))))
