@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
+from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
     from leafgate.auditing import Audit
@@ -27,12 +28,13 @@ class Run:
     table: Table
     test: Table | None
     seconds: Mapping[str, float] = field(default_factory=dict)
+    population: Table | None = None
 
     def audit(self) -> Audit:
         """Build, attack and judge; the seconds it took to read are part of its timings."""
         from leafgate.auditing import audit
 
-        audited = audit(self.policy, self.plugins, self.table, self.test)
+        audited = audit(self.policy, self.plugins, self.table, self.test, self.population)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
@@ -42,18 +44,48 @@ def prepare(path: Path, data: Path | None = None, root: Path | None = None, test
     Raises PolicyError and DataError, listing everything that is wrong.
     """
     loaded = load_policy(path, root)
-    policy = _overridden(loaded.policy, data, test)
-    if policy.data.path is None:
-        raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
-    from leafgate.reading import read_table
-
+    policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
-    table = read_table(policy.data, policy.data.meaning(), policy.data.path)
+    table, other, population = read_tables(policy)
+    return Run(policy, loaded.plugins, table, other, {"read": time.perf_counter() - start}, population)
+
+
+Read = tuple["Table", "Table | None", "Table | None"]
+
+
+def read_tables(policy: Policy) -> Read:
+    """The table, the test table and the population a policy names."""
+    data = policy.data
+    if data.path is None:
+        raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
+    from leafgate.reading import read_population, read_table
+
+    table = read_table(data, data.meaning(), data.path)
     _refuse_one_class(table)
-    other = None
-    if policy.data.test is not None:
-        other = read_table(policy.data, table.schema, policy.data.test)
-    return Run(policy, loaded.plugins, table, other, {"read": time.perf_counter() - start})
+    test = None if data.test is None else read_table(data, table.schema, data.test)
+    population = None if data.population is None else read_population(data, table.schema, data.population)
+    return table, test, population
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of several policies, each read once: policies with the same `data` share them."""
+
+    read: Mapping[bytes, Read]
+
+    @classmethod
+    def needed_by(cls, policies: Iterable[Policy]) -> Tables:
+        distinct = {_data_key(policy): policy for policy in policies}
+        return cls({key: read_tables(policy) for key, policy in distinct.items()})
+
+    def of(self, policy: Policy) -> Read:
+        return self.read[_data_key(policy)]
+
+
+def _data_key(policy: Policy) -> bytes:
+    files = [str(path) for path in (policy.data.path, policy.data.test, policy.data.population)]
+    told = policy.data.model_dump(mode="json", exclude={"path", "test", "population"})
+    return canonical([files, list(told["columns"].items()), told])
 
 
 def _refuse_one_class(table: Table) -> None:
@@ -65,6 +97,7 @@ def _refuse_one_class(table: Table) -> None:
             )
 
 
-def _overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:
+def overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:
+    """The policy with the files that the command line names."""
     changed = {key: path for key, path in (("path", data), ("test", test)) if path is not None}
     return policy.model_copy(update={"data": policy.data.model_copy(update=changed)})

@@ -21,7 +21,10 @@ POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
 def test_the_commands_are_those_of_the_design() -> None:
-    assert sorted(["audit", "build", "attack", "validate", "init", "schema", "plugins", "explain", "demo"]) == COMMANDS
+    assert (
+        sorted(["audit", "build", "attack", "validate", "init", "schema", "plugins", "explain", "demo", "sweep"])
+        == COMMANDS
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,71 @@
+"""The command sweep: one policy, many options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.cli.audits import Audience, DataFile, Json, PolicyFile, Root, Test
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_files
+from leafgate.strict_json import readable
+
+Over = Annotated[
+    list[str], typer.Option(metavar="PLACE=VALUE,...", help="An option of the policy and its values; may be repeated.")
+]
+Workers = Annotated[int, typer.Option(min=0, help="Processes side by side; 0: as many as there are processors.")]
+
+
+def sweep(
+    policy: PolicyFile,
+    over: Over,
+    out: Annotated[Path, typer.Option(help="Folder for sweep.json, sweep.csv, sweep.svg, and a folder a point.")],
+    data: DataFile = None,
+    root: Root = None,
+    test: Test = None,
+    workers: Workers = 0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Compute everything anew; else finished points are kept.")
+    ] = False,
+    as_json: Json = False,
+    audience: Annotated[Audience, typer.Option(help="auditor: exact numbers, in owner-only files.")] = Audience.public,
+) -> int:
+    """Audit one policy with every combination of some options, and name the most useful release that passes."""
+    make_folder(out)
+    from leafgate.policy_file import document_of
+    from leafgate.running import Tables
+    from leafgate.sweep.axes import axis_of, points_of
+    from leafgate.sweep.outcome import as_csv, as_document, outcome_of, table_lines
+    from leafgate.sweep.picture import picture
+    from leafgate.sweep.sweeping import Task, policy_at, run_points
+
+    points = points_of(document_of(policy), [axis_of(words) for words in over])
+    task = Task(policy.parent, root, data, test, out, audience.value, fresh)
+    policies = [policy_at(point, task)[0] for point in points]
+    with _progress(len(points)) as done:
+        results = run_points(points, Tables.needed_by(policies), task, min(workers or _processors(), len(points)), done)
+    outcome = outcome_of(results, policies)
+    told = readable(as_document(outcome))
+    files = {"sweep.json": told, "sweep.csv": as_csv(outcome), "sweep.svg": picture(outcome)}
+    write_files(out, files, OWNER_ONLY if audience == Audience.auditor else EVERYONE)
+    typer.echo(told.decode() if as_json else "".join(f"{line}\n" for line in table_lines(outcome)), nl=False)
+    return outcome.exit_code
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _progress(points: int) -> Iterator[Callable[[], None]]:
+    """A progress bar on a terminal; nothing anywhere else."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with typer.progressbar(length=points, label="auditing", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)

@@ -1,0 +1,152 @@
+"""What a sweep came to: a row for each point, and the most accurate release that passes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leafgate.interfaces import Metric, RecordMetric
+from leafgate.policy import Policy
+from leafgate.sweep.axes import shown
+from leafgate.sweep.sweeping import Result
+from leafgate.words import number
+
+FORMAT = "leafgate/sweep/1"
+MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All results in order; the findings to plot and to choose by: `utility` and `protection`, where there are any."""
+
+    results: Sequence[Result]
+    utility: str | None
+    protection: str | None
+
+    @property
+    def best(self) -> Result | None:
+        """The passing point with the best utility, the first among equals; without utility, the first that passes."""
+        passing = [result for result in self.results if result.verdict == "pass"]
+        if self.utility is None or not passing:
+            return passing[0] if passing else None
+        return max(passing, key=lambda result: plain(value_of(result, self.utility)) or float("-inf"))
+
+    @property
+    def exit_code(self) -> int:
+        """0 when some release passes, 1 when one fails and none passes, else 3."""
+        verdicts = {result.verdict for result in self.results}
+        return 0 if "pass" in verdicts else 1 if "fail" in verdicts else 3
+
+
+def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome:
+    """The outcome, with the policy's first utility metric and its first protection metric."""
+    metrics: list[Metric] = [metric for policy in policies for metric in policy.metrics]
+    utility = [m.called for m in metrics if not isinstance(m, RecordMetric) and m.direction == "at_least"]
+    protection = [m.called for m in metrics if isinstance(m, RecordMetric)]
+    return Outcome(results, _first(utility), _first(protection))
+
+
+def _first(names: Sequence[str]) -> str | None:
+    return names[0] if names else None
+
+
+def finding_of(result: Result, metric: str | None) -> Mapping[str, Any] | None:
+    """The worst finding of a metric at one point: a failed one, else one that could not be told, else the first."""
+    findings = [] if result.report is None else result.report["findings"]
+    mine = [
+        finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
+    ]
+    order = {False: 0, None: 1, True: 2}
+    return min(mine, key=lambda finding: order[finding["passed"]]) if mine else None
+
+
+def value_of(result: Result, metric: str | None) -> Any:
+    finding = finding_of(result, metric)
+    return None if finding is None else finding["value"]
+
+
+def plain(value: Any) -> float | None:
+    """A value, or where the public sees a bound or a range only, its near end; None where there is none."""
+    if isinstance(value, Mapping):
+        return float(next(iter(value.values())))
+    return None if value is None else float(value)
+
+
+def columns_of(outcome: Outcome) -> list[str]:
+    """Every finding that some point has, in the order they first appear."""
+    reports = [result.report for result in outcome.results if result.report is not None]
+    return list(dict.fromkeys(finding["id"] for report in reports for finding in report["findings"]))
+
+
+def as_csv(outcome: Outcome) -> bytes:
+    """One line a point: the swept values, the verdict, and each finding's value; a veiled count in words."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    ids = columns_of(outcome)
+    out.writerow([*outcome.results[0].point.values, "verdict", *ids, "problem"])
+    for result in outcome.results:
+        findings = {} if result.report is None else {f["id"]: f for f in result.report["findings"]}
+        values = [_cell(findings[each]["value"]) if each in findings else "" for each in ids]
+        out.writerow([*map(shown, result.point.values.values()), result.verdict, *values, result.problem])
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else number(value) if isinstance(value, Mapping) else repr(float(value))
+
+
+def as_document(outcome: Outcome) -> dict[str, Any]:
+    """The outcome as JSON; each point names the folder with its report and release."""
+    best = outcome.best
+    return {
+        "format": FORMAT,
+        "utility": outcome.utility,
+        "protection": outcome.protection,
+        "best": None if best is None else best.folder,
+        "points": [_point(result) for result in outcome.results],
+    }
+
+
+def _point(result: Result) -> dict[str, Any]:
+    findings = [] if result.report is None else result.report["findings"]
+    kept = ("id", "metric", "value", "limit", "passed")
+    return {
+        "values": dict(result.point.values),
+        "folder": result.folder,
+        "verdict": result.verdict,
+        "problem": result.problem,
+        "findings": [{key: finding[key] for key in kept} for finding in findings],
+    }
+
+
+def table_lines(outcome: Outcome) -> Iterator[str]:
+    """The outcome as a table for people, and the release to take."""
+    shown_metrics = [name for name in (outcome.protection, outcome.utility) if name is not None]
+    rows = [[*outcome.results[0].point.values, *shown_metrics, "verdict"]]
+    for result in outcome.results:
+        told = [value_of(result, name) for name in shown_metrics]
+        words = ["-" if value is None else number(value) for value in told]
+        rows.append([*map(shown, result.point.values.values()), *words, MARKS[result.verdict]])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    for result in outcome.results:
+        if result.problem:
+            yield f"{result.point.label}: {result.problem}"
+    yield _verdict(outcome)
+
+
+def _verdict(outcome: Outcome) -> str:
+    best = outcome.best
+    if best is None:
+        return "No release passes the policy."
+    if outcome.utility is None:
+        return (
+            f"The first release that passes: {best.point.label} ({best.folder}); no metric says which is most useful."
+        )
+    value = value_of(best, outcome.utility)
+    told = "unknown" if value is None else number(value)
+    return f"The best {outcome.utility} that passes: {told} with {best.point.label} ({best.folder})"
