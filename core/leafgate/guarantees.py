@@ -33,7 +33,7 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
 def _each(promised: Any) -> list[Any]:
     """Several claims of one kind stand in a list of mappings."""
     several = isinstance(promised, list) and all(isinstance(one, dict) for one in promised)
-    return promised if several else [promised]
+    return promised if several and promised else [promised]
 
 
 def _refuted(claim: str, judged: Judged) -> Iterator[Finding]:

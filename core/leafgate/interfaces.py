@@ -164,6 +164,8 @@ class Metric(Component):
         Raises InconclusiveError for what it cannot read.
         """
         options = dict(claim) if isinstance(claim, Mapping) else {cls.direction: claim}
+        if set(options) & {"use", "name", "of", "scored", "average", "allow"}:
+            raise InconclusiveError("a claim cannot choose how it is checked")
         if isinstance(claim, Mapping) and issubclass(cls, RecordMetric):
             options |= {"scored": "composition"}
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     Each says how many people share it and how many values their secret can still have; for auditors
     also the path that exposes them, what is believed of them and what is true.
     """
+    case = replace(case, scored="derived")  # what is believed stays so, whatever was scored
     sign = 1 if direction == "at_least" else -1
     rows = pd.DataFrame({"group": case.groups, "score": sign * scores, "people": case.table.weight, "past": past})
     sizes = rows.groupby("group")["people"].sum()
@@ -55,8 +57,7 @@ def _told(case: Case, group: int, people: int) -> dict[str, Any]:
     if belief is None or belief.chances is None:
         return told
     chances = case.chances[rows].iloc[0]
-    possible = int((chances > 0).sum())
-    told["possible_values"] = possible if case.scored == "derived" else Private(possible)
+    told["possible_values"] = int((chances > 0).sum())
     told["believed"] = Private({str(chances.idxmax()): round(float(chances.max()), 6)})
     truth = case.weight[rows].groupby(case.truth[rows], observed=True).sum()
     told["true"] = Private({str(value): People(int(count)) for value, count in truth.items()})

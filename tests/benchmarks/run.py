@@ -26,7 +26,7 @@ from leafgate.table import Table, make_table
 from leafgate_kadet import Kadet
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity
-from timing import Pair, markdown, paired, seconds
+from timing import Pair, markdown, paired, seconds, write_between
 
 PEOPLE = 1_000_000
 START, END = "<!-- results -->", "<!-- /results -->"
@@ -166,9 +166,7 @@ def main() -> None:
     told = report(chosen.root)
     print(told)
     if chosen.write is not None:
-        page = chosen.write.read_text(encoding="utf-8")
-        before, after = page.split(START)[0], page.split(END)[1]
-        chosen.write.write_text(f"{before}{START}\n{told}\n{END}{after}", encoding="utf-8")
+        write_between(chosen.write, START, END, told)
 
 
 if __name__ == "__main__":

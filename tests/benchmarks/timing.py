@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 
@@ -40,3 +41,10 @@ def markdown(pairs: Iterable[Pair], peer: str) -> str:
     lines = [f"| work | leafgate (s) | {peer} (s) | ratio | target |", "| --- | ---: | ---: | ---: | --- |"]
     lines += [f"| {p.work} | {p.ours:.3f} | {p.peer:.3f} | {p.ratio:.2f} | {p.target} |" for p in pairs]
     return "\n".join(lines)
+
+
+def write_between(page: Path, start: str, end: str, told: str) -> None:
+    """Put a text between the two markers of a page; the rest stays as it is."""
+    text = page.read_text(encoding="utf-8")
+    before, after = text.split(start)[0], text.split(end)[1]
+    page.write_text(f"{before}{start}\n{told}\n{end}{after}", encoding="utf-8")
