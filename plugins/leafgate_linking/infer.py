@@ -14,8 +14,9 @@ from leafgate.report import People
 from leafgate.schema import Column
 from leafgate.table import Table, distinct_rows
 from leafgate_linking.grouping import Ids, Reached, grouped, remainders
-from leafgate_linking.records import Matches, matches, told_of
+from leafgate_linking.records import Matches, matches
 from leafgate_linking.telling import Shares, doubted, joined, told_by_leaves
+from leafgate_linking.telling_records import told_of
 from leafgate_linking.words import group_words
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leafgate.release import Records
 from leafgate.schema import Column, Schema
 from leafgate.table import Table
+from leafgate_linking.cells import fits_numbers, fits_value, numbered
 
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.int64]
@@ -111,7 +112,7 @@ def _patterns(fits: Mask) -> Ids:
 
 
 def _shown(records: Records, place: int, column: Column, public: Table) -> _Shown:
-    cell, cells = _numbered(records, place)
+    cell, cells = numbered(records, place)
     if column.numeric:
         distinct, value = np.unique(public.numbers(column.name), return_inverse=True)
         value = value.reshape(-1)
@@ -121,67 +122,8 @@ def _shown(records: Records, place: int, column: Column, public: Table) -> _Show
     if not any(isinstance(told, tuple) for told in cells):
         place_of = {told: i for i, told in enumerate(cells)}
         return _Shown(cell, value, np.array([place_of.get(each, -1) for each in values]))
-    rows = [_numbers_fit(t, distinct) if column.numeric else [_fits(t, v) for v in values] for t in cells]
+    rows = [fits_numbers(t, distinct) if column.numeric else [fits_value(t, v) for v in values] for t in cells]
     fits = np.array(rows, dtype=bool)
     if (fits.sum(axis=0) > 1).any():
         return _Shown(cell, value, None, fits)
     return _Shown(cell, value, np.where(fits.any(axis=0), fits.argmax(axis=0), -1))
-
-
-def _numbered(records: Records, place: int) -> tuple[Ids, list[Any]]:
-    """One column's cells: each record's as a number, and what the numbers mean."""
-    cells = [row[place] for row in records.rows]
-    if dict in set(map(type, cells)):
-        cells = [_frozen(cell) for cell in cells]
-    distinct = list(dict.fromkeys(cells))
-    number = {cell: i for i, cell in enumerate(distinct)}
-    return np.fromiter(map(number.__getitem__, cells), dtype=np.int64, count=len(cells)), distinct
-
-
-def _frozen(cell: Any) -> Any:
-    """A cell as a value that can be compared: records differ in few ways."""
-    if isinstance(cell, dict):
-        return tuple((key, tuple(told) if isinstance(told, list) else told) for key, told in sorted(cell.items()))
-    return cell
-
-
-def _fits(cell: Any, value: Any) -> bool:
-    told = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    return "withheld" in told or value in told["in"]
-
-
-def _numbers_fit(cell: Any, numbers: Shares) -> Mask:
-    told = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    if "withheld" in told:
-        return np.ones(len(numbers), dtype=bool)
-    if "from" in told:
-        return (numbers >= told["from"]) & (numbers <= told["to"])
-    fits = np.isin(numbers, [number for number in told["in"] if number is not None])
-    return fits | (np.isnan(numbers) if None in told["in"] else False)
-
-
-def told_of(records: Records, column: Column, found: Matches, prior: Shares) -> tuple[Shares, Shares] | None:
-    """The shares of a secret among each set of records, over its domain, and the people in each set.
-
-    None if the records do not show it. Withheld and generalised cells are spread over what they can
-    be, in the prior's proportions; an empty set says nothing, so there the prior stays.
-    """
-    if column.name not in records.columns:
-        return None
-    cell, cells = _numbered(records, records.columns.index(column.name))
-    spread = np.stack([_spread(told, column, prior) for told in cells])
-    weight = np.array(records.weight, dtype=np.float64)
-    sets = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
-    size, kinds = len(found.start) - 1, len(cells)
-    pair = sets * kinds + cell[found.records]
-    people = np.bincount(pair, weights=weight[found.records], minlength=size * kinds).reshape(size, kinds)
-    total = people.sum(axis=1)
-    shares = np.divide(people @ spread, total[:, None], where=total[:, None] > 0, out=np.tile(prior, (size, 1)))
-    return shares / shares.sum(axis=1, keepdims=True), total
-
-
-def _spread(cell: Any, column: Column, prior: Shares) -> Shares:
-    """One person whose cell says this, over the secret's domain."""
-    possible = np.array([_fits(cell, value) for value in column.domain]) * prior
-    total = possible.sum()
-    return np.asarray(possible / total if total > 0 else prior)

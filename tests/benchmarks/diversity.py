@@ -6,7 +6,6 @@ asserted anywhere; medians and how many times faster are printed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tracemalloc
@@ -32,7 +31,7 @@ from leafgate_diversity import BetaLikeness, DeltaDisclosure, LDiversity, TClose
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity
 from leafgate_tables import PublishedTable
-from timing import seconds, write_between
+from timing import command, seconds
 
 START, END = "<!-- diversity -->", "<!-- /diversity -->"
 SECRET = "occupation"
@@ -174,17 +173,5 @@ def report(root: Path) -> str:
     return "\n\n".join([*parts, "\n".join(peaks(*people(root, FEW, SIZES[-1])))])
 
 
-def main() -> None:
-    """Run everything; with --write put the tables into a page between its markers."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--root", type=Path, required=True)
-    parser.add_argument("--write", type=Path)
-    chosen = parser.parse_args()
-    told = report(chosen.root)
-    print(told)
-    if chosen.write is not None:
-        write_between(chosen.write, START, END, told)
-
-
 if __name__ == "__main__":
-    main()
+    command(report, START, END)

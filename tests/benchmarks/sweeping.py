@@ -5,7 +5,6 @@ DIR holds the folder `adult` with the UCI files. No time is asserted anywhere; m
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from adult_rows import POLICIES
-from timing import seconds, write_between
+from timing import command, seconds
 
 START, END = "<!-- sweep -->", "<!-- /sweep -->"
 KS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 1000)
@@ -24,8 +23,8 @@ ROUNDS = 5
 
 def run(root: Path, *words: str) -> None:
     """One command in a process of its own, as a user runs it; its exit code is that of a verdict."""
-    command = [str(Path(sys.executable).with_name("leafgate")), *words, "--root", str(root)]
-    done = subprocess.run(command, capture_output=True)
+    words_run = [str(Path(sys.executable).with_name("leafgate")), *words, "--root", str(root)]
+    done = subprocess.run(words_run, capture_output=True)
     assert done.returncode in {0, 1}, done.stderr
 
 
@@ -51,17 +50,5 @@ def report(root: Path) -> str:
     return "\n".join(lines(root))
 
 
-def main() -> None:
-    """Run everything; with --write put the table into a page between its markers."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--root", type=Path, required=True)
-    parser.add_argument("--write", type=Path)
-    chosen = parser.parse_args()
-    told = report(chosen.root)
-    print(told)
-    if chosen.write is not None:
-        write_between(chosen.write, START, END, told)
-
-
 if __name__ == "__main__":
-    main()
+    command(report, START, END)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -41,6 +42,18 @@ def markdown(pairs: Iterable[Pair], peer: str) -> str:
     lines = [f"| work | leafgate (s) | {peer} (s) | ratio | target |", "| --- | ---: | ---: | ---: | --- |"]
     lines += [f"| {p.work} | {p.ours:.3f} | {p.peer:.3f} | {p.ratio:.2f} | {p.target} |" for p in pairs]
     return "\n".join(lines)
+
+
+def command(report: Callable[[Path], str], start: str, end: str) -> None:
+    """Run a report as a command: --root DIR, and --write PAGE to put it between the page's two markers."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--write", type=Path)
+    chosen = parser.parse_args()
+    told = report(chosen.root)
+    print(told)
+    if chosen.write is not None:
+        write_between(chosen.write, start, end, told)
 
 
 def write_between(page: Path, start: str, end: str, told: str) -> None:

@@ -17,7 +17,8 @@ from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
 from leafgate_linking import Linking
 from leafgate_linking.infer import link
-from leafgate_linking.records import Matches, matches, told_of
+from leafgate_linking.records import Matches, matches
+from leafgate_linking.telling_records import told_of
 from leafgate_tables import PublishedTable
 from oracles import Cell, Person, numbered, persons
 from random_tables import BOUNDS, NUMBERS, categorical, numeric, table_of, tables

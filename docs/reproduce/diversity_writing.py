@@ -1,0 +1,69 @@
+"""How results are written down: CSV files, Markdown tables, and the part of a page between its markers."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- results -->", "<!-- /results -->"
+MINUS = "\N{MINUS SIGN}"
+
+
+def write_csv(path: Path, rows: Iterable[Any]) -> None:
+    """Dataclasses of one kind, a line each; floats with four decimals, empty where there is nothing."""
+    lines = [asdict(row) for row in rows]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(lines[0])
+        out.writerows([_cell(value) for value in line.values()] for line in lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def put(page: Path, lines: Iterable[str]) -> None:
+    """Lines between the page's two markers; the rest stays as it is."""
+    text = page.read_text(encoding="utf-8")
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page.name} lacks the markers {BEGIN} and {END}")
+    body = "\n".join(lines)
+    page.write_text(f"{head}{begin}\n\n{body}\n{end}{tail}", encoding="utf-8")
+
+
+def section(title: str, body: Iterable[str]) -> Iterator[str]:
+    yield f"### {title}\n"
+    yield from body
+    yield ""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], sides: str) -> Iterator[str]:
+    """A Markdown table; `sides` has `l` or `r` for each column."""
+    yield "| " + " | ".join(head) + " |"
+    yield "| " + " | ".join("---:" if side == "r" else "---" for side in sides) + " |"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def fixed(value: float | None, decimals: int = 2) -> str:
+    """A number with so many decimals; a dash where there is none."""
+    return "-" if value is None else f"{value:.{decimals}f}".replace("-", MINUS)
+
+
+def signed(points: float) -> str:
+    return f"{points:+.2f}".replace("-", MINUS)
+
+
+def count(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def yes(value: bool | None) -> str:
+    return "-" if value is None else "yes" if value else "no"
