@@ -86,10 +86,10 @@ class Case:
         import pandas as pd
 
         everyone, where = self.known.population, self._belief.population_groups
-        if everyone is None or where is None:
-            raise InconclusiveError(
-                "there is no population, or the attack does not speak of it", place="data.population"
-            )
+        if everyone is None:
+            raise InconclusiveError("there is no population", place="data.population", remedy="name a file of it")
+        if where is None:
+            raise InconclusiveError("the attack does not say where people of the population would be")
         together, _ = pd.factorize(np.concatenate([self.groups.to_numpy(), where]))
         mine, theirs = together[: len(self.table)], together[len(self.table) :]
         size = int(together.max()) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -49,8 +50,9 @@ class Shown:
 def shown_in(report: Report, smallest: int) -> Shown:
     """How the counts of one report are shown side by side."""
     free = Shown(smallest, ())
-    counts = set(_people_in([report.data, [finding.evidence for finding in report.findings]]))
-    for finding in report.findings:
+    findings = [finding for finding in report.findings if not (finding.private and smallest > 1)]
+    counts = set(_people_in([report.data, [finding.evidence for finding in findings]]))
+    for finding in findings:
         total = finding.people
         parts = [part for part in (finding.beyond, _share_count(finding)) if part is not None]
         counts |= {part for part in parts if total is None or not free.near_all(part, total)}
@@ -127,10 +129,13 @@ def _derivable(evidence: Mapping[str, Any]) -> dict[str, Any]:
 def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     """A score; one that is itself a count or a share of people is shown like a count."""
     value, total, people = finding.value, finding.people, _share_count(finding)
+    average = finding.limit.get("average") and finding.unit != "share"
     if value is not None and finding.unit == "people":
         told = shown.count(int(value))
-        return told if isinstance(told, dict) else value
-    if value is not None and finding.unit == "one over people" and not finding.limit.get("average"):
+        return told if isinstance(told, dict) else _coarse(value, finding, shown) if average else value
+    if value is not None and average:
+        return _coarse(value, finding, shown)
+    if value is not None and finding.unit == "one over people":
         told = shown.count(round(1 / value))
         return _one_over(told) if isinstance(told, dict) else value
     if people is None or total is None:
@@ -139,6 +144,15 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
         return value if shown.smallest == 1 else None
     told = shown.part(people, total)
     return {key: round(n / total, 6) for key, n in told.items()} if isinstance(told, dict) else value
+
+
+def _coarse(value: float, finding: Finding, shown: Shown) -> float:
+    """An average, so coarse that fewer people than the smallest cell cannot move it by a step."""
+    share = shown.smallest * finding.spread / max(finding.people or 1, 1)
+    if share <= 0 or shown.smallest == 1:
+        return value
+    digits = -math.ceil(math.log10(share))
+    return round(value, digits) + 0.0
 
 
 def _one_over(told: Mapping[str, int]) -> dict[str, float]:

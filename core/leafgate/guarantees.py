@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -26,8 +27,17 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
         checked = (found for one in _each(promised) for found in _checked(claim, one, judged, attack))
         found = [*_refuted(claim, judged), *checked]
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
-        worst = min(found or [nobody], key=lambda finding: WORST_FIRST.index(finding.passed))
+        worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
         yield replace(worst, id=f"guarantee:{claim}", evidence={"claim": promised} | dict(worst.evidence))
+
+
+def _margin(finding: Finding) -> float:
+    """By how much a score keeps to its limit; nothing to spare where there is no number."""
+    limits = {key: limit for key, limit in finding.limit.items() if key in {"at_least", "at_most"}}
+    if finding.value is None or not limits:
+        return -math.inf
+    (direction, limit), *_ = limits.items()
+    return float(finding.value - limit if direction == "at_least" else limit - finding.value)
 
 
 def _each(promised: Any) -> list[Any]:

@@ -26,10 +26,16 @@ if TYPE_CHECKING:
 
 Limit = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+Unit = Literal["", "people", "one over people", "share"]
 Scored = Literal["derived", "composition"]
 SLACK = 1e-12
-"""By so much, relatively, a score may miss its limit: 2/3 keeps to a limit of 0.6666666666666666, however computed."""
+"""By so much (of limits above 1: by such a part of them) a score may miss its limit, for floating point does."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
+
+
+def lenient(limit: float, sign: int = 1) -> float:
+    """A limit with its slack added, or with `sign` -1 taken away."""
+    return limit + sign * SLACK * max(1.0, abs(limit))
 
 
 class Component(BaseModel):
@@ -126,7 +132,7 @@ class Metric(Component):
 
     scores: ClassVar[Literal["records", "release"]] = "records"
     direction: ClassVar[Literal["at_least", "at_most"]]
-    unit: ClassVar[str] = ""
+    unit: ClassVar[Unit] = ""
     scale: ClassVar[str] = ""
     safe: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
@@ -145,8 +151,7 @@ class Metric(Component):
 
     def holds(self, score: float) -> bool:
         """Is this score good enough? What floating point adds or takes away does not count."""
-        slack = SLACK * max(1.0, abs(self.limit))
-        return score >= self.limit - slack if self.direction == "at_least" else score <= self.limit + slack
+        return score >= lenient(self.limit, -1) if self.direction == "at_least" else score <= lenient(self.limit)
 
     def score(self, case: Case) -> pd.Series | float:
         """A number for each row of `case.table`, or one number for the release.

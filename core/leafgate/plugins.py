@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from leafgate import hookspecs
 from leafgate.errors import PolicyError, Problem
-from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
+from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder, Unit
 
 if TYPE_CHECKING:
     import typer
@@ -168,6 +168,8 @@ def _check_offer(component: object, base: type[Component], hook: str) -> None:
     field = component.model_fields["use"]
     if get_args(field.annotation) != (field.default,):
         raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
+    if issubclass(component, Metric) and component.unit not in get_args(Unit):
+        raise TypeError(f"{component.__name__} has a unit that is none of {', '.join(map(repr, get_args(Unit)))}")
     if issubclass(component, Metric) and getattr(component, "direction", None) not in component.model_fields:
         raise TypeError(
             f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leafgate.policy import Data
 
 
-def read_table(data: Data, schema: Schema, path: Path) -> Table:
+def read_table(data: Data, schema: Schema, path: Path, key: str = "data.path") -> Table:
     """The Table in a CSV or Parquet file, under the policy's `data` section.
 
     `schema` has a column for each the policy declares and does not drop. Columns without a
@@ -31,7 +31,7 @@ def read_table(data: Data, schema: Schema, path: Path) -> Table:
     the Table read from training data can read test data. Raises DataError
     listing every column that does not fit; its text never holds a cell.
     """
-    content = read_bytes(path)
+    content = read_bytes(path, key)
     return _table(_cells(content, data, list(data.columns), path), schema, data, content, path.name)
 
 
@@ -42,7 +42,7 @@ def read_population(data: Data, schema: Schema, path: Path) -> Table:
     table's; without a header its columns stand in the policy's order. A column `weight` counts, if
     there is one. Raises DataError as read_table does.
     """
-    content = read_bytes(path)
+    content = read_bytes(path, "data.population")
     public = [column.name for column in schema.public]
     weights = [name for name, spec in data.columns.items() if "weight" in spec.role]
     problem = None

@@ -32,7 +32,8 @@ class Finding:
     `passed` is None when it could not be told, `value` when there is no number to give: none was
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
-    finding's numbers follow from the data and not from the release: only auditors see them.
+    finding's numbers follow from the data and not from the release: only auditors see them. `spread`
+    is how far people's scores are apart, so that an average is told no finer than it may be.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Finding:
     plugin: str = ""
     unit: str = ""
     private: bool = False
+    spread: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,24 +62,22 @@ def read_tables(policy: Policy) -> Read:
 
     table = read_table(data, data.meaning(), data.path)
     _refuse_one_class(table)
-    test = None if data.test is None else read_table(data, table.schema, data.test)
+    test = None if data.test is None else read_table(data, table.schema, data.test, "data.test")
     population = None if data.population is None else read_population(data, table.schema, data.population)
     return table, test, population
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of several policies, each read once: policies with the same `data` share them."""
+    """The tables of several policies, read when first asked for: policies with the same `data` share them."""
 
-    read: Mapping[bytes, Read]
-
-    @classmethod
-    def needed_by(cls, policies: Iterable[Policy]) -> Tables:
-        distinct = {_data_key(policy): policy for policy in policies}
-        return cls({key: read_tables(policy) for key, policy in distinct.items()})
+    read: dict[bytes, Read] = field(default_factory=dict)
 
     def of(self, policy: Policy) -> Read:
-        return self.read[_data_key(policy)]
+        key = _data_key(policy)
+        if key not in self.read:
+            self.read[key] = read_tables(policy)
+        return self.read[key]
 
 
 def _data_key(policy: Policy) -> bytes:

@@ -69,7 +69,8 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         value = float(scores)
         return Finding(value=_told(value), passed=metric.holds(value), evidence=_unbounded(value), **found)
     finding = _judge_people(metric, scores, case, found)
-    return _beside(metric, judged, case, scores, finding)
+    finding = _beside(metric, judged, case, scores, finding)
+    return replace(finding, private=finding.private or _tells_of_everyone(case))
 
 
 def _scores(metric: Metric, judged: Judged, case: Case) -> Any:
@@ -96,6 +97,7 @@ def _judge_people(metric: RecordMetric, scores: Scores, case: Case, found: dict[
     weight, people = case.table.weight, case.table.people
     value = _value(metric, scores, case)
     evidence = _unbounded(value)
+    found["spread"] = float(np.ptp(scores[np.isfinite(scores)])) if np.isfinite(scores).any() else 0.0
     if metric.average:
         return Finding(value=_told(value), passed=metric.holds(value), people=people, evidence=evidence, **found)
     values, which = np.unique(scores, return_inverse=True)
@@ -133,8 +135,18 @@ def _beside(metric: RecordMetric, judged: Judged, case: Case, scores: Scores, fi
         return finding
     finding = replace(finding, private=case.scored == "composition")
     told = _veiled(metric, _value(metric, beside, case))
-    key, shown = ("composition", Private(told)) if case.scored == "derived" else ("derived", told)
+    hidden = case.scored == "derived" or _tells_of_everyone(other)
+    key, shown = OTHER[case.scored], Private(told) if hidden else told
     return replace(finding, evidence={**finding.evidence, key: shown})
+
+
+def _tells_of_everyone(case: Case) -> bool:
+    """Was a score made with everyone's shares of the secret, which nobody could derive?"""
+    if "overall" not in vars(case) or case.secret.name in case.known.distribution:
+        return False
+    derived = replace(case, scored="derived").chances.to_numpy(dtype=float)
+    everyone = case.table.weight @ derived / case.table.people
+    return not np.allclose(everyone, case.overall, rtol=0, atol=1e-12)
 
 
 def _veiled(metric: RecordMetric, value: float) -> Any:

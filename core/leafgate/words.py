@@ -17,7 +17,8 @@ def number(told: Any) -> str:
     """A number or a veiled count, as people read it."""
     if isinstance(told, Mapping):
         if "fewer_than" in told:
-            return f"fewer than {number(told['fewer_than'])}"
+            limit = told["fewer_than"]
+            return f"{'less' if isinstance(limit, float) else 'fewer'} than {number(limit)}"
         if "more_than" in told:
             return f"more than {number(told['more_than'])}"
         return f"{number(told['from'])} to {number(told['to'])}"
@@ -93,10 +94,10 @@ def _beside(evidence: Mapping[str, Any]) -> Iterator[str]:
     """The score that was not judged, where it is another."""
     if "derived" in evidence:
         told = "unbounded" if evidence["derived"] is None else number(evidence["derived"])
-        yield f"what the adversary can derive has {told}"
+        yield f"what the adversary can derive is {told}"
     if "composition" in evidence:
         told = "unbounded" if evidence["composition"] is None else number(evidence["composition"])
-        yield f"the groups' true composition has {told}"
+        yield f"the groups' true composition is {told}"
 
 
 def group_words(group: Mapping[str, Any]) -> str:

@@ -58,7 +58,9 @@ class AlphaKAnonymity(AtLeast):
 
     use: Literal["alpha_k_anonymity"] = "alpha_k_anonymity"
     alpha: Annotated[float, Field(gt=0, le=1)] = Field(description="The largest share a value may have.")
-    values: tuple[str, ...] | None = Field(None, description="The values that are sensitive; all when left out.")
+    values: tuple[str, ...] | None = Field(
+        None, min_length=1, description="The values that are sensitive; all when left out."
+    )
 
     unit = "people"
     threat_model = BELIEF

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from leafgate import Case, InconclusiveError
-from leafgate.interfaces import SLACK
+from leafgate.errors import UnreadableError
+from leafgate.interfaces import lenient
 from leafgate_diversity.distances import equal_distance, hierarchical_distance, ordered_distance
 from leafgate_diversity.gains import basic_beta, disclosure, enhanced_beta
 from leafgate_diversity.lists import Floats, distinct_l, entropy_l, largest_share, recursive_l
@@ -25,10 +26,10 @@ def alpha_k(case: Case, alpha: float, values: Sequence[str] | None) -> pd.Series
     """People in each record's group where none of `values` (None: of all) has more than `alpha`, else 0."""
     domain = list(case.secret.domain)
     if values is not None and not set(values) <= set(domain):
-        raise InconclusiveError("some of `values` are not in the secret's domain", place="metrics")
+        raise UnreadableError("some of `values` are not in the secret's domain")
     chosen = [i for i, value in enumerate(domain) if values is None or value in values]
     share = _each(case, lambda p: largest_share(p[:, chosen]))
-    return _people(case).where(share <= alpha + SLACK, 0.0)
+    return _people(case).where(share <= lenient(alpha), 0.0)
 
 
 def t_closeness(case: Case, distance: str) -> pd.Series:

@@ -17,8 +17,9 @@ from leafgate.induction.splits import Mask
 class Requirement(Protocol):
     """A property of populations, told from their people by value.
 
-    It must survive merging: a union of populations that have it has it too. Then what is refused
-    stays refused while groups shrink, and pruning, which merges groups, keeps it.
+    It must survive merging: a union of populations that have it has it too. Then a test that is
+    refused at a node stays refused there while the node's groups are parted elsewhere, and pruning,
+    which merges groups, keeps it.
     """
 
     def holds(self, counts: Floats) -> Mask:
@@ -70,10 +71,6 @@ class Admissible:
     """
 
     views: Sequence[View]
-
-    @property
-    def of_class_alone(self) -> bool:
-        return len(self.views) == 1
 
     def why_not(self, rows: Rows) -> str:
         """Why the people in `rows` may not form a group; empty when they may."""

@@ -20,6 +20,7 @@ from leafgate.induction.conditions import cell_of, conditions, refuse_gaps
 from leafgate.induction.growing import Sprout, class_counts
 from leafgate.release import Records
 from leafgate.schema import Schema
+from leafgate.strict_json import canonical
 from leafgate_kadet.spans import Span
 
 Codes = NDArray[np.int64]
@@ -45,14 +46,15 @@ def equivalent_table(coded: Coded, schema: Schema, spans: Sequence[Span]) -> Rec
                 rows.append((*cells, schema.classes[value]))
                 weight.append(int(counts[value]))
     names = (*(feature.column.name for feature in coded.features), schema.target.name)
-    return Records(names, tuple(rows), tuple(weight))
+    order = sorted(range(len(rows)), key=lambda i: canonical(rows[i]))  # any other order may tell who is where
+    return Records(names, tuple(rows[i] for i in order), tuple(weight[i] for i in order))
 
 
 def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[Sprout, Codes]]:
     """The span's leaves that hold some of its people, with those people's rows."""
     inside = np.zeros(n_rows, dtype=bool)
     inside[span.rows] = True
-    for leaf in sorted(span.nodes, key=lambda node: node.rows[:1].tolist()):
+    for leaf in span.nodes:
         mine = leaf.rows[inside[leaf.rows]]
         if len(mine):
             yield leaf, mine

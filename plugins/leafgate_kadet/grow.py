@@ -83,7 +83,7 @@ class Grower:
     def _judge(self, nodes: Sequence[Sprout]) -> Judge:
         """Without private features and with a private class, every node is a span of its own."""
         spans = [list(self.spans.of[node]) for node in nodes]
-        if not self.order_matters and spans[0][0].class_value is None and self.admissible.of_class_alone:
+        if not self.order_matters and spans[0][0].class_value is None:
             return OwnPeople(self.admissible.views[0])
         return SpanPeople.of(self.coded, self.admissible, spans)
 

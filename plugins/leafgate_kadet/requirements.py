@@ -16,6 +16,7 @@ from leafgate.errors import PolicyError
 from leafgate.hierarchy import Hierarchy
 from leafgate.induction.measures import Floats, x_log_x
 from leafgate.induction.splits import Mask
+from leafgate.interfaces import lenient
 from leafgate.schema import Column
 from leafgate_kadet.admissibility import Requirement
 from leafgate_kadet.required import (
@@ -47,7 +48,7 @@ class Diverse:
             return np.asarray((counts > 0).sum(axis=-1) >= self.least)
         n = counts.sum(axis=-1)
         bits = np.log2(n) - x_log_x(counts).sum(axis=-1) / n
-        return np.asarray(np.round(np.exp2(bits), DECIMALS) >= self.least)
+        return np.asarray(np.round(np.exp2(bits), DECIMALS) >= lenient(self.least, -1))
 
     def why_not(self) -> str:
         return f"{self.column!r} is not {self.form} {self.least:g}-diverse in it"
@@ -82,7 +83,7 @@ class Unsure:
     most: float
 
     def holds(self, counts: Floats) -> Mask:
-        return np.asarray(counts.max(axis=-1) / counts.sum(axis=-1) <= self.most)
+        return np.asarray(counts.max(axis=-1) / counts.sum(axis=-1) <= lenient(self.most))
 
     def why_not(self) -> str:
         return f"a value of {self.column!r} has more than {100 * self.most:g} % of it"
@@ -107,7 +108,7 @@ class Close:
     def holds(self, counts: Floats) -> Mask:
         p = counts / counts.sum(axis=-1, keepdims=True)
         moved = np.abs((p - self.overall) @ self.sets).sum(axis=-1) * self.height
-        return np.asarray(np.round(moved, DECIMALS) <= self.most)
+        return np.asarray(np.round(moved, DECIMALS) <= lenient(self.most))
 
     def why_not(self) -> str:
         return f"{self.column!r} is more than {self.most:g} away ({self.distance} distance) from everyone's"
@@ -126,7 +127,7 @@ class Undisclosing:
         p = counts[..., held] / counts.sum(axis=-1, keepdims=True)
         with np.errstate(divide="ignore"):
             away = np.abs(np.log(p) - np.log(self.overall[held])).max(axis=-1)
-        return np.asarray(np.round(away, DECIMALS) <= self.most)
+        return np.asarray(np.round(away, DECIMALS) <= lenient(self.most))
 
     def why_not(self) -> str:
         return f"a share of {self.column!r} in it is beyond a factor of e^{self.most:g} from everyone's"

@@ -17,7 +17,7 @@ from leafgate_linking.grouping import Ids, Reached, grouped, remainders
 from leafgate_linking.records import Matches, matches
 from leafgate_linking.telling import Shares, doubted, joined, told_by_leaves
 from leafgate_linking.telling_records import told_of
-from leafgate_linking.words import group_words
+from leafgate_linking.words import group_words, record_words
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,9 @@ def _told_by_trees(linked: Linked, group: int, secret: Column, prior: Shares) ->
 def _explain(linked: Linked) -> Callable[[int], str]:
     def explain(group: int) -> str:
         told = [group_words(leaves, linked.known.schema) for leaves in linked.reached[group]]
-        return "; ".join(told) or "the published records that match"
+        if linked.found is not None and linked.release.records is not None:
+            mine = linked.found.set_of(int(linked.record_set[group]))
+            told.append(record_words(linked.release.records, mine, linked.known.schema))
+        return "; ".join(told)
 
     return explain

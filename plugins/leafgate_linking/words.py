@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
+from leafgate.release import Records
 from leafgate.schema import Column, Schema
 from leafgate.tree import Leaf
-from leafgate_linking.grouping import Reached
+from leafgate_linking.grouping import Ids, Reached
 from leafgate_linking.possible import Interval, Possible, Rest, both
 
 SHOWN = 4
@@ -27,6 +29,26 @@ def group_words(reached: Sequence[Reached], schema: Schema) -> str:
         told.append(f"({' and '.join(_conditions(private, schema))}: {_leaf(each.leaf)})")
     more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
     return f"{shared} -> {' or '.join(told)}{more}"
+
+
+def record_words(records: Records, rows: Ids, schema: Schema) -> str:
+    """What the first of the records that match shows of the public columns, and how many there are."""
+    if not len(rows):
+        return "no record"
+    cells = zip(records.columns, records.rows[int(rows[0])], strict=True)
+    shown = " and ".join(_cell(schema[name], cell) for name, cell in cells if schema[name].public)
+    return ("1 record: " if len(rows) == 1 else f"{len(rows)} records, such as ") + (shown or "anything")
+
+
+def _cell(column: Column, cell: Any) -> str:
+    """One published cell: a value, several, a range, or nothing."""
+    if not isinstance(cell, dict):
+        return f"{column.name} = {'missing' if cell is None else f'{cell:g}' if column.numeric else cell}"
+    if "from" in cell:
+        return f"{cell['from']:g} <= {column.name} <= {cell['to']:g}"
+    if "in" in cell:
+        return f"{column.name} in {{{', '.join('missing' if v is None else str(v) for v in cell['in'])}}}"
+    return f"{column.name} withheld"
 
 
 def _met(reached: Sequence[Reached], schema: Schema) -> Possible:

@@ -127,8 +127,5 @@ def _records(coded: Coded, table: Table, boxes: list[Sprout]) -> Records:
         if not feature.column.public:
             told.append(as_they_are(coded, i))
             continue
-        cells = [cell_of(feature, each.get(i)) for each in left]
-        kinds = list(dict.fromkeys(map(repr, cells)))
-        distinct = [cells[[repr(cell) for cell in cells].index(kind)] for kind in kinds]
-        told.append(Told(feature.column, distinct, np.array([kinds.index(repr(cell)) for cell in cells])[of]))
+        told.append(Told(feature.column, [cell_of(feature, each.get(i)) for each in left], of))
     return records_of([*told, classes_told(coded, table.schema)], coded.weight)

@@ -82,14 +82,12 @@ class Generalisation:
         )
 
     def _cell(self, feature: Feature, group: int) -> Any:
-        """A group as a record tells it: one value, several, or the numbers from the cut below to the cut above."""
+        """A group as a record tells it: one value, several, or the numbers just above one cut and up to the next."""
         told: Any = self.columns[feature.column.name]
         if feature.numbers is None:
             return told[group][0] if len(told[group]) == 1 else {"in": list(told[group])}
         bounds = feature.column.bounds or (float(feature.numbers[0]), float(feature.numbers[-1]))
-        low = bounds[0] if group == 0 else float(told[group - 1])
-        if group and low in feature.numbers:
-            low = float(np.nextafter(low, np.inf))
+        low = bounds[0] if group == 0 else float(np.nextafter(told[group - 1], np.inf))
         return {"from": low, "to": bounds[1] if group == len(told) else float(told[group])}
 
 

@@ -26,7 +26,7 @@ def refuse_small(coded: Coded, groups: NDArray[np.int64], k: int) -> None:
         raise NoReleaseError(
             f"no generalisation keeps the promise: a group that nothing can hide has fewer than {k} people",
             people=smallest,
-            remedy="ask for less, make the class private, or gather more people",
+            remedy="ask for a smaller k, or gather more people",
         )
 
 

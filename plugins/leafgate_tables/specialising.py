@@ -95,9 +95,7 @@ class Specialiser:
         """People in the smallest group once a part is refined; other groups stay as they are."""
         mine = self.of[part.rows]
         after = np.bincount(mine * len(part.parts) + part.side, weights=self.coded.weight[part.rows])
-        rest = sizes.copy()
-        rest[mine] = np.inf
-        return float(min(after[after > 0].min(), rest.min()))
+        return float(min(after[after > 0].min(), sizes.min()))
 
     def _refine(self, part: Part) -> list[Part]:
         mine = self.of[part.rows] * len(part.parts) + part.side

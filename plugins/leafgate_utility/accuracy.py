@@ -11,6 +11,6 @@ def accuracy(case: Case) -> float:
     if case.test is None:
         raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
     if not case.release.trees:
-        raise InconclusiveError("the release has no tree to predict with")
+        raise InconclusiveError("the release has no tree to predict with", remedy="release a tree, or leave this out")
     right = predict(case.release, case.test) == case.test.codes(case.release.target)
     return float(case.test.weight[right].sum() / case.test.people)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import stat
+import textwrap
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -16,12 +17,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from command_line import Ended, leafgate
+from command_line import Ended, leafgate, start
 from leafgate import Release, Table, TreeBuilder
 from leafgate.errors import PolicyError
 from leafgate.policy_file import policy_of
-from leafgate.sweep.axes import axis_of, points_of
-from leafgate.sweep.sweeping import Task, policy_at
+from leafgate.sweep.axes import Point, axis_of, points_of
+from leafgate.sweep.outcome import Outcome, value_of
+from leafgate.sweep.point_audit import Result, Task, policy_at
 from survey import policy, survey
 
 METRICS = [{"use": "k_anonymity", "at_least": 6}, {"use": "exposure", "at_most": 1}]
@@ -79,7 +81,7 @@ def test_two_options_are_combined_the_last_one_fastest(tmp_path: Path) -> None:
 
 def test_any_place_of_the_policy_can_be_varied(tmp_path: Path) -> None:
     over = ["build={use: id3},{use: mondrian, k: 6}", "metrics[0].at_least=1,6"]
-    ended = swept(tmp_path, *(word for words in over for word in ("--over", words)))
+    ended = swept(tmp_path, *(word for words in over for word in ("--over", words)), "--audience", "auditor")
     assert ended.code == 0
     assert [row["verdict"] for row in rows(tmp_path)] == ["pass", "fail", "pass", "pass"]
 
@@ -140,7 +142,7 @@ def test_fresh_computes_what_is_there_already(tmp_path: Path) -> None:
 
 
 def test_nothing_that_passes_is_exit_1_and_nothing_that_could_be_told_is_exit_3(tmp_path: Path) -> None:
-    assert swept(tmp_path, "--over", "metrics[0].at_least=20,30").code == 1
+    assert swept(tmp_path, "--over", "build.k=1,3").code == 1
     ended = swept(tmp_path, "--over", "build.max_spans=1", changes={"data.columns.smoker.role": "private"})
     assert ended.code == 3
     assert rows(tmp_path)[0]["verdict"] == "inconclusive"
@@ -197,7 +199,8 @@ def test_json_is_the_document_that_is_written(tmp_path: Path) -> None:
         ("metrics[7].at_least=3", "--over metrics[7].at_least"),
         ("metrics.at_least=3", "--over metrics.at_least"),
         ("name.x=3", "--over name.x"),
-        ("metrics[0].at_most=3", "metrics[0].at_most=3: metrics[0].at_most"),
+        ("metrics[0].at_least=3,6", "--over metrics[0].at_least"),
+        ("report.smallest_cell=1", "--over report.smallest_cell"),
     ],
 )
 def test_a_mistake_is_told_with_its_place_before_anything_runs(tmp_path: Path, over: str, place: str) -> None:
@@ -207,8 +210,42 @@ def test_a_mistake_is_told_with_its_place_before_anything_runs(tmp_path: Path, o
     assert not list((tmp_path / "swept").iterdir())
 
 
-def test_a_place_named_twice_is_refused(tmp_path: Path) -> None:
+def test_a_place_named_twice_or_within_another_is_refused(tmp_path: Path) -> None:
     assert swept(tmp_path, "--over", "build.k=3", "--over", "build.k=6").code == 2
+    ended = swept(tmp_path, "--over", "build.k=3", "--over", "build={use: id3},{use: c45}")
+    assert (ended.code, "build.k: lies within build" in ended.err) == (2, True)
+
+
+def test_what_an_auditor_sweeps_tells_the_screen_verdicts_alone(tmp_path: Path) -> None:
+    words = ["--over", "metrics[0].at_least=2,3,4", "--audience", "auditor"]
+    ended = swept(tmp_path, *words)
+    assert [line.split() for line in ended.out.splitlines()[:2]] == [
+        ["metrics[0].at_least", "verdict"],
+        ["2", "pass"],
+    ]
+    assert float(rows(tmp_path)[0]["k_anonymity@linking#ill"]) == 3
+    assert all(point["findings"] == [] for point in swept(tmp_path, *words, "--json").document["points"])
+
+
+def test_a_row_says_why_it_has_no_number(tmp_path: Path) -> None:
+    swept(tmp_path, "--over", "build={use: kadet, k: 25},{use: table}")
+    told = rows(tmp_path)
+    assert "fewer than 25 people" in told[0]["problem"]
+    assert "no tree to predict with" in told[1]["problem"]
+    assert told[0]["build"] == "{use: kadet, k: 25}"
+
+
+def test_a_killed_worker_is_inconclusive_and_finished_points_stay(tmp_path: Path) -> None:
+    path = survey(tmp_path, {"metrics": METRICS})
+    words = ["sweep", path, "--over", "build.k=1,2,3,4,5,6,7,8", "--out", tmp_path / "swept", "--workers", 2]
+    dying = "import os, leafgate.sweep.sweeping as s; work = s._work"
+    dying += "\ndef die(named):\n    os.kill(os.getpid(), 9)\ns._work = die"
+    spawned = tmp_path / "sitecustomize.py"
+    spawned.write_text(f"import sys\nif '--multiprocessing-fork' in sys.argv:\n{textwrap.indent(dying, '    ')}\n")
+    running = start(*words, path=tmp_path)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (3, "")
+    assert "a worker was killed" in err
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -250,3 +287,43 @@ def test_a_builder_that_promises_differential_privacy_is_swept_in_rehearsal_only
     with pytest.raises(PolicyError, match="promises differential privacy") as told:
         policy_at(point, task)
     assert "rehearsal: true" in str(told.value)
+
+
+def test_nothing_stale_stands_in_the_folder_of_a_point_that_could_not_be_told(tmp_path: Path) -> None:
+    private = {"data.columns.smoker.role": "private"}
+    swept(tmp_path, "--over", "build.k=3", changes=private)
+    assert (tmp_path / "swept" / "build.k=3" / "release.json").exists()
+    assert swept(tmp_path, "--over", "build.k=3", changes={**private, "build.max_spans": 1}).code == 3
+    assert not list((tmp_path / "swept" / "build.k=3").iterdir())
+
+
+def test_a_point_whose_release_is_gone_is_audited_again(tmp_path: Path) -> None:
+    swept(tmp_path, "--over", "build.k=6")
+    (tmp_path / "swept" / "build.k=6" / "release.json").unlink()
+    assert swept(tmp_path, "--over", "build.k=6").code == 0
+    assert (tmp_path / "swept" / "build.k=6" / "release.json").exists()
+
+
+def test_the_public_does_not_take_over_what_an_auditor_saw(tmp_path: Path) -> None:
+    swept(tmp_path, "--over", "build.k=3", "--audience", "auditor")
+    swept(tmp_path, "--over", "build.k=3")
+    assert rows(tmp_path)[0]["k_anonymity@linking#ill"] == "fewer than 10"
+
+
+def test_a_utility_of_nothing_is_better_than_none_or_less() -> None:
+    def result(value: float | None) -> Result:
+        finding = {"id": "u", "metric": "u", "value": value, "passed": True, "limit": {"at_least": -9}, "evidence": {}}
+        return Result(Point({"x": value}, {}), {"verdict": "pass", "findings": [finding]}, str(value))
+
+    best = Outcome([result(-3.0), result(None), result(0.0)], "u", None).best
+    assert best is not None
+    assert best.folder == "0.0"
+
+
+def test_of_several_findings_the_worst_is_shown() -> None:
+    findings = [
+        {"id": f"k@{i}", "metric": "k", "value": value, "passed": True, "limit": {"at_least": 5}, "evidence": {}}
+        for i, value in enumerate([90, 12, 40])
+    ]
+    only = Result(Point({"x": 1}, {}), {"verdict": "pass", "findings": findings}, "x")
+    assert value_of(only, "k") == 12

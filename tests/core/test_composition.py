@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -24,6 +25,7 @@ from leafgate.policy_file import policy_of
 from leafgate.release import Level, Publish, published
 from leafgate.release_file import seal
 from leafgate.report import Finding, Private, Report
+from leafgate.running import prepare
 from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Node
@@ -159,7 +161,7 @@ def test_a_finding_on_what_is_derived_has_the_composition_beside_it_for_auditors
     assert public["findings"][0]["value"] == pytest.approx(0.8)
     assert "composition" not in public["findings"][0]["evidence"]
     assert auditor["findings"][0]["evidence"]["composition"] == pytest.approx(2 / 3)
-    assert "the groups' true composition has 0.6667" in summary(auditor)
+    assert "the groups' true composition is 0.6667" in summary(auditor)
     assert "composition" not in summary(public)
 
 
@@ -184,7 +186,7 @@ def test_in_words_the_public_hears_whether_a_limit_on_the_composition_holds(
     public, auditor = (summary(document(report, audience)) for audience in ("public", "auditor"))
     wanted = f"(wanted at_most {most} by the groups' composition)"
     assert f"{said.format('linking#loan_risk')} {wanted}" in public
-    assert "what the adversary can derive has 0.8" in public
+    assert "what the adversary can derive is 0.8" in public
     assert "0.6667" not in public
     assert f"confidence@linking#loan_risk is 0.6667 {wanted}" in auditor
 
@@ -429,3 +431,73 @@ def test_a_strangers_metric_checks_claims_about_the_composition_of_every_secret(
     found = checked([{"at_least": 0.25}], kind)
     assert (found.passed, found.secret, found.value) == (False, "rich", 0)
     assert math.isclose(found.evidence["derived"], 0.5)
+
+
+# What follows from everyone's shares of a secret, and what an average tells
+
+RARE = "a,b,ill,y\n" + "x,p,hiv,yes\n" * 3 + "x,p,flu,yes\n" * 197 + "x,q,flu,no\n" * 100 + "z,q,cold,no\n" * 100
+PEOPLE = {
+    "a": {"role": "quasi_identifier", "values": ["x", "z"]},
+    "b": {"role": "quasi_identifier", "values": ["p", "q"]},
+    "ill": {"role": "sensitive", "values": ["flu", "cold", "hiv"]},
+    "y": {"role": "class", "values": ["yes", "no"]},
+}
+
+
+def of_the_rare(folder: Path, build: Any, *metrics: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """What the public is shown of each finding, by its metric."""
+    (folder / "rare.csv").write_text(RARE)
+    said = {
+        "leafgate": 1,
+        "name": "rare",
+        "data": {"path": "rare.csv", "columns": PEOPLE},
+        "build": build,
+        "attacks": [{"use": "linking"}],
+        "metrics": [*metrics],
+        **more,
+    }
+    (folder / "rare.yaml").write_text(json.dumps(said))
+    report = prepare(folder / "rare.yaml").audit().report
+    return {told["metric"]: told for told in document(report, "public")["findings"]}
+
+
+COMPARING: list[dict[str, Any]] = [
+    {"use": "t_closeness", "at_most": 1},
+    {"use": "beta_likeness", "at_most": 1000},
+    {"use": "delta_disclosure", "at_most": 9},
+]
+
+
+def test_the_public_is_not_told_shares_of_a_secret_that_nobody_could_derive(tmp_path: Path) -> None:
+    # Three of 400 have hiv. The tree tells of y alone: all is equally likely. The scores compare that with the truth.
+    shown = of_the_rare(tmp_path, {"use": "kadet", "k": 20}, *COMPARING, publish={"leaves": "labels"})
+    for told in (shown[str(one["use"])] for one in COMPARING):
+        assert (told["value"], told["beyond"], told["passed"]) == (None, None, True)
+
+
+def test_it_is_told_where_the_release_tells_them_or_the_policy_grants_them(tmp_path: Path) -> None:
+    whole = of_the_rare(tmp_path, {"use": "table"}, *COMPARING[:1])
+    assert whole["t_closeness"]["value"] is not None
+    granted = of_the_rare(tmp_path, {"use": "kadet", "k": 20}, *COMPARING[:1], knows={"distribution": True})
+    assert granted["t_closeness"]["value"] == 0
+
+
+def test_an_average_is_told_no_finer_than_the_smallest_cell_could_move_it(tmp_path: Path) -> None:
+    # Groups of 200, 100 and 100. Distinct l is 2 for 200 people and 1 for 200; ten people move the average by .025.
+    metrics = [
+        {"use": "l_diversity", "form": "distinct", "average": True, "at_least": 1},
+        {"use": "k_anonymity", "average": True, "at_least": 1},
+        {"use": "reidentification_risk", "average": True, "at_most": 1},
+    ]
+    shown = of_the_rare(tmp_path, {"use": "table"}, *metrics)
+    assert shown["l_diversity"]["value"] == 1.5
+    assert shown["k_anonymity"]["value"] == 150
+    assert shown["reidentification_risk"]["value"] == pytest.approx(0.0075, abs=6e-4)
+    fine = RARE.replace("x,p,hiv,yes\n" * 3, "x,p,hiv,yes\n" * 3 + "z,p,flu,yes\n" * 4)
+    (tmp_path / "fine.csv").write_text(fine)
+    report = prepare(tmp_path / "rare.yaml", tmp_path / "fine.csv").audit().report
+    exact = {f.metric: f.value for f in report.findings}
+    told = {f["metric"]: f["value"] for f in document(report, "public")["findings"]}
+    assert exact["l_diversity"] == 1 + 200 / 404
+    assert told["l_diversity"] == 1.5
+    assert told["k_anonymity"] == 150

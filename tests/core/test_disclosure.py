@@ -141,7 +141,7 @@ def test_a_share_whose_total_is_veiled_does_not_tell_the_total() -> None:
 def test_a_veiled_share_is_told_as_a_share() -> None:
     shown = document(report(averaged(200, 3), people=200), "public")
     assert shown["findings"][0]["value"] == {"fewer_than": 0.05}
-    assert "fewer than 0.05" in summary(shown)
+    assert "less than 0.05" in summary(shown)
 
 
 def test_private_things_are_nowhere_in_a_public_document() -> None:

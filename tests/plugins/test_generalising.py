@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -197,7 +198,7 @@ def test_the_patients_are_cut_into_the_boxes_of_the_mondrian_paper() -> None:
         (("Female", {"from": 25, "to": 28}, everywhere, "yes"), 2),
         (("Male", {"from": 25, "to": 26.5}, everywhere, "no"), 1),
         (("Male", {"from": 25, "to": 26.5}, everywhere, "yes"), 1),
-        (("Male", {"from": 26.5, "to": 28}, everywhere, "no"), 2),
+        (("Male", {"from": math.nextafter(26.5, 28), "to": 28}, everywhere, "no"), 2),
     ]
 
 
@@ -461,7 +462,7 @@ def cell_of(column: Column, cells: Sequence[Cell], everything: Sequence[Cell]) -
         return cells[0] if len(cells) == 1 else frozenset(cells)
     assert column.bounds is not None
     first, last = everything.index(cells[0]), everything.index(cells[-1])
-    low = column.bounds[0] if first == 0 else between(column, everything[first - 1], cells[0])
+    low = column.bounds[0] if first == 0 else math.nextafter(between(column, everything[first - 1], cells[0]), math.inf)
     high = column.bounds[1] if cells[-1] == everything[-1] else between(column, cells[-1], everything[last + 1])
     return low, high
 

@@ -19,7 +19,7 @@ from leafgate.table import Table, make_table
 from leafgate_kadet import Kadet
 from leafgate_linking.infer import link
 from oracles import Cell, Person, numbered, people_of, persons
-from random_tables import tables
+from random_tables import categorical, numeric, table_of, tables
 
 ANY_KADET = st.builds(
     Kadet,
@@ -166,3 +166,29 @@ def true_counts(table: Table, records: Records, rows: Sequence[int]) -> dict[str
             name = str(person[table.schema.target.name])
             counts[name] = counts.get(name, 0) + n
     return counts
+
+
+def test_the_order_of_the_published_rows_tells_nothing_of_who_is_where() -> None:
+    # 40 people of different ages, of each a private cell. Which cell a group shows first says nothing of its youngest.
+    columns = [
+        numeric("age", "quasi_identifier", bounds=(0, 100)),
+        categorical("sick", "private", values=("no", "yes")),
+        categorical("y", "class", "sensitive", values=("a", "b")),
+    ]
+    right = tried = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        sick = rng.integers(0, 2, 40)
+        answers = rng.random(40) < np.where(sick, 0.85, 0.15)
+        people = [
+            (float(a), ("no", "yes")[s], "ab"[int(y)])
+            for a, s, y in zip(rng.permutation(90)[:40], sick, answers, strict=True)
+        ]
+        records = Kadet(k=10, publish_table=True).build(table_of(columns, people), rng).records
+        assert records is not None
+        age, cell, _ = min(people)
+        shown = [row[1] for row in records.rows if fits(row[0], age)]
+        if len(set(map(str, shown))) > 1:
+            tried, right = tried + 1, right + (shown[0] == cell)
+    assert tried > 40
+    assert 0.25 * tried < right < 0.75 * tried

@@ -38,22 +38,35 @@ def sweep(
     """Audit one policy with every combination of some options, and name the most useful release that passes."""
     make_folder(out)
     from leafgate.policy_file import document_of
-    from leafgate.running import Tables
-    from leafgate.sweep.axes import axis_of, points_of
+    from leafgate.sweep.axes import axis_of, points_of, refuse_probing
     from leafgate.sweep.outcome import as_csv, as_document, outcome_of, table_lines
     from leafgate.sweep.picture import picture
-    from leafgate.sweep.sweeping import Task, policy_at, run_points
+    from leafgate.sweep.point_audit import Task, at_point, policy_at
+    from leafgate.sweep.sweeping import run_points
 
-    points = points_of(document_of(policy), [axis_of(words) for words in over])
+    axes = [axis_of(words) for words in over]
+    points = points_of(document_of(policy), axes)
+    public = audience == Audience.public
+    if public:
+        refuse_probing(axes)
     task = Task(policy.parent, root, data, test, out, audience.value, fresh)
-    policies = [policy_at(point, task)[0] for point in points]
+    policies = []
+    for point in points:
+        with at_point(point):
+            policies.append(policy_at(point, task)[0])
     with _progress(len(points)) as done:
-        results = run_points(points, Tables.needed_by(policies), task, min(workers or _processors(), len(points)), done)
+        results = run_points(points, task, min(workers or _processors(), len(points)), done)
     outcome = outcome_of(results, policies)
-    told = readable(as_document(outcome))
-    files = {"sweep.json": told, "sweep.csv": as_csv(outcome), "sweep.svg": picture(outcome)}
-    write_files(out, files, OWNER_ONLY if audience == Audience.auditor else EVERYONE)
-    typer.echo(told.decode() if as_json else "".join(f"{line}\n" for line in table_lines(outcome)), nl=False)
+    files = {
+        "sweep.json": readable(as_document(outcome)),
+        "sweep.csv": as_csv(outcome),
+        "sweep.svg": picture(outcome),
+    }
+    write_files(out, files, EVERYONE if public else OWNER_ONLY)
+    if as_json:
+        typer.echo(readable(as_document(outcome, numbers=public)).decode(), nl=False)
+    else:
+        typer.echo("\n".join(table_lines(outcome, numbers=public)))
     return outcome.exit_code
 
 

@@ -30,22 +30,15 @@ def conditions(coded: Coded, leaf: Sprout, *, public: bool) -> dict[int, Codes]:
 
 
 def cell_of(feature: Feature, codes: Codes | None) -> Any:
-    """A cell as a release writes it: a value, {"in": [...]}, or {"from", "to"}, the cuts around it."""
+    """A cell as a release writes it: a value, {"in": [...]}, or {"from", "to"}, above one cut and up to the next."""
     if feature.numbers is None:
         values = [feature.values[code] for code in (range(feature.size) if codes is None else codes)]
         return values[0] if len(values) == 1 else {"in": values}
     first, last = (0, feature.size - 1) if codes is None else (int(codes[0]), int(codes[-1]))
     bounds = feature.column.bounds or (float(feature.numbers[0]), float(feature.numbers[-1]))
-    low = bounds[0] if first == 0 else _just_above(feature, first - 1)
+    low = bounds[0] if first == 0 else float(np.nextafter(feature.threshold(first - 1), np.inf))
     high = bounds[1] if last == feature.size - 1 else feature.threshold(last)
     return {"from": low, "to": high}
-
-
-def _just_above(feature: Feature, code: int) -> float:
-    """The cut after `code`, as the lower end of a range that leaves that code's number out."""
-    assert feature.numbers is not None
-    cut = feature.threshold(code)
-    return cut if cut > feature.numbers[code] else float(np.nextafter(cut, np.inf))
 
 
 def refuse_gaps(features: Iterable[Feature], place: str) -> None:

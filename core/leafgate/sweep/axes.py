@@ -73,10 +73,27 @@ def points_of(document: Mapping[str, Any], axes: Sequence[Axis]) -> list[Point]:
     places = [axis.place for axis in axes]
     if not axes or len(set(places)) < len(places):
         raise PolicyError("name one or more places, each once", place=OVER, remedy="for example --over build.k=2,5,10")
+    for place in places:
+        inner = [other for other in places if other != place and other.startswith((f"{place}.", f"{place}["))]
+        if inner:
+            raise PolicyError(
+                f"lies within {place}, which is varied too", place=f"{OVER} {inner[0]}", remedy="vary one"
+            )
     combined = list(product(*(axis.values for axis in axes)))
     if len(combined) > MOST:
         raise PolicyError(f"asks for {len(combined)} audits, more than {MOST}", place=OVER, remedy="name fewer values")
     return [_point(document, dict(zip(places, values, strict=True))) for values in combined]
+
+
+def refuse_probing(axes: Sequence[Axis]) -> None:
+    """PolicyError for places that decide what a report shows: limit after limit would tell what one report hides."""
+    for axis in axes:
+        if _steps(axis.place)[0] in {"metrics", "report"}:
+            raise PolicyError(
+                "to vary limits tells the public what each report hides",
+                place=f"{OVER} {axis.place}",
+                remedy="say --audience auditor",
+            )
 
 
 def _point(document: Mapping[str, Any], values: Mapping[str, Any]) -> Point:
@@ -122,5 +139,5 @@ def _steps(place: str) -> list[str | int]:
 
 
 def _parts(place: str) -> Iterator[str | int]:
-    for word in re.findall(r"[^.\[\]]+", place.replace("[", ".[")):
-        yield int(word) if f"[{word}]" in place and word.isdigit() else word
+    for index, word in re.findall(r"\[([0-9]+)\]|([^.\[\]]+)", place):
+        yield int(index) if index else word

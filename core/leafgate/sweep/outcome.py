@@ -11,7 +11,7 @@ from typing import Any
 from leafgate.interfaces import Metric, RecordMetric
 from leafgate.policy import Policy
 from leafgate.sweep.axes import shown
-from leafgate.sweep.sweeping import Result
+from leafgate.sweep.point_audit import Result
 from leafgate.words import number
 
 FORMAT = "leafgate/sweep/1"
@@ -32,7 +32,7 @@ class Outcome:
         passing = [result for result in self.results if result.verdict == "pass"]
         if self.utility is None or not passing:
             return passing[0] if passing else None
-        return max(passing, key=lambda result: plain(value_of(result, self.utility)) or float("-inf"))
+        return max(passing, key=lambda result: _utility(result, self.utility))
 
     @property
     def exit_code(self) -> int:
@@ -59,8 +59,19 @@ def finding_of(result: Result, metric: str | None) -> Mapping[str, Any] | None:
     mine = [
         finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
     ]
-    order = {False: 0, None: 1, True: 2}
-    return min(mine, key=lambda finding: order[finding["passed"]]) if mine else None
+    return min(mine, key=_badness) if mine else None
+
+
+def _badness(finding: Mapping[str, Any]) -> tuple[int, float]:
+    """Failed before not told before held, and among equals the worse score."""
+    value = plain(finding["value"])
+    worse = 0.0 if value is None else value if "at_least" in finding["limit"] else -value
+    return {False: 0, None: 1, True: 2}[finding["passed"]], worse
+
+
+def _utility(result: Result, metric: str | None) -> float:
+    value = plain(value_of(result, metric))
+    return float("-inf") if value is None else value
 
 
 def value_of(result: Result, metric: str | None) -> Any:
@@ -76,9 +87,9 @@ def plain(value: Any) -> float | None:
 
 
 def columns_of(outcome: Outcome) -> list[str]:
-    """Every finding that some point has, in the order they first appear."""
+    """Every limit that some point was held against, in the order they first appear."""
     reports = [result.report for result in outcome.results if result.report is not None]
-    return list(dict.fromkeys(finding["id"] for report in reports for finding in report["findings"]))
+    return list(dict.fromkeys(f["id"] for report in reports for f in report["findings"] if f["limit"]))
 
 
 def as_csv(outcome: Outcome) -> bytes:
@@ -89,29 +100,33 @@ def as_csv(outcome: Outcome) -> bytes:
     out.writerow([*outcome.results[0].point.values, "verdict", *ids, "problem"])
     for result in outcome.results:
         findings = {} if result.report is None else {f["id"]: f for f in result.report["findings"]}
-        values = [_cell(findings[each]["value"]) if each in findings else "" for each in ids]
+        values = [_cell(findings[each]) if each in findings else "" for each in ids]
         out.writerow([*map(shown, result.point.values.values()), result.verdict, *values, result.problem])
     return text.getvalue().encode()
 
 
-def _cell(value: Any) -> str:
-    return "" if value is None else number(value) if isinstance(value, Mapping) else repr(float(value))
+def _cell(finding: Mapping[str, Any]) -> str:
+    """A number as it is; a veiled one, and a limit that is only said to hold or not, in words."""
+    value = finding["value"]
+    if value is None:
+        return {True: "holds", False: "broken", None: ""}[finding["passed"]]
+    return number(value) if isinstance(value, Mapping) else repr(float(value))
 
 
-def as_document(outcome: Outcome) -> dict[str, Any]:
-    """The outcome as JSON; each point names the folder with its report and release."""
+def as_document(outcome: Outcome, *, numbers: bool = True) -> dict[str, Any]:
+    """The outcome as JSON; each point names the folder with its report and release, and `numbers` its findings."""
     best = outcome.best
     return {
         "format": FORMAT,
         "utility": outcome.utility,
         "protection": outcome.protection,
         "best": None if best is None else best.folder,
-        "points": [_point(result) for result in outcome.results],
+        "points": [_point(result, numbers=numbers) for result in outcome.results],
     }
 
 
-def _point(result: Result) -> dict[str, Any]:
-    findings = [] if result.report is None else result.report["findings"]
+def _point(result: Result, *, numbers: bool) -> dict[str, Any]:
+    findings = result.report["findings"] if result.report is not None and numbers else []
     kept = ("id", "metric", "value", "limit", "passed")
     return {
         "values": dict(result.point.values),
@@ -122,13 +137,12 @@ def _point(result: Result) -> dict[str, Any]:
     }
 
 
-def table_lines(outcome: Outcome) -> Iterator[str]:
-    """The outcome as a table for people, and the release to take."""
-    shown_metrics = [name for name in (outcome.protection, outcome.utility) if name is not None]
-    rows = [[*outcome.results[0].point.values, *shown_metrics, "verdict"]]
+def table_lines(outcome: Outcome, *, numbers: bool = True) -> Iterator[str]:
+    """The outcome as a table for people, and the release to take; without `numbers` the verdicts alone."""
+    metrics = [name for name in (outcome.protection, outcome.utility) if name is not None and numbers]
+    rows = [[*outcome.results[0].point.values, *metrics, "verdict"]]
     for result in outcome.results:
-        told = [value_of(result, name) for name in shown_metrics]
-        words = ["-" if value is None else number(value) for value in told]
+        words = [_word(finding_of(result, name)) for name in metrics]
         rows.append([*map(shown, result.point.values.values()), *words, MARKS[result.verdict]])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
@@ -136,10 +150,16 @@ def table_lines(outcome: Outcome) -> Iterator[str]:
     for result in outcome.results:
         if result.problem:
             yield f"{result.point.label}: {result.problem}"
-    yield _verdict(outcome)
+    yield _verdict(outcome, numbers=numbers)
 
 
-def _verdict(outcome: Outcome) -> str:
+def _word(finding: Mapping[str, Any] | None) -> str:
+    if finding is None or (finding["value"] is None and finding["passed"] is None):
+        return "-"
+    return number(finding["value"]) if finding["value"] is not None else _cell(finding)
+
+
+def _verdict(outcome: Outcome, *, numbers: bool) -> str:
     best = outcome.best
     if best is None:
         return "No release passes the policy."
@@ -148,5 +168,5 @@ def _verdict(outcome: Outcome) -> str:
             f"The first release that passes: {best.point.label} ({best.folder}); no metric says which is most useful."
         )
     value = value_of(best, outcome.utility)
-    told = "unknown" if value is None else number(value)
-    return f"The best {outcome.utility} that passes: {told} with {best.point.label} ({best.folder})"
+    told = f"{number(value)} with " if numbers and value is not None else ""
+    return f"The best {outcome.utility} that passes: {told}{best.point.label} ({best.folder})"

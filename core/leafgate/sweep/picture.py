@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from leafgate.sweep.axes import short
-from leafgate.sweep.outcome import Outcome, finding_of, plain
+from leafgate.sweep.outcome import Outcome, finding_of, plain, value_of
 
 WIDTH, HEIGHT = 720, 440
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 44, 60
@@ -74,16 +73,12 @@ def _dots(outcome: Outcome) -> tuple[list[Dot], tuple[str, str], tuple[float | N
         named = ("point", outcome.protection or outcome.utility)
     dots, limits = [], (_limit(outcome, named[0]), _limit(outcome, named[1]))
     for i, result in enumerate(outcome.results):
-        x = float(i + 1) if named[0] == "point" else _value(finding_of(result, named[0]))
-        y = _value(finding_of(result, named[1]))
+        x = float(i + 1) if named[0] == "point" else plain(value_of(result, named[0]))
+        y = plain(value_of(result, named[1]))
         if x is not None and y is not None:
             label = ", ".join(map(short, result.point.values.values()))
             dots.append(Dot(x, y, result.verdict, label))
     return dots, (str(named[0]), str(named[1])), limits
-
-
-def _value(finding: Mapping[str, Any] | None) -> float | None:
-    return None if finding is None else plain(finding["value"])
 
 
 def _limit(outcome: Outcome, metric: str | None) -> float | None:
