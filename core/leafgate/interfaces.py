@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leafgate.belief import Belief
     from leafgate.case import Case
     from leafgate.known import Known
+    from leafgate.policy import Policy
     from leafgate.release import Release
     from leafgate.table import Table
 
@@ -148,6 +149,10 @@ class Metric(Component):
     def limit(self) -> float:
         """The bound of the policy, to be read in the metric's direction."""
         return float(getattr(self, self.direction))
+
+    def lacks(self, policy: Policy) -> str:
+        """What the policy does not have and this metric needs; empty where there is nothing. No data is read."""
+        return ""
 
     def holds(self, score: float) -> bool:
         """Is this score good enough? What floating point adds or takes away does not count."""

@@ -65,6 +65,9 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     if problems:
         _refuse(problems, plugins)
     policy.data.meaning()
+    lacking = [(f"metrics[{i}]", metric.lacks(policy)) for i, metric in enumerate(policy.metrics)]
+    if any(message for _, message in lacking):
+        raise PolicyError.listing([Problem(place, message) for place, message in lacking if message])
     if policy.knows.distribution and not any("distribution" in attack.uses for attack in policy.attacks):
         raise PolicyError("no attack of the policy uses it", place="knows.distribution", remedy="leave it out")
     return Loaded(policy, plugins)

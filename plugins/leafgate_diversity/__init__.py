@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate import AtLeast, AtMost, Case, Example, Metric, hookimpl
+from leafgate.interfaces import RecordMetric
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from leafgate.policy import ColumnSpec, Policy
 
 BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
 Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -73,6 +76,11 @@ class AlphaKAnonymity(AtLeast):
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
     )
 
+    def lacks(self, policy: Policy) -> str:
+        strange = set(self.values or ()) - {v for spec in _secrets(self, policy) for v in spec.values or ()}
+        open_domain = any(spec.values is None for spec in _secrets(self, policy))
+        return "some of its `values` are no values of a secret" if strange and not open_domain else ""
+
     def score(self, case: Case) -> pd.Series:
         from leafgate_diversity.scores import alpha_k
 
@@ -101,6 +109,13 @@ class TCloseness(AtMost):
         Example({"flu": 2}, {"flu": 2, "cold": 1, "gout": 1}, 0.5),
         Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
     )
+
+    def lacks(self, policy: Policy) -> str:
+        if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, policy)):
+            return "no secret has `values` in a declared order; list them so and say `ordered: true`"
+        if self.distance == "hierarchical" and not any(spec.hierarchy for spec in _secrets(self, policy)):
+            return "no secret has a `hierarchy`"
+        return ""
 
     def score(self, case: Case) -> pd.Series:
         from leafgate_diversity.scores import t_closeness
@@ -160,6 +175,9 @@ class KMap(AtLeast):
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
     examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
 
+    def lacks(self, policy: Policy) -> str:
+        return _no_population(policy)
+
     def score(self, case: Case) -> pd.Series:
         return case.population
 
@@ -187,6 +205,9 @@ class ReidentificationRisk(AtMost):
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
     )
 
+    def lacks(self, policy: Policy) -> str:
+        return _no_population(policy) if self.among == "population" else ""
+
     def score(self, case: Case) -> pd.Series:
         from leafgate_diversity.scores import reidentification_risk
 
@@ -213,6 +234,16 @@ class Uniques(AtMost):
         from leafgate_diversity.scores import uniques
 
         return uniques(case)
+
+
+def _secrets(metric: RecordMetric, policy: Policy) -> list[ColumnSpec]:
+    """The secrets a metric is about, as the policy declares them."""
+    columns = policy.data.columns.items()
+    return [spec for name, spec in columns if "sensitive" in spec.role and metric.secret in {None, name}]
+
+
+def _no_population(policy: Policy) -> str:
+    return "" if policy.data.population else "there is no `data.population` to look among"
 
 
 @hookimpl

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from leafgate import Case, InconclusiveError
+from leafgate import Case
 from leafgate.errors import UnreadableError
 from leafgate.interfaces import lenient
 from leafgate_diversity.distances import equal_distance, hierarchical_distance, ordered_distance
@@ -33,19 +33,17 @@ def alpha_k(case: Case, alpha: float, values: Sequence[str] | None) -> pd.Series
 
 
 def t_closeness(case: Case, distance: str) -> pd.Series:
-    """The earth mover's distance for each record; InconclusiveError where values have no such distance."""
+    """The earth mover's distance for each record; UnreadableError where values have no such distance."""
     column, overall = case.secret, case.overall
     if distance == "equal":
         return _each(case, lambda p: equal_distance(p, overall))
-    place = f"data.columns.{column.name}"
     if distance == "ordered":
         if not column.ordered:
-            remedy = "list its `values` in order and say `ordered: true`"
-            raise InconclusiveError("its values have no declared order", place=place, remedy=remedy)
+            raise UnreadableError("its values have no declared order")
         return _each(case, lambda p: ordered_distance(p, overall))
     hierarchy = column.hierarchy
     if hierarchy is None:
-        raise InconclusiveError("its values have no hierarchy", place=place, remedy="name one with `hierarchy:`")
+        raise UnreadableError("its values have no hierarchy")
     return _each(case, lambda p: hierarchical_distance(p, overall, hierarchy, column.domain))
 
 

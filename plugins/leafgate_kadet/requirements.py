@@ -133,8 +133,8 @@ class Undisclosing:
         return f"a share of {self.column!r} in it is beyond a factor of e^{self.most:g} from everyone's"
 
 
-def requirement(wanted: Required, column: Column, counts: Floats) -> Requirement:
-    """What the policy wants of one secret; `counts` are everyone's people by its values."""
+def requirement(wanted: Required, column: Column, counts: Floats, place: str = "build.require") -> Requirement:
+    """What the policy wants, at `place`, of one secret; `counts` are everyone's people by its values."""
     overall = counts / counts.sum()
     if isinstance(wanted, LDiversityRequired):
         if wanted.c is not None:
@@ -143,23 +143,23 @@ def requirement(wanted: Required, column: Column, counts: Floats) -> Requirement
     if isinstance(wanted, ConfidenceRequired):
         return Unsure(column.name, wanted.at_most)
     if isinstance(wanted, TClosenessRequired):
-        sets, height = _sets(wanted.distance, column)
+        sets, height = _sets(wanted.distance, column, place)
         return Close(column.name, wanted.distance, wanted.at_most, overall, sets, height)
     assert isinstance(wanted, DeltaDisclosureRequired)
     return Undisclosing(column.name, wanted.at_most, overall)
 
 
-def _sets(distance: str, column: Column) -> tuple[Floats, float]:
+def _sets(distance: str, column: Column, place: str) -> tuple[Floats, float]:
     """The sets of values that a distance compares, one a column, and what a difference in one counts."""
     size = len(column.domain)
     if distance == "equal":
         return np.eye(size), 0.5
     if distance == "ordered":
         if not column.ordered:
-            raise _unsuited(column, "have no declared order", "list `values` in order and say `ordered: true`")
+            raise _unsuited(column, place, "have no declared order", "list `values` in order and say `ordered: true`")
         return np.triu(np.ones((size, size)))[:, :-1], 1 / max(size - 1, 1)
     if column.hierarchy is None:
-        raise _unsuited(column, "have no hierarchy", "name one with `hierarchy:`")
+        raise _unsuited(column, place, "have no hierarchy", "name one with `hierarchy:`")
     return _groups(column.hierarchy, column.domain), 1 / (2 * (column.hierarchy.depth + 1))
 
 
@@ -171,5 +171,5 @@ def _groups(hierarchy: Hierarchy, domain: Sequence[str | None]) -> Floats:
     return np.concatenate(levels, axis=1)
 
 
-def _unsuited(column: Column, why: str, remedy: str) -> PolicyError:
-    return PolicyError(f"the values of {column.name!r} {why}", place="build.require", remedy=remedy)
+def _unsuited(column: Column, place: str, why: str, remedy: str) -> PolicyError:
+    return PolicyError(f"the values of {column.name!r} {why}", place=place, remedy=remedy)

@@ -18,9 +18,9 @@ from leafgate_kadet.requirements import requirement
 
 def admissible_of(coded: Coded, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
     """k people in every group, and what is required of each secret; PolicyError for a secret there is not."""
-    by_column: dict[str, list[Required]] = {}
-    for name, one in _spread(schema, wanted):
-        by_column.setdefault(name, []).append(one)
+    by_column: dict[str, list[tuple[str, Required]]] = {}
+    for name, place, one in _spread(schema, wanted):
+        by_column.setdefault(name, []).append((place, one))
     target = schema.target
     first = View(target.name, coded, [Crowd(k), *_required(coded, target, by_column.pop(target.name, []))])
     others = []
@@ -30,27 +30,28 @@ def admissible_of(coded: Coded, schema: Schema, k: int, wanted: Sequence[Require
     return Admissible([first, *others])
 
 
-def _spread(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, Required]]:
-    """Each requirement with each secret it is about."""
+def _spread(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, str, Required]]:
+    """Each requirement with each secret it is about, and its place in the policy."""
     secrets = [column.name for column in schema.secrets]
     for i, one in enumerate(wanted):
+        place = f"build.require[{i}]"
         if not secrets or one.secret not in {None, *secrets}:
             known = ", ".join(map(repr, secrets)) or "none; give a column the role `sensitive`"
-            raise PolicyError("there is no such secret", place=f"build.require[{i}]", remedy=f"secrets: {known}")
+            raise PolicyError("there is no such secret", place=place, remedy=f"secrets: {known}")
         chosen = [name for name in secrets if one.secret in {None, name}]
         numbers = [name for name in chosen if schema[name].numeric]
         if numbers:
             raise PolicyError(
                 f"{numbers[0]!r} is a number, and this is about values",
-                place=f"build.require[{i}]",
+                place=place,
                 remedy="declare its `values`, or name another secret",
             )
-        yield from ((name, one) for name in chosen)
+        yield from ((name, place, one) for name in chosen)
 
 
-def _required(coded: Coded, column: Column, wanted: Sequence[Required]) -> list[Requirement]:
+def _required(coded: Coded, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
     everyone = class_counts(coded, np.arange(len(coded.classes)))
-    return [requirement(one, column, everyone) for one in wanted]
+    return [requirement(one, column, everyone, place) for place, one in wanted]
 
 
 def _by_values_of(coded: Coded, column: Column) -> Coded:

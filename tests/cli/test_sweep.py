@@ -327,3 +327,13 @@ def test_of_several_findings_the_worst_is_shown() -> None:
     ]
     only = Result(Point({"x": 1}, {}), {"verdict": "pass", "findings": findings}, "x")
     assert value_of(only, "k") == 12
+
+
+def test_options_of_the_data_are_varied_too_each_table_read_for_itself(tmp_path: Path) -> None:
+    people = "age,sex,smoker,ill\n" + "20,f,no,no\n30,m,no,yes\n,f,yes,no\n" * 6
+    path = survey(tmp_path, {"metrics": METRICS, "data.on_missing": "drop"}, people)
+    leafgate("sweep", path, "--over", "data.on_missing=drop,keep", "--out", tmp_path / "swept", "--workers", 1)
+    reports = [
+        json.loads((tmp_path / "swept" / p["folder"] / "report.json").read_text()) for p in results(tmp_path)["points"]
+    ]
+    assert [told["data"]["people"] for told in reports] == [12, 18]

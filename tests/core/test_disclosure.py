@@ -188,3 +188,40 @@ def test_auditors_learn_the_totals_of_a_differentially_private_release() -> None
 def test_nothing_else_is_kept_back_without_such_a_claim() -> None:
     public = document(replace(PRIVATE_RELEASE, differentially_private=False), "public")
     assert public["data"] == {"people": 100040, "distinct": 70017, "sha256": "d" * 64}
+
+
+def risky(people: int, risk: float, **limit: Any) -> Finding:
+    """One over a number of people."""
+    return found(
+        people, value=risk, unit="one over people", limit={"at_most": 1, "average": False} | limit, passed=True
+    )
+
+
+def value_told(of: Report, place: int = 0) -> Any:
+    return document(of, "public")["findings"][place]["value"]
+
+
+def test_one_over_a_small_number_of_people_is_veiled_like_the_number() -> None:
+    assert value_told(report(risky(400, 1 / 7), people=400)) == {"more_than": 0.1}
+    assert value_told(report(risky(400, 1 / 20), people=400)) == 1 / 20
+    assert document(report(risky(400, 1 / 7), people=400), "auditor")["findings"][0]["value"] == 1 / 7
+    assert "is more than 0.1" in summary(document(report(risky(400, 1 / 7), people=400), "public"))
+
+
+def test_one_over_people_that_lies_close_to_a_count_becomes_a_range_and_so_does_the_count() -> None:
+    both = report(risky(400, 1 / 95), found(400, 90), people=400)
+    assert value_told(both) == {"from": round(1 / 99, 6), "to": round(1 / 90, 6)}
+    assert document(both, "public")["findings"][1]["beyond"] == {"from": 90, "to": 99}
+
+
+def test_what_the_public_does_not_see_changes_nothing_it_sees() -> None:
+    hidden = found(400, 95, private=True, limit={"at_least": 1})
+    assert document(report(found(400, 90), hidden, people=400), "public")["findings"][0]["beyond"] == 90
+
+
+@pytest.mark.parametrize(("smallest", "told"), [(10, 1.99), (1, 1.985), (100, 2.0)])
+def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int, told: float) -> None:
+    average = found(1000, value=1.985, spread=1.0, limit={"at_least": 1, "average": True}, passed=True)
+    assert value_told(report(average, people=1000, smallest=smallest)) == pytest.approx(told, abs=0.006)
+    if smallest == 1:
+        assert value_told(report(average, people=1000, smallest=1)) == 1.985

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.leaf_numbers import strange_leaves
+from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.release import Level, Publish, Release, published
 from leafgate.table import Table
 from leafgate_baselines import C45
-from random_tables import tables
+from leafgate_tables import PublishedTable
+from random_tables import categorical, table_of, tables
 
 LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 
@@ -42,3 +44,13 @@ def test_numbers_that_do_not_claim_to_be_exact_are_not_compared(counted: Any) ->
     doubled = Table(table.schema, table.frame, table.weight * 2)
     assert strange_leaves(Release({}, table.schema, (TREE,), counted=counted), doubled) == 0
     assert strange_leaves(Release({}, table.schema, (TREE,)), doubled) == 3
+
+
+@pytest.mark.parametrize(("more", "strange"), [(0, False), (1, True), (-1, True)])
+def test_records_of_more_or_fewer_people_are_strange(more: int, strange: bool) -> None:
+    table = table_of([categorical("a", "quasi_identifier", values=("x", "y"))], [("x",), ("y",)], [5, 3])
+    release = PublishedTable().build(table, np.random.default_rng(0))
+    assert release.records is not None
+    forged = replace(release, records=replace(release.records, weight=(5 + more, 3)))
+    assert strange_records(forged, table) is strange
+    assert not strange_records(replace(forged, counted="sampled"), table)

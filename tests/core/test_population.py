@@ -328,8 +328,7 @@ def test_a_population_file_that_is_not_there_is_invalid(tmp_path: Path) -> None:
 
 K_MAP = {"use": "k_map", "at_least": 1}
 JOURNALIST = {"use": "reidentification_risk", "among": "population", "at_most": 1}
-NO_HELP: dict[str, tuple[str | None, str]] = {
-    "no population at all": (None, "there is no population"),
+NO_HELP: dict[str, tuple[str, str]] = {
     "somebody else": ("age,sex\n20,f\n", "fewer people in the population than in the table"),
     "one too few": ("age,sex\n" + "20,f\n" * 23, "fewer people in the population than in the table"),
 }
@@ -338,10 +337,10 @@ NO_HELP: dict[str, tuple[str | None, str]] = {
 @pytest.mark.parametrize("metric", [K_MAP, JOURNALIST], ids=["k-map", "journalist"])
 @pytest.mark.parametrize(("content", "why"), NO_HELP.values(), ids=NO_HELP)
 def test_without_a_population_as_large_as_the_tables_groups_it_cannot_be_told(
-    tmp_path: Path, content: str | None, why: str, metric: dict[str, Any]
+    tmp_path: Path, content: str, why: str, metric: dict[str, Any]
 ) -> None:
-    changes = {"build.k": 24, "metrics": [metric], "data.population": "population.csv" if content else None}
-    (tmp_path / "population.csv").write_text(content or "")
+    changes = {"build.k": 24, "metrics": [metric], "data.population": "population.csv"}
+    (tmp_path / "population.csv").write_text(content)
     ended = leafgate("audit", survey(tmp_path, changes), "--json")
     (found, claim) = ended.document["findings"]
     assert (ended.code, found["passed"], found["value"], claim["passed"]) == (3, None, None, True)

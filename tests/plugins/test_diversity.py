@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import leafgate
 from leafgate import Belief, Case, Example, InconclusiveError, Metric, Release
 from leafgate.auditing import audit
 from leafgate.disclosure import document
@@ -25,7 +26,9 @@ from leafgate.report import Finding, Report
 from leafgate.schema import Column
 from leafgate.table import Table
 from leafgate.words import summary
+from leafgate_diversity import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
+from survey import survey, write_policy
 
 PLUGINS = load_plugins()
 Counts = Sequence[int]
@@ -470,21 +473,32 @@ def test_those_with_an_unbounded_score_are_past_the_limit_and_may_be_allowed_to_
 
 
 @pytest.mark.parametrize(
-    ("distance", "why", "remedy"),
+    ("metric", "why"),
     [
-        ("ordered", "its values have no declared order", "`ordered: true`"),
-        ("hierarchical", "its values have no hierarchy", "name one with `hierarchy:`"),
+        ({"use": "t_closeness", "distance": "ordered", "at_most": 1}, "`ordered: true`"),
+        ({"use": "t_closeness", "distance": "hierarchical", "at_most": 1}, "no secret has a `hierarchy`"),
+        ({"use": "alpha_k_anonymity", "alpha": 0.5, "values": ["plague"], "at_least": 1}, "no values of a secret"),
+        ({"use": "k_map", "at_least": 1}, "data.population"),
+        ({"use": "reidentification_risk", "among": "population", "at_most": 1}, "data.population"),
     ],
 )
-def test_a_distance_the_policy_does_not_declare_is_inconclusive_with_the_remedy(
-    distance: str, why: str, remedy: str
+def test_what_the_policy_lacks_for_a_metric_is_told_before_any_data_are_read(
+    tmp_path: Path, metric: dict[str, Any], why: str
 ) -> None:
-    done = report({"use": "t_closeness", "distance": distance, "at_most": 1})
-    found = only(done)
-    assert (found.passed, found.value, done.exit_code) == (None, None, 3)
-    for told in ("data.columns.ill", why, remedy):
-        assert told in found.evidence["problem"]
-        assert told in summary(document(done, "public"))
+    ended = leafgate(
+        "validate", write_policy(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 1}, metric]}), "--json"
+    )
+    (problem,) = ended.problems
+    assert (ended.code, problem["place"], why in problem["message"]) == (2, "metrics[1]", True)
+
+
+def test_a_distance_is_told_of_the_secrets_that_have_one(tmp_path: Path) -> None:
+    changes = {
+        "data.columns.smoker": {"role": "sensitive", "values": ["no", "yes"], "ordered": True},
+        "metrics": [{"use": "t_closeness", "distance": "ordered", "at_most": 1}],
+    }
+    found = leafgate("audit", survey(tmp_path, changes), "--json").document["findings"]
+    assert [told["id"] for told in found if told["metric"] == "t_closeness"] == ["t_closeness@linking#smoker"]
 
 
 def test_a_declared_order_and_a_hierarchy_are_taken(tmp_path: Path) -> None:
@@ -493,3 +507,17 @@ def test_a_declared_order_and_a_hierarchy_are_taken(tmp_path: Path) -> None:
     for distance, declared in (("ordered", {"ordered": True}), ("hierarchical", {"hierarchy": "ill.csv"})):
         done = report({"use": "t_closeness", "distance": distance, "at_most": 1}, declared, tmp_path)
         assert only(done).value == 3 / 8
+
+
+def test_an_alpha_that_a_share_equals_is_kept_however_it_is_written() -> None:
+    rows = [["a", "flu"], ["a", "flu"], ["a", "cold"]]
+    columns = [
+        categorical("who", "quasi_identifier", values=("a",)),
+        categorical("ill", "sensitive", values=("flu", "cold")),
+    ]
+    table = table_of(columns, rows)
+    for alpha in (2 / 3, 0.6666666666666666, 0.666666666667):
+        metric = AlphaKAnonymity(alpha=alpha, at_least=3)
+        known = known_of(table)
+        belief = Belief("ill", np.array([0]), pd.DataFrame({"flu": [2 / 3], "cold": [1 / 3]}))
+        assert metric.score(Case(table, None, Release({}, table.schema), known, belief)).tolist() == [3.0, 3.0]

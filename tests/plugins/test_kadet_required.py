@@ -501,10 +501,10 @@ MISTAKES: Mapping[str, tuple[Any, str, str]] = {
     "an l of 0": ([{"use": "l_diversity", "at_least": 0}], f"{AT_0}.at_least", ""),
     "an infinite l": ([{"use": "l_diversity", "at_least": math.inf}], f"{AT_0}.at_least", ""),
     "a negative distance": ([{"use": "t_closeness", "at_most": -0.1}], f"{AT_0}.at_most", ""),
-    "no order": ([{"use": "t_closeness", "distance": "ordered", "at_most": 1}], "build.require", "`ordered: true`"),
+    "no order": ([{"use": "t_closeness", "distance": "ordered", "at_most": 1}], "build.require[0]", "`ordered: true`"),
     "no hierarchy": (
         [{"use": "t_closeness", "distance": "hierarchical", "at_most": 1}],
-        "build.require",
+        "build.require[0]",
         "name one with `hierarchy:`",
     ),
     "the second of two": (

@@ -20,9 +20,9 @@ from leafgate.table import Table
 from leafgate_diversity import LDiversity
 from leafgate_linking import Linking
 from leafgate_protection import Confidence, KAnonymity
-from leafgate_tables import PublishedTable
+from leafgate_tables import Mondrian, PublishedTable, Tds
 from oracles import Cell, People, people_of, persons
-from random_tables import tables
+from random_tables import categorical, numeric, table_of, tables
 from survey import PEOPLE, ROWS, survey
 
 NO_CLASS: dict[str, Any] = {"build": {"use": "table"}, "data.columns.ill.role": "sensitive"}
@@ -222,3 +222,15 @@ def test_there_is_no_accuracy_without_a_tree(tmp_path: Path) -> None:
         (finding,) = ended.document["findings"]
         assert (ended.code, finding["passed"]) == (3, None)
         assert "no tree" in finding["evidence"]["problem"]
+
+
+@pytest.mark.parametrize("builder", [Mondrian(k=1, release="table"), Tds(k=1, release="table")])
+def test_a_private_number_that_is_missing_is_published_as_missing(builder: Mondrian | Tds) -> None:
+    columns = [
+        categorical("a", "quasi_identifier", values=("x", "y")),
+        numeric("z", "private", missing=True),
+        categorical("y", "class", "sensitive", values=("good", "bad")),
+    ]
+    table = table_of(columns, [("x", 2.0, "good"), ("x", None, "bad"), ("y", None, "good")])
+    told = records_of(builder.build(table, np.random.default_rng(0)))
+    assert sorted(str(row[1]) for row in told.rows) == ["2.0", "None", "None"]
