@@ -189,7 +189,8 @@ class RecordMetric(Metric):
 
     `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
     `scored` says which distribution of the secret: what the adversary derives, or the true
-    composition of each group, which an adversary with more knowledge could come to know.
+    composition of each group, which an adversary with more knowledge could come to know; a metric of
+    `groups_only` reads neither.
     `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
     """
 
@@ -198,6 +199,12 @@ class RecordMetric(Metric):
     scored: Scored = Field("derived", description="What the adversary derives, or each group's true composition.")
     average: bool = Field(False, description="Judge the mean over people, not the worst-off person.")
     allow: Share = Field(0.0, description="The share of people that may lie beyond the limit.")
+
+    groups_only: ClassVar[bool] = False
+
+    def lacks(self, policy: Policy) -> str:
+        idle = self.groups_only and self.scored != "derived"
+        return "it scores groups alone, so `scored` changes nothing; leave it out" if idle else ""
 
     @model_validator(mode="after")
     def _one_leniency(self) -> Self:

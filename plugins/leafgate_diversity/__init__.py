@@ -167,6 +167,7 @@ class KMap(AtLeast):
 
     use: Literal["k_map"] = "k_map"
 
+    groups_only = True
     unit = "people"
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
     formula = "people of `data.population` in the group of x, the table's own among them"
@@ -176,7 +177,7 @@ class KMap(AtLeast):
     examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
 
     def lacks(self, policy: Policy) -> str:
-        return _no_population(policy)
+        return super().lacks(policy) or _no_population(policy)
 
     def score(self, case: Case) -> pd.Series:
         return case.population
@@ -194,6 +195,7 @@ class ReidentificationRisk(AtMost):
         description="Does the adversary know who is in the table (prosecutor), or only the population (journalist)?",
     )
 
+    groups_only = True
     unit = "one over people"
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
     formula = "1 / people in the group of x, of the table or of `data.population`"
@@ -206,7 +208,7 @@ class ReidentificationRisk(AtMost):
     )
 
     def lacks(self, policy: Policy) -> str:
-        return _no_population(policy) if self.among == "population" else ""
+        return super().lacks(policy) or (_no_population(policy) if self.among == "population" else "")
 
     def score(self, case: Case) -> pd.Series:
         from leafgate_diversity.scores import reidentification_risk
@@ -222,6 +224,7 @@ class Uniques(AtMost):
 
     use: Literal["uniques"] = "uniques"
 
+    groups_only = True
     unit = "share"
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"

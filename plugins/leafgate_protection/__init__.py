@@ -15,6 +15,7 @@ class KAnonymity(AtLeast):
 
     use: Literal["k_anonymity"] = "k_anonymity"
 
+    groups_only = True
     unit = "people"
     checks = "k"
     checked_by = "linking"

@@ -479,6 +479,7 @@ def test_those_with_an_unbounded_score_are_past_the_limit_and_may_be_allowed_to_
         ({"use": "t_closeness", "distance": "hierarchical", "at_most": 1}, "no secret has a `hierarchy`"),
         ({"use": "alpha_k_anonymity", "alpha": 0.5, "values": ["plague"], "at_least": 1}, "no values of a secret"),
         ({"use": "k_map", "at_least": 1}, "data.population"),
+        ({"use": "uniques", "at_most": 1, "scored": "composition"}, "`scored` changes nothing"),
         ({"use": "reidentification_risk", "among": "population", "at_most": 1}, "data.population"),
     ],
 )
