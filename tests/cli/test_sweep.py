@@ -337,3 +337,24 @@ def test_options_of_the_data_are_varied_too_each_table_read_for_itself(tmp_path:
         json.loads((tmp_path / "swept" / p["folder"] / "report.json").read_text()) for p in results(tmp_path)["points"]
     ]
     assert [told["data"]["people"] for told in reports] == [12, 18]
+
+
+def test_dots_in_one_place_share_a_name_and_names_stay_in_the_picture(tmp_path: Path) -> None:
+    swept(
+        tmp_path,
+        "--over",
+        "build.k=6,12",
+        "--over",
+        "build.require=[],[{use: confidence, at_most: 1}]",
+        "--audience",
+        "auditor",
+    )
+    root = ElementTree.parse(tmp_path / "swept" / "sweep.svg").getroot()
+    named = {str(e.text): e for e in root.iter() if e.tag.endswith("text") and "," in str(e.text)}
+    assert len([e for e in root.iter() if e.tag.endswith("circle")]) == 4
+    assert sorted(named) == ["12, [] and 1 more", "6, [] and 1 more"]
+    for text, element in named.items():
+        start, width = float(element.attrib["x"]), 7 * len(text)
+        left = start - width if element.get("text-anchor") == "end" else start
+        assert left > 0
+        assert left + width < 720

@@ -51,7 +51,7 @@ def shown(value: Any) -> str:
 def short(value: Any) -> str:
     """A swept value in few letters: of a mapping only its values."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    told = " ".join(map(short, parts)) if isinstance(value, dict | list) else shown(value)
+    told = " ".join(map(short, parts)) if isinstance(value, dict | list) and value else shown(value)
     return told if len(told) <= 32 else f"{told[:31]}\N{HORIZONTAL ELLIPSIS}"
 
 

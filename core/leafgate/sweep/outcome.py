@@ -54,7 +54,7 @@ def _first(names: Sequence[str]) -> str | None:
 
 
 def finding_of(result: Result, metric: str | None) -> Mapping[str, Any] | None:
-    """The worst finding of a metric at one point: a failed one, else one that could not be told, else the first."""
+    """The worst finding of a metric at one point: failed before not told before held, then by its score."""
     findings = [] if result.report is None else result.report["findings"]
     mine = [
         finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
@@ -114,7 +114,7 @@ def _cell(finding: Mapping[str, Any]) -> str:
 
 
 def as_document(outcome: Outcome, *, numbers: bool = True) -> dict[str, Any]:
-    """The outcome as JSON; each point names the folder with its report and release, and `numbers` its findings."""
+    """The outcome as JSON; each point names the folder its files went to, and with `numbers` its findings."""
     best = outcome.best
     return {
         "format": FORMAT,

@@ -139,12 +139,19 @@ def _borders(across: Scale, up: Scale, limits: tuple[float | None, float | None]
     if limits[1] is not None:
         y = up.at(limits[1])
         yield f'<line class="l" x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>'
-        yield f'<text class="s" x="{WIDTH - RIGHT}" y="{y - 4:.1f}" text-anchor="end">limit {limits[1]:g}</text>'
+        yield f'<text class="s" x="{LEFT + 4}" y="{y - 4:.1f}">limit {limits[1]:g}</text>'
 
 
 def _marks(dots: Sequence[Dot], across: Scale, up: Scale) -> Iterator[str]:
+    """A circle a dot; dots in one place share a name, which stays within the picture."""
+    places: dict[tuple[str, str], list[Dot]] = {}
     for dot in dots:
         x, y, colour = across.at(dot.x), up.at(dot.y), COLOURS[dot.verdict]
         fill = colour if dot.verdict == "pass" else "#fff"
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
-        yield f'<text class="s" x="{x + 7:.1f}" y="{y - 6:.1f}">{escape(dot.label)}</text>'
+        places.setdefault((f"{x:.0f}", f"{y:.0f}"), []).append(dot)
+    for here in places.values():
+        x, y = across.at(here[0].x), up.at(here[0].y)
+        name = here[0].label if len(here) == 1 else f"{here[0].label} and {len(here) - 1} more"
+        side = f'x="{x + 7:.1f}"' if x < WIDTH / 2 else f'x="{x - 7:.1f}" text-anchor="end"'
+        yield f'<text class="s" {side} y="{y - 8:.1f}">{escape(name)}</text>'
