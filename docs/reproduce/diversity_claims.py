@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from diversity_findings import ALL, ID3, Findings
 from diversity_limits import Limited, l_of
-from diversity_writing import fixed, signed
 from kadet_claims import Claim
 from kadet_runs import K_GRID
+from writing import fixed, signed
 
 
 def claims(found: Findings) -> Iterator[Claim]:

@@ -15,7 +15,7 @@ from diversity_findings import find
 from diversity_page import lines
 from diversity_picture import draw
 from diversity_variations import flat
-from diversity_writing import put, write_csv
+from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 

@@ -10,8 +10,8 @@ from diversity_findings import ALL, ID3, Findings
 from diversity_limits import Limited
 from diversity_pooled import CASE, LIMIT, K
 from diversity_runs import BUILDERS
-from diversity_writing import count, fixed, section, signed, table, yes
 from kadet_runs import K_GRID
+from writing import count, fixed, section, signed, table, yes
 
 NAMES = {"kadet": "kADET", "tds": "TDS", "tds both": "TDS, test people too", "mondrian": "Mondrian"}
 TITLES = {ID3: "ID3", ALL: "C4.5"}

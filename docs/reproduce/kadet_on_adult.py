@@ -13,8 +13,9 @@ import argparse
 from pathlib import Path
 
 from kadet_findings import find
-from kadet_page import rewrite, write_csv
+from kadet_page import rewrite
 from kadet_picture import draw
+from writing import write_csv
 
 DOCS = Path(__file__).resolve().parents[1]
 

@@ -1,10 +1,8 @@
-"""The measured part of docs/kadet-on-adult.md, and the CSV files it is copied from."""
+"""The measured part of docs/kadet-on-adult.md."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -13,67 +11,32 @@ from kadet_findings import Experiment, Findings
 from kadet_runs import K_GRID, Row
 from kadet_variations import ROOT_KS
 from leafgate.tree import Fan, Leaf, Node
+from writing import put, section, table
 
-BEGIN, END = "<!-- results -->", "<!-- /results -->"
 NAMES = {"kadet": "kADET", "id3": "ID3", "c45": "C4.5", "one leaf": "a single leaf"}
-
-
-def write_csv(path: Path, rows: Iterable[Row]) -> None:
-    """One line a tree; per cents with four decimals, an empty k where none is promised."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file, lineterminator="\n")
-        names = [field.name for field in fields(Row)]
-        out.writerow(names)
-        out.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def rewrite(page: Path, found: Findings, picture: str) -> None:
     """Put this run's results between the page's two markers; the rest stays as it is."""
-    text = page.read_text(encoding="utf-8")
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{page.name} lacks the markers {BEGIN} and {END}")
-    body = "\n".join(_results(found, picture))
-    page.write_text(f"{head}{begin}\n\n{body}\n{end}{tail}", encoding="utf-8")
+    put(page, _results(found, picture))
 
 
 def _results(found: Findings, picture: str) -> Iterator[str]:
-    yield from _section("Claim by claim", _claims(found))
+    yield from section("Claim by claim", _claims(found))
     yield f"![Test error and exposed people against k]({picture})\n"
-    yield from _section("ID3: the eight categorical attributes", _experiment(found.id3))
-    yield from _section("C4.5: all attributes", _experiment(found.all))
-    yield from _section("What the trees still ask (ID3, pruned)", _asked(found.id3))
-    yield from _section("What the root can ask (ID3)", _root_tests(found))
-    yield from _section("The trees at k = 889 and k = 890 (ID3, pruned)", _trees(found))
-    yield from _section("Who is predicted differently at k = 889 and k = 890", _differ(found))
-    yield from _section("The same change of root with other hierarchies (ID3, pruned)", _root_changes(found))
-    yield from _section("Ties, cuts and the average-gain filter", _shifts(found))
-
-
-def _section(title: str, body: Iterable[str]) -> Iterator[str]:
-    yield f"### {title}\n"
-    yield from body
-    yield ""
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], right: str) -> Iterator[str]:
-    """A Markdown table; `right` has an `r` for each column that is aligned right."""
-    yield "| " + " | ".join(head) + " |"
-    yield "| " + " | ".join("---:" if side == "r" else "---" for side in right) + " |"
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
+    yield from section("ID3: the eight categorical attributes", _experiment(found.id3))
+    yield from section("C4.5: all attributes", _experiment(found.all))
+    yield from section("What the trees still ask (ID3, pruned)", _asked(found.id3))
+    yield from section("What the root can ask (ID3)", _root_tests(found))
+    yield from section("The trees at k = 889 and k = 890 (ID3, pruned)", _trees(found))
+    yield from section("Who is predicted differently at k = 889 and k = 890", _differ(found))
+    yield from section("The same change of root with other hierarchies (ID3, pruned)", _root_changes(found))
+    yield from section("Ties, cuts and the average-gain filter", _shifts(found))
 
 
 def _claims(found: Findings) -> Iterator[str]:
     rows = [(claim.paper, claim.here, claim.reproduces) for claim in claims(found)]
-    return _table(("The paper (section 4)", "Here", "Reproduces"), rows, "lll")
+    return table(("The paper (section 4)", "Here", "Reproduces"), rows, "lll")
 
 
 def _experiment(e: Experiment) -> Iterator[str]:
@@ -83,7 +46,7 @@ def _experiment(e: Experiment) -> Iterator[str]:
         pairs.append((f"{NAMES[tree]}, no k", e.plain(tree, pruned=True), e.plain(tree, pruned=False)))
     head = ["tree"] + ["error %", "leaves", "smallest group", "exposed %"] * 2
     head[5:] = [f"{name}, not pruned" for name in head[5:]]
-    return _table(head, [(name, *_numbers(pruned), *_numbers(bare)) for name, pruned, bare in pairs], "lrrrrrrrr")
+    return table(head, [(name, *_numbers(pruned), *_numbers(bare)) for name, pruned, bare in pairs], "lrrrrrrrr")
 
 
 def _numbers(row: Row) -> tuple[str, ...]:
@@ -94,7 +57,7 @@ def _asked(e: Experiment) -> Iterator[str]:
     """Neighbouring k whose trees ask the same columns stand together."""
     runs = groupby(K_GRID, key=lambda k: e.row(k, pruned=True).asks)
     rows = [(", ".join(map(str, ks)), asks.replace(" ", ", ")) for asks, ks in runs]
-    return _table(("k", "columns"), rows, "ll")
+    return table(("k", "columns"), rows, "ll")
 
 
 def _root_tests(found: Findings) -> Iterator[str]:
@@ -102,7 +65,7 @@ def _root_tests(found: Findings) -> Iterator[str]:
         (t.column, "as it is" if t.level == 0 else str(t.level), str(t.ways), f"{t.smallest:,}", f"{t.surest:.1f}")
         for t in found.root_tests
     ]
-    return _table(("column", "level", "ways", "smallest group = largest k", "surest class %"), rows, "lrrrr")
+    return table(("column", "level", "ways", "smallest group = largest k", "surest class %"), rows, "lrrrr")
 
 
 def _trees(found: Findings) -> Iterator[str]:
@@ -132,14 +95,14 @@ def _differ(found: Findings) -> Iterator[str]:
         (name, f"{d.people:,}", f"{d.first_right:,}", f"{d.second_right:,}", f"{d.chance:.2f}")
         for name, d in zip(("learned from", "test"), found.differ, strict=True)
     ]
-    return _table(("people", "predicted differently", "right at 889", "right at 890", "chance"), rows, "lrrrr")
+    return table(("people", "predicted differently", "right at 889", "right at 890", "chance"), rows, "lrrrr")
 
 
 def _root_changes(found: Findings) -> Iterator[str]:
     head = ("hierarchies", "root at 889", "root at 890", *(f"error %, k = {k}" for k in ROOT_KS))
     changes = found.root_changes
     rows = [(c.hierarchies, c.roots[889], c.roots[890], *(f"{c.errors[k]:.2f}" for k in ROOT_KS)) for c in changes]
-    return _table(head, rows, "lll" + "r" * len(ROOT_KS))
+    return table(head, rows, "lll" + "r" * len(ROOT_KS))
 
 
 def _shifts(found: Findings) -> Iterator[str]:
@@ -149,4 +112,4 @@ def _shifts(found: Findings) -> Iterator[str]:
         largest = "0" if s.at is None else f"{s.largest:+.2f} at k = {s.at}".replace("-", "\N{MINUS SIGN}")
         rows.append((s.setting, "pruned" if s.pruned else "not pruned", s.change, where, largest))
     head = ("setting", "tree", "what is changed", "k whose error moves", "largest change, points")
-    return _table(head, rows, "lllll")
+    return table(head, rows, "lllll")
