@@ -53,13 +53,11 @@ class View:
     requirements: Sequence[Requirement]
 
     def __call__(self, counts: Floats) -> Mask:
-        """OK of the paper: which populations are empty, or satisfy every requirement."""
-        empty = counts.sum(axis=-1) == 0
-        counts = np.where(empty[..., None], 1.0, counts)
+        """OK of the paper: which populations, none of them empty, satisfy every requirement."""
         fine = np.ones(counts.shape[:-1], dtype=bool)
         for requirement in self.requirements:
             fine &= requirement.holds(counts)
-        return np.asarray(fine | empty)
+        return fine
 
 
 @dataclass(frozen=True)

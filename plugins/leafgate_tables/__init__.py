@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from leafgate import Table
 
-Told = Literal["tree", "table", "both"]
+Parts = Literal["tree", "table", "both"]
 Crowd = Annotated[int, Field(ge=1)]
 Confidence = Annotated[float, Field(gt=0, le=0.5)]
 PRUNE = Field(True, description="Error-based pruning of the tree by subtree replacement.")
@@ -54,7 +54,7 @@ class Tds(TreeBuilder):
     measure: Literal["gain", "gain_ratio", "gini"] = Field("gain", description="Of the tree: what the best test has.")
     prune: bool = PRUNE
     confidence: Confidence = CONFIDENCE
-    release: Told = Field("tree", description="What is released: the tree, the generalised table, or both.")
+    release: Parts = Field("tree", description="What is released: the tree, the generalised table, or both.")
 
     tells_measure = frozenset({"measure", "prune", "confidence"})
     threat_model = "The adversary knows the public columns of everyone in the table, and the table or the tree."
@@ -84,7 +84,7 @@ class Mondrian(TreeBuilder):
     )
     prune: bool = PRUNE
     confidence: Confidence = CONFIDENCE
-    release: Told = Field("tree", description="What is released: the tree, the generalised table, or both.")
+    release: Parts = Field("tree", description="What is released: the tree, the generalised table, or both.")
 
     tells_measure = frozenset({"measure", "prune", "confidence"})
     threat_model = "The adversary knows the public columns of everyone in the table, and the table or the tree."

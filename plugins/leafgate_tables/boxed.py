@@ -13,7 +13,7 @@ from leafgate.induction.coding import coded as code_table
 from leafgate.induction.conditions import cell_of, conditions, refuse_gaps
 from leafgate.induction.growing import Sprout, finished, split, sprout
 from leafgate.induction.pruning import prune
-from leafgate.induction.selecting import grow
+from leafgate.induction.selecting import grow_on
 from leafgate.release import Records, Release
 from leafgate.table import Table
 from leafgate.tree_file import MAX_DEPTH
@@ -37,7 +37,7 @@ def build(options: Mondrian, table: Table) -> Release:
     ratio = options.measure == "gain_ratio"
     private = frozenset(i for i, feature in enumerate(coded.features) if not feature.column.public)
     if private:
-        grow(coded, options.measure, average_gain=ratio, min_leaf=2 if ratio else 1, below=boxes, only=private)
+        grow_on(coded, boxes, private, options.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
     if options.prune:
         prune(root, options.confidence)
     return release_of(options, table, finished(coded, root, table.schema), records, {"k": options.k})

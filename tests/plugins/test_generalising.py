@@ -345,9 +345,6 @@ def zips(written: str) -> Table:
     )
 
 
-LEAKS = "the mean gain that gain_ratio filters by counts the public columns inside a box"
-
-
 def test_what_the_public_cells_within_a_box_are_does_not_change_the_tree() -> None:
     trees = [
         built(Mondrian(k=8, measure="gain_ratio", prune=False), zips(codes)).trees for codes in ("dccbbbcc", "aaabcddb")

@@ -28,35 +28,42 @@ class Only:
         return np.isin(cuts.feature, list(self.features))
 
 
-def grow(
-    coded: Coded,
-    measure: Measure,
-    *,
-    average_gain: bool,
-    min_leaf: float,
-    below: Sequence[Sprout] | None = None,
-    only: frozenset[int] | None = None,
-) -> Sprout:
+def grow(coded: Coded, measure: Measure, *, average_gain: bool, min_leaf: float) -> Sprout:
     """The unpruned tree: each node split by the test with the largest measure until none gains.
 
     With `average_gain` only tests of at least the node's mean gain compete. A test needs two sons
-    with `min_leaf` people (a cut: both). A tree that is there already grows on from its nodes
-    `below`; `only` names the features that may be asked.
+    with `min_leaf` people (a cut: both).
 
     Source: Quinlan, "Induction of Decision Trees", 1986; "C4.5", 1993, chapter 2.
     Departure: cuts lie midway between two numbers of the table; no penalty for many cuts.
     """
-    tests = tests_of(coded)
-    wave = list(below) if below is not None else [sprout(coded, np.arange(len(coded.classes)))]
-    first = wave[0]
-    judge = None if only is None else Only(only)
+    root = sprout(coded, np.arange(len(coded.classes)))
+    every = frozenset(range(len(coded.features)))
+    grow_on(coded, [root], every, measure, average_gain=average_gain, min_leaf=min_leaf)
+    return root
+
+
+def grow_on(
+    coded: Coded,
+    leaves: Sequence[Sprout],
+    features: frozenset[int],
+    measure: Measure,
+    *,
+    average_gain: bool,
+    min_leaf: float,
+) -> None:
+    """Grow a tree on from its leaves, as `grow` does, asking about `features` alone.
+
+    Tests that may not be made do not count for the mean gain either.
+    """
+    tests, judge = tests_of(coded), Only(features)
+    barred = ~np.isin(tests.feature, list(features))
+    wave = list(leaves)
     while wave := [node for node in wave if may_split(node)]:
         counts = np.stack([node.counts for node in wave])
         cells = count_cells(coded, [node.rows for node in wave])
-        scores = score(coded, tests, cells, counts, measure, judge, min_leaf=min_leaf)
-        if only is not None:  # tests that may not be made do not count for the mean either
-            scores.plain[:, ~np.isin(tests.feature, list(only))] = -np.inf
+        scores = score(coded, tests, cells, counts, measure, judge if barred.any() else None, min_leaf=min_leaf)
+        scores.plain[:, barred] = -np.inf
         means = mean_gain(scores, tests) if average_gain else None
         choices = choose(scores, tests, measure, means)
         wave = [son for node, c in zip(wave, choices, strict=True) if c for son in split(coded, node, c)]
-    return first

@@ -18,7 +18,7 @@ TOLERANCE = 1e-12
 
 Mask = NDArray[np.bool_]
 Admits = Callable[[Floats], Mask]
-"""Which populations (last axis: people per class) are acceptable; empty ones always are."""
+"""Which populations (last axis: people per class) are acceptable; somebody is in each."""
 
 
 @dataclass(frozen=True)
