@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Case:
     """What a metric scores. `belief` is None for metrics of the release alone.
 
-    `chances`, `groups`, `truth` and `weight` have one row for each row of `table`, so that metrics
+    `chances`, `groups`, `sizes`, `truth` and `weight` have one row for each row of `table`, so that metrics
     never align anything. `scored` says what `chances` are: what the adversary believes, or the true
     composition of each group.
     """
@@ -115,6 +115,15 @@ class Case:
         import pandas as pd
 
         return pd.Series(self._belief.groups[self._position])
+
+    @cached_property
+    def sizes(self) -> pd.Series:
+        """People of the table in the group of each record, its own among them."""
+        import numpy as np
+        import pandas as pd
+
+        number, _ = pd.factorize(self.groups)
+        return pd.Series(np.bincount(number, weights=self.table.weight)[number])
 
     @cached_property
     def truth(self) -> pd.Series:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from leafgate.attacking import Attempt, plugin_trouble
-from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.interfaces import AttackModel, Metric, RecordMetric
 from leafgate.report import Finding
-from leafgate.scoring import Judged, inconclusive, score_one
+from leafgate.scoring import Judged, inconclusive, score_beliefs, score_one
 
 Attack = Callable[[AttackModel], Attempt]
 WORST_FIRST = (False, None, True)
@@ -72,21 +72,11 @@ def _by(checker: type[Metric], promised: Any, judged: Judged, attack: Attack) ->
     if not isinstance(metric, RecordMetric):
         yield score_one(metric, judged, "", None, None)
         return
-    read = 0
+    found: list[Finding] = []
     for attempt in _attempts(checker, judged, attack):
-        for belief in attempt.beliefs:
-            if metric.secret not in {None, belief.secret}:
-                continue
-            try:
-                yield score_one(metric, judged, "", attempt, belief)
-            except UnreadableError:
-                continue
-            read += 1
-        if attempt.problem:
-            yield inconclusive(metric, judged, "", attempt.problem)
-            read += 1
-    if read == 0:
-        yield inconclusive(metric, judged, "", "there is no belief to check this claim by")
+        found += score_beliefs(metric, judged, attempt, named=False)
+        found += [inconclusive(metric, judged, "", attempt.problem)] if attempt.problem else []
+    yield from found or [inconclusive(metric, judged, "", "there is no belief to check this claim by")]
 
 
 def _attempts(checker: type[Metric], judged: Judged, attack: Attack) -> list[Attempt]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from leafgate.attacking import Attempt
-from leafgate.belief import Belief
-from leafgate.errors import UnreadableError
 from leafgate.interfaces import Metric, RecordMetric
 from leafgate.report import Finding
-from leafgate.scoring import Judged, inconclusive, score_one
+from leafgate.scoring import Judged, inconclusive, score_beliefs, score_one
 
 
 def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:
@@ -28,23 +26,9 @@ def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:
     if not isinstance(metric, RecordMetric):
         yield score_one(metric, judged, metric.called, None, None)
         return
-    read = 0
-    for attempt in judged.attempts:
-        if metric.of not in {None, attempt.attack.called}:
-            continue
-        for belief in attempt.beliefs:
-            if metric.secret not in {None, belief.secret}:
-                continue
-            try:
-                yield score_one(metric, judged, _id(metric, attempt, belief), attempt, belief)
-            except UnreadableError:
-                continue
-            read += 1
-    if read == 0:
-        problem = "there is no belief this metric can read"
-        yield inconclusive(metric, judged, f"{metric.called}@{metric.of or 'any'}", problem)
-
-
-def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
-    secret = f"#{belief.secret}" if belief.secret is not None else ""
-    return f"{metric.called}@{attempt.attack.called}{secret}"
+    chosen = (attempt for attempt in judged.attempts if metric.of in {None, attempt.attack.called})
+    found = [finding for attempt in chosen for finding in score_beliefs(metric, judged, attempt)]
+    nothing = inconclusive(
+        metric, judged, f"{metric.called}@{metric.of or 'any'}", "there is no belief this metric can read"
+    )
+    yield from found or [nothing]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,22 @@ class Judged:
         if belief is not None and belief.chances is not None:
             belief = replace(belief, chances=belief.chances.copy(deep=False))
         return Case(self.table.lent(), test, self.release, lent(self.known), belief, scored)
+
+
+def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, named: bool = True) -> Iterator[Finding]:
+    """A finding for each belief of an attempt that the metric is about and can read; `named` gives it an id."""
+    for belief in attempt.beliefs:
+        if metric.secret not in {None, belief.secret}:
+            continue
+        try:
+            yield score_one(metric, judged, _id(metric, attempt, belief) if named else "", attempt, belief)
+        except UnreadableError:
+            continue
+
+
+def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
+    secret = f"#{belief.secret}" if belief.secret is not None else ""
+    return f"{metric.called}@{attempt.attack.called}{secret}"
 
 
 def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:

@@ -29,7 +29,7 @@ def alpha_k(case: Case, alpha: float, values: Sequence[str] | None) -> pd.Series
         raise UnreadableError("some of `values` are not in the secret's domain")
     chosen = [i for i, value in enumerate(domain) if values is None or value in values]
     share = _each(case, lambda p: largest_share(p[:, chosen]))
-    return _people(case).where(share <= lenient(alpha), 0.0)
+    return case.sizes.where(share <= lenient(alpha), 0.0)
 
 
 def t_closeness(case: Case, distance: str) -> pd.Series:
@@ -61,18 +61,12 @@ def delta_disclosure(case: Case) -> pd.Series:
 
 def reidentification_risk(case: Case, among: str) -> pd.Series:
     """One over the people in each record's group."""
-    return 1 / (_people(case) if among == "table" else case.population)
+    return 1 / (case.sizes if among == "table" else case.population)
 
 
 def uniques(case: Case) -> pd.Series:
     """1.0 where a record's group holds one person, else 0.0."""
-    return (_people(case) == 1).astype(float)
-
-
-def _people(case: Case) -> pd.Series:
-    """People of the table in each record's group."""
-    number, _ = pd.factorize(case.groups)
-    return pd.Series(np.bincount(number, weights=case.table.weight)[number])
+    return (case.sizes == 1).astype(float)
 
 
 def _each(case: Case, form: Callable[[Floats], Floats]) -> pd.Series:

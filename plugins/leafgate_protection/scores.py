@@ -10,12 +10,6 @@ from leafgate import Case
 CERTAIN = 1 - 1e-9
 
 
-def group_sizes(case: Case) -> pd.Series:
-    """People in each record's group, at least its own weight."""
-    number, _ = pd.factorize(case.groups)
-    return pd.Series(np.bincount(number, weights=case.table.weight)[number])
-
-
 def exposed(case: Case) -> pd.Series:
     """1.0 where the true value is believed with certainty, else 0.0."""
     chances = case.chances

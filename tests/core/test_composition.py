@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from any_table import policy_for_any_table
 from leafgate import Case, InconclusiveError, Release
 from leafgate.auditing import audit
 from leafgate.disclosure import document
@@ -238,21 +239,7 @@ def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_pa
 @given(tables(most=20, public_class=False), st.integers(1, 3), st.sampled_from([0.5, 0.7, 0.9]))
 def test_the_public_report_says_nothing_that_only_the_composition_tells(table: Table, k: int, most: float) -> None:
     metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]
-    document_said = {
-        "leafgate": 1,
-        "name": "random",
-        "data": {
-            "columns": {
-                "who": {"role": "quasi_identifier", "values": ["a"]},
-                "y": {"role": ["class", "sensitive"], "values": ["b"]},
-            }
-        },
-        "build": {"use": "kadet", "k": 1},
-        "attacks": [{"use": "linking"}],
-        "metrics": metrics,
-        "report": {"smallest_cell": 1},
-    }
-    policy = policy_of(document_said, Path()).policy.model_copy(update={"build": Kadet(k=k, prune=False)})
+    policy = policy_for_any_table(metrics).model_copy(update={"build": Kadet(k=k, prune=False)})
     done = audit(policy, PLUGINS, table)
     if done.sealed is None:
         return

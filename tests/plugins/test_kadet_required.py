@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from any_table import policy_for_any_table
 from command_line import leafgate
 from leafgate import Belief, Case, Release
 from leafgate.auditing import Audit, audit
@@ -21,7 +22,6 @@ from leafgate.induction.coding import coded
 from leafgate.induction.growing import finished
 from leafgate.known import known_of
 from leafgate.plugins import load_plugins
-from leafgate.policy_file import policy_of
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
 from leafgate.tree import Fan, Node
@@ -177,22 +177,7 @@ def asking(draw: st.DrawFn, *, numbers: bool = True, gaps: bool = True) -> tuple
 
 
 PLUGINS = load_plugins()
-POLICY = policy_of(
-    {
-        "leafgate": 1,
-        "name": "required",
-        "data": {
-            "columns": {
-                "who": {"role": "quasi_identifier", "values": ["a"]},
-                "y": {"role": ["class", "sensitive"], "values": ["b"]},
-            }
-        },
-        "build": {"use": "kadet", "k": 1},
-        "attacks": [{"use": "linking"}],
-        "metrics": [{"use": "k_anonymity", "at_least": 1}],
-    },
-    Path(),
-).policy
+POLICY = policy_for_any_table([{"use": "k_anonymity", "at_least": 1}])
 
 
 def audited(table: Table, **options: Any) -> Audit:
