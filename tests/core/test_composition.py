@@ -488,3 +488,10 @@ def test_an_average_is_told_no_finer_than_the_smallest_cell_could_move_it(tmp_pa
     assert exact["l_diversity"] == 1 + 200 / 404
     assert told["l_diversity"] == 1.5
     assert told["k_anonymity"] == 150
+
+
+def test_what_the_leaves_tell_when_added_up_is_no_secret_though_private_tests_pool_them(tmp_path: Path) -> None:
+    # The tree asks for a car first, so what is derived is not the groups' own; all leaves together are 2 good, 4 bad.
+    report = of_mortgage(tmp_path, {"use": "t_closeness", "at_most": 1})
+    assert first(report).value is not None
+    assert document(report, "public")["findings"][0]["value"] == first(report).value
