@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.belief import Belief
 from leafgate.case import Case
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
+from leafgate.fact import Fact
 from leafgate.hookspecs import hookimpl
 from leafgate.interfaces import (
     AtLeast,
@@ -40,6 +41,7 @@ __all__ = [
     "Case",
     "DataError",
     "Example",
+    "Fact",
     "InconclusiveError",
     "Known",
     "LeafgateError",

@@ -19,6 +19,7 @@ from leafgate.judging import judge
 from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
+from leafgate.policy_facts import facts_of
 from leafgate.release_file import Sealed
 from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
@@ -38,7 +39,12 @@ class Audit:
 
 
 def audit(
-    policy: Policy, plugins: Plugins, table: Table, test: Table | None = None, population: Table | None = None
+    policy: Policy,
+    plugins: Plugins,
+    table: Table,
+    test: Table | None = None,
+    population: Table | None = None,
+    people: Table | None = None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
@@ -46,12 +52,13 @@ def audit(
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
+    facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     try:
         with _timed(seconds, "build"):
             sealed = build(policy, plugins, table, test)
     except NoReleaseError as error:
         return Audit(_report(policy, plugins, table, None, [_no_release(policy, plugins, error)]))
-    known = knowledge(policy, table, sealed, population)
+    known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
         with _timed(seconds, f"attack {attack.called}"):

@@ -25,7 +25,7 @@ def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Beli
     release does not fit the policy, InconclusiveError when the attack fails.
     """
     sealed = seal(read_fitting(release, run.table.schema))
-    known = knowledge(run.policy, run.table, sealed, run.population)
+    known = knowledge(run.policy, run.table, sealed, run.population, run.people)
     tried = attempt(_attack(run, use), sealed, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")

@@ -10,8 +10,10 @@ from leafgate.interfaces import TreeBuilder
 from leafgate.known import Known, known_of
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
+from leafgate.policy_facts import facts_of
 from leafgate.release import Publish, Release, published
 from leafgate.release_file import Sealed, seal
+from leafgate.sample import sampled
 from leafgate.table import Table
 
 
@@ -74,9 +76,14 @@ def _tells_classes(draft: Release) -> bool:
     return any(column.name in shown for column in draft.schema.having("class"))
 
 
-def knowledge(policy: Policy, table: Table, sealed: Sealed, population: Table | None = None) -> Known:
-    """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public."""
-    builder, level = policy.build, sealed.release.publish
+def knowledge(
+    policy: Policy, table: Table, sealed: Sealed, population: Table | None = None, people: Table | None = None
+) -> Known:
+    """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public.
+
+    `people` are those whose secrets a file tells, all of them in `table`; a policy may have them drawn instead.
+    """
+    builder, level, share = policy.build, sealed.release.publish, policy.knows.sample
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
         return published(builder.build(own, rng), level, builder.tells_measure)
@@ -86,11 +93,13 @@ def knowledge(policy: Policy, table: Table, sealed: Sealed, population: Table | 
         table,
         distribution=policy.knows.distribution,
         mechanism=mechanism if public else None,
-        seed=_attack_seed(policy.seed),
+        seed=_own_seed(policy.seed, 0),
         population=population,
+        people=people if share is None else sampled(table, share, _own_seed(policy.seed, 1)),
+        facts=facts_of(policy.knows, table),
     )
 
 
-def _attack_seed(seed: int) -> int:
-    """Coins for attacks that repeat with the policy's seed, and are not the builder's own."""
-    return int(np.random.SeedSequence(seed).spawn(1)[0].generate_state(1)[0])
+def _own_seed(seed: int, use: int) -> int:
+    """Coins that repeat with the policy's seed: for attacks (0), for drawing known people (1); never the builder's."""
+    return int(np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1)[0])

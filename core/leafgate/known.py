@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from leafgate.fact import Fact
     from leafgate.release import Release
     from leafgate.schema import Schema
     from leafgate.table import Table
@@ -25,7 +26,9 @@ class Known:
     `public` holds one row for each distinct public record (the quasi-identifiers of everyone in
     the table) with its weight in people; `population`, where the policy names one, those of the
     larger population the people come from; `schema` the roles and domains of all columns.
-    `distribution` gives, where the policy grants it, each secret's overall shares. `mechanism`
+    `distribution` gives, where the policy grants it, each secret's overall shares; `people` those of
+    the table whose secrets are known, with the public columns and one secret or more; `facts` what
+    is known of people in general. `mechanism`
     runs the public algorithm on a table of the attacker's own; None when it is not public.
     `seed` is for attacks that toss coins, so that an audit repeats.
     """
@@ -36,6 +39,8 @@ class Known:
     mechanism: Mechanism | None = None
     seed: int = 0
     population: Table | None = None
+    people: Table | None = None
+    facts: tuple[Fact, ...] = ()
 
     @property
     def records(self) -> pd.DataFrame:
@@ -49,8 +54,8 @@ class Known:
 
 def lent(known: Known) -> Known:
     """The same knowledge for a plugin: what that writes into it reaches nobody else."""
-    population = None if known.population is None else known.population.lent()
-    return replace(known, public=known.public.lent(), population=population)
+    population, people = (None if table is None else table.lent() for table in (known.population, known.people))
+    return replace(known, public=known.public.lent(), population=population, people=people)
 
 
 def known_of(
@@ -60,6 +65,8 @@ def known_of(
     mechanism: Mechanism | None = None,
     seed: int = 0,
     population: Table | None = None,
+    people: Table | None = None,
+    facts: Sequence[Fact] = (),
 ) -> Known:
     """What an adversary knows of the people in `table` under a policy's `knows`.
 
@@ -73,4 +80,4 @@ def known_of(
         if column.values is not None:
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(column.values))
             shares[column.name] = dict(zip(column.values, (counts / table.people).tolist(), strict=True))
-    return Known(table.without_key.schema, public, shares, mechanism=mechanism, seed=seed, population=population)
+    return Known(table.without_key.schema, public, shares, mechanism, seed, population, people, tuple(facts))

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_v
 from leafgate.errors import DataError
 from leafgate.hierarchy import Hierarchy, parse_hierarchy
 from leafgate.interfaces import STRICT, AttackModel, Component, Limit, Metric, TreeBuilder
+from leafgate.policy_knows import Knows
 from leafgate.policy_paths import DataFile
 from leafgate.release import Level
 from leafgate.schema import Column, Role, Schema
@@ -122,10 +123,11 @@ class Data(Strict):
     def meaning(self) -> Schema:
         """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
         kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED)
-        return Schema(tuple(_column(name, spec, self) for name, spec in kept))
+        return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept))
 
 
-def _column(name: str, spec: ColumnSpec, data: Data) -> Column:
+def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
+    """What a policy's column means, its hierarchy read; DataError when that does not fit."""
     column = Column(
         name,
         frozenset(spec.role),
@@ -133,7 +135,7 @@ def _column(name: str, spec: ColumnSpec, data: Data) -> Column:
         bounds=spec.bounds,
         ordered=spec.ordered,
         declared=spec.values is not None or spec.bounds is not None,
-        missing=data.on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
+        missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
     )
     if spec.hierarchy is None:
         return column
@@ -154,12 +156,6 @@ class PublishSpec(Strict):
 
     leaves: Level = Field("counts", description="On the leaves: labels, or also error rates, shares or counts.")
     measure: bool = Field(True, description="Is the selection measure known?")
-
-
-class Knows(Strict):
-    """What the adversary has besides the public columns."""
-
-    distribution: bool = Field(False, description="The overall shares of each secret.")
 
 
 class ReportSpec(Strict):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import ValidationError
+
 from leafgate.errors import Problem
 from leafgate.plugins import Plugins, use_of
+from leafgate.policy import ColumnSpec, column_of
+from leafgate.policy_facts import fact_problems, place_of
 from leafgate.policy_places import KINDS
+from leafgate.schema import Column
 
 Named = list[tuple[int, dict[str, Any]]]
 
@@ -27,6 +33,28 @@ def crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
             yield Problem(f"metrics[{i}].of", "no attack of the policy has this name", known)
         if "secret" in metric and metric["secret"] not in secrets:
             yield Problem(f"metrics[{i}].secret", "is not a column with the role `sensitive`")
+    yield from _knowledge(document, secrets)
+
+
+def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem]:
+    """What is wrong with the facts, and with secrets that are known where there are none."""
+    knows, data = _dict(document.get("knows")), _dict(document.get("data"))
+    for key in ("people", "sample"):
+        if knows.get(key) is not None and not secrets:
+            yield Problem(f"knows.{key}", "no column has the role `sensitive`, so there is no secret to know")
+    told = _dict(data.get("columns"))
+    columns = {name: _column(name, _dict(spec), data.get("on_missing")) for name, spec in told.items()}
+    for i, fact in _dicts(knows.get("facts")):
+        yield from fact_problems(fact, columns, place_of(i))
+
+
+def _column(name: str, told: dict[str, Any], on_missing: Any) -> Column | None:
+    """The column a policy declares, without its hierarchy; None where that is wrong in itself."""
+    try:
+        spec = ColumnSpec.model_validate_json(json.dumps({**told, "hierarchy": None}))
+    except ValidationError:
+        return None
+    return column_of(name, spec, on_missing)
 
 
 def _says_what_it_uses(document: dict[str, Any], attacks: Named, metrics: Named, plugins: Plugins) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union
@@ -15,9 +16,13 @@ from leafgate.interfaces import Component
 from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
 from leafgate.policy_crossing import crossed
+from leafgate.policy_knows import Knows
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
 from leafgate.strict_yaml import MAX_BYTES, parse_yaml
+
+KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
+"""What a policy may grant, and what attacks that take it into account list in `uses`."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,19 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
         _refuse(problems, plugins)
     policy.data.meaning()
     lacking = [(f"metrics[{i}]", metric.lacks(policy)) for i, metric in enumerate(policy.metrics)]
-    if any(message for _, message in lacking):
-        raise PolicyError.listing([Problem(place, message) for place, message in lacking if message])
-    if policy.knows.distribution and not any("distribution" in attack.uses for attack in policy.attacks):
-        raise PolicyError("no attack of the policy uses it", place="knows.distribution", remedy="leave it out")
+    idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
+    if idle:
+        raise PolicyError.listing(idle)
     return Loaded(policy, plugins)
+
+
+def _unused(policy: Policy) -> Iterator[Problem]:
+    """Knowledge that is granted though no attack takes it into account."""
+    used = frozenset[str]().union(*(attack.uses for attack in policy.attacks))
+    for key, knowledge in KNOWLEDGE.items():
+        granted = getattr(policy.knows, key) != Knows.model_fields[key].default
+        if granted and knowledge not in used:
+            yield Problem(f"knows.{key}", "no attack of the policy uses it", "leave it out, or try an attack that does")
 
 
 def _json(document: dict[str, Any]) -> bytes:

@@ -79,7 +79,7 @@ def _offered(loc: list[Any], plugins: Plugins) -> str:
 
 def _unknown_key(loc: list[Any], used: type[BaseModel] | None) -> tuple[str, str]:
     key = str(loc[-1])
-    known = list(used.model_fields) if used is not None else []
+    known = [] if used is None else [field.alias or name for name, field in used.model_fields.items()]
     turned = (DIRECTIONS - {key}) & set(known) if key in DIRECTIONS else set()
     if used is not None and turned:
         direction = turned.pop()

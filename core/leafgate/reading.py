@@ -39,27 +39,39 @@ def read_population(data: Data, schema: Schema, path: Path) -> Table:
     """The Table of the quasi-identifiers alone, from a file with just their columns, or with all of the table's.
 
     `schema` is that of the table whose people the population holds. The file is read like the
-    table's; without a header its columns stand in the policy's order. A column `weight` counts, if
-    there is one. Raises DataError as read_table does.
+    table's; without a header its columns stand in the policy's order. Raises DataError as read_table does.
     """
-    content = read_bytes(path, "data.population")
-    public = [column.name for column in schema.public]
+    return read_columns(data, Schema(schema.public), path, "data.population")
+
+
+def read_columns(data: Data, schema: Schema, path: Path, key: str) -> Table:
+    """The Table of the columns in `schema`, from a file with just these, or with all of the table's.
+
+    A column `weight` counts, if there is one. Raises DataError as read_table does.
+    """
+    content = read_bytes(path, key)
+    wanted = [column.name for column in schema.columns]
     weights = [name for name, spec in data.columns.items() if "weight" in spec.role]
     problem = None
-    with_weight = [name for name in data.columns if name in {*public, *weights}]
-    for names in (public, with_weight, list(data.columns)):
+    with_weight = [name for name in data.columns if name in {*wanted, *weights}]
+    for names in (wanted, with_weight, list(data.columns)):
         try:
             raw = _cells(content, data, names, path)
         except DataError as error:
             problem = problem or error
         else:
-            return _table(raw, Schema(schema.public), data, content, path.name)
+            return _table(raw, schema, data, content, path.name)
     raise problem or DataError("has other columns than the table", place=path.name)
+
+
+def is_parquet(path: Path) -> bool:
+    """Is it, by its ending, no CSV?"""
+    return path.suffix in {".parquet", ".pq"}
 
 
 def _cells(content: bytes, data: Data, names: Sequence[str], path: Path) -> pd.DataFrame:
     """The columns `names` as text, whichever kind of file it is."""
-    if path.suffix in {".parquet", ".pq"}:
+    if is_parquet(path):
         return read_parquet(content, names, path.name)
     return read_csv(content, data.csv, names, path.name)
 

@@ -29,12 +29,13 @@ class Run:
     test: Table | None
     seconds: Mapping[str, float] = field(default_factory=dict)
     population: Table | None = None
+    people: Table | None = None
 
     def audit(self) -> Audit:
         """Build, attack and judge; the seconds it took to read are part of its timings."""
         from leafgate.auditing import audit
 
-        audited = audit(self.policy, self.plugins, self.table, self.test, self.population)
+        audited = audit(self.policy, self.plugins, self.table, self.test, self.population, self.people)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
@@ -46,30 +47,32 @@ def prepare(path: Path, data: Path | None = None, root: Path | None = None, test
     loaded = load_policy(path, root)
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
-    table, other, population = read_tables(policy)
-    return Run(policy, loaded.plugins, table, other, {"read": time.perf_counter() - start}, population)
+    table, other, population, people = read_tables(policy)
+    return Run(policy, loaded.plugins, table, other, {"read": time.perf_counter() - start}, population, people)
 
 
-Read = tuple["Table", "Table | None", "Table | None"]
+Read = tuple["Table", "Table | None", "Table | None", "Table | None"]
 
 
 def read_tables(policy: Policy) -> Read:
-    """The table, the test table and the population a policy names."""
-    data = policy.data
+    """The table, the test table, the population and the known people a policy names."""
+    data, known = policy.data, policy.knows.people
     if data.path is None:
         raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
+    from leafgate.known_people import read_people
     from leafgate.reading import read_population, read_table
 
     table = read_table(data, data.meaning(), data.path)
     _refuse_one_class(table)
     test = None if data.test is None else read_table(data, table.schema, data.test, "data.test")
     population = None if data.population is None else read_population(data, table.schema, data.population)
-    return table, test, population
+    people = None if known is None else read_people(data, table, known)
+    return table, test, population, people
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of several policies, read when first asked for: policies with the same `data` share them."""
+    """The tables of several policies, read when first asked for: policies with the same files share them."""
 
     read: dict[bytes, Read] = field(default_factory=dict)
 
@@ -81,7 +84,8 @@ class Tables:
 
 
 def _data_key(policy: Policy) -> bytes:
-    files = [str(path) for path in (policy.data.path, policy.data.test, policy.data.population)]
+    named = (policy.data.path, policy.data.test, policy.data.population, policy.knows.people)
+    files = [str(path) for path in named]
     told = policy.data.model_dump(mode="json", exclude={"path", "test", "population"})
     return canonical([files, list(told["columns"].items()), told])
 

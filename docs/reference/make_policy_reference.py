@@ -78,15 +78,14 @@ def _sections(place: str, model: type[BaseModel]) -> Iterator[tuple[str, type[Ba
     for name, field in model.model_fields.items():
         section = _section_in(field.annotation)
         if section is not None:
-            several = ".NAME" if "dict" in str(field.annotation) else ""
-            yield from _sections(f"{place}.{name}{several}".lstrip("."), section)
+            several = ".NAME" if "dict" in str(field.annotation) else "[]" if "tuple" in str(field.annotation) else ""
+            yield from _sections(f"{place}.{field.alias or name}{several}".lstrip("."), section)
 
 
 def _section_in(annotation: Any) -> type[BaseModel] | None:
-    for inner in (annotation, *get_args(annotation)):
-        if isinstance(inner, type) and issubclass(inner, BaseModel) and not issubclass(inner, Component):
-            return inner
-    return None
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return None if issubclass(annotation, Component) else annotation
+    return next(filter(None, map(_section_in, get_args(annotation))), None)
 
 
 def _table(model: type[BaseModel]) -> Iterator[str]:
@@ -96,9 +95,10 @@ def _table(model: type[BaseModel]) -> Iterator[str]:
         return
     yield "| key | type | default | meaning |"
     yield "| --- | --- | --- | --- |"
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
     for name, kind, default, meaning in rows:
         shown = f"`{default}`" if default else "**required**"
-        if default and _section_in(model.model_fields[name].annotation) is not None and default != "null":
+        if default and _section_in(fields[name].annotation) is not None and default[0] == "{":
             shown = "see below"
         yield f"| `{name}` | {_cell(kind)} | {_cell(shown)} | {_cell(meaning)} |"
     yield ""

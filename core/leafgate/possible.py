@@ -71,7 +71,7 @@ def unanswered(node: Cut | Fan, possible: Possible, schema: Schema) -> bool:
     return bool(rest - {value for branch in node.branches for value in branch.values})
 
 
-def _edge(cut: Cut) -> float:
+def edge(cut: Cut) -> float:
     """The largest number that goes low; a float32 cut rounds the number first, not the threshold."""
     if not cut.float32:
         return math.nextafter(cut.at, -math.inf) if cut.strict else cut.at
@@ -87,8 +87,8 @@ def _edge(cut: Cut) -> float:
 
 def _sides(cut: Cut, rest: Rest) -> list[tuple[Node, Rest]]:
     assert isinstance(rest, Interval)
-    edge = _edge(cut)
+    top = edge(cut)
     missing_low = rest.missing and cut.missing == "low"
-    low = Interval(rest.low, min(rest.high, edge), missing_low)
-    high = Interval(max(rest.low, edge), rest.high, rest.missing and not missing_low)
+    low = Interval(rest.low, min(rest.high, top), missing_low)
+    high = Interval(max(rest.low, top), rest.high, rest.missing and not missing_low)
     return [(cut.low, low), (cut.high, high)]
