@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
-from leafgate.report import People, Private
+from leafgate.evidence import checked_evidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from leafgate.known import Known
 
 
-LARGEST = 1e300
-"""Numbers beyond it are no evidence; NaN is not within it either."""
-
-
 @dataclass(frozen=True)
 class Belief:
     """One attack's conclusion about one secret.
@@ -28,10 +24,12 @@ class Belief:
     `groups` numbers, for each of `records` (by default the rows of Known), the set of records
     the adversary cannot tell apart. `chances` has a row of probabilities for each record and a
     column for each value of the secret; `secret` and `chances` are None together, when the
-    attack speaks of groups only. `evidence` is JSON: bounds, gaps, counts of constraints; a key
-    `refutes` names guarantees the attack disproves. `explain(group)` words what the release says
-    of one group; only auditors see it. `population_groups` numbers in the same way, where the policy
-    names a population, the group each row of `Known.population` would be in.
+    attack speaks of groups only. `baseline`, laid out like `chances`, is what the release says of
+    each record without the attack's further reasoning; `alternatives` are other beliefs the attack has no
+    less reason for: a limit that does not come out the same for all of them is inconclusive. `evidence` is JSON: bounds, gaps, counts of
+    constraints; a key `refutes` names guarantees the attack disproves. `explain(group)` words what
+    the release says of one group; only auditors see it. `population_groups` numbers in the same
+    way, where the policy names a population, the group each row of `Known.population` would be in.
     """
 
     secret: str | None
@@ -41,6 +39,8 @@ class Belief:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     explain: Callable[[int], str] | None = None
     population_groups: NDArray[Any] | None = None
+    baseline: pd.DataFrame | None = None
+    alternatives: Sequence[pd.DataFrame] = ()
 
 
 def checked(belief: object, known: Known) -> Belief:
@@ -59,7 +59,11 @@ def checked(belief: object, known: Known) -> Belief:
     if (belief.secret is None) != (belief.chances is None):
         raise InconclusiveError("its belief needs a secret and chances together, or neither")
     if belief.secret is not None:
-        _check_chances(belief.secret, belief.chances, rows, known)
+        _check_chances(belief.secret, belief.chances, rows, known, "chances")
+    if belief.baseline is not None:
+        _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
+    for other in belief.alternatives:
+        _check_chances(belief.secret, other, rows, known, "alternative chances")
     return replace(belief, groups=groups)
 
 
@@ -91,7 +95,7 @@ def rows_for(known: Known, records: pd.DataFrame) -> NDArray[np.int64]:
     return found.to_numpy(dtype=np.int64)
 
 
-def _check_chances(secret: object, chances: object, rows: int, known: Known) -> None:
+def _check_chances(secret: object, chances: object, rows: int, known: Known, noun: str) -> None:
     import numpy as np
     import pandas as pd
 
@@ -100,39 +104,18 @@ def _check_chances(secret: object, chances: object, rows: int, known: Known) -> 
     if "sensitive" not in known.schema[secret].roles:
         raise InconclusiveError("its belief is about a column that is no secret")
     if not isinstance(chances, pd.DataFrame) or list(chances.columns) != list(known.schema[secret].domain):
-        raise InconclusiveError("its chances are no table with the secret's domain as columns, in order")
+        raise InconclusiveError(f"its {noun} are no table with the secret's domain as columns, in order")
     try:
         numbers = chances.to_numpy(dtype=float)
     except (TypeError, ValueError):
-        raise InconclusiveError("its chances are no numbers") from None
+        raise InconclusiveError(f"its {noun} are no numbers") from None
     if len(numbers) != rows or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InconclusiveError("its chances are not one row of probabilities a record")
+        raise InconclusiveError(f"its {noun} are not one row of probabilities a record")
     if not np.allclose(numbers.sum(axis=1), 1, atol=1e-6):
-        raise InconclusiveError("its chances do not sum to 1")
+        raise InconclusiveError(f"its {noun} do not sum to 1")
 
 
 def _check_evidence(evidence: object) -> None:
-    if not isinstance(evidence, Mapping) or not _sayable(evidence):
-        raise InconclusiveError("its evidence is not what JSON can say")
-    if "worst" in evidence:
-        raise InconclusiveError("its evidence has the key `worst`, which is kept for the worst-off groups")
-    refuted = evidence.get("refutes", ())
+    refuted = checked_evidence(evidence, {"worst"}).get("refutes", ())
     if isinstance(refuted, str) or not isinstance(refuted, Sequence) or not all(isinstance(r, str) for r in refuted):
         raise InconclusiveError("its evidence must list the guarantees it refutes by name")
-
-
-def _sayable(thing: object) -> bool:
-    """Can it be written as JSON, once counts and private things are shown as they may be?"""
-    if isinstance(thing, Mapping):
-        return all(isinstance(key, str) and _sayable(key) and _sayable(value) for key, value in thing.items())
-    if isinstance(thing, list | tuple):
-        return all(map(_sayable, thing))
-    if isinstance(thing, Private):
-        return _sayable(thing.content)
-    if isinstance(thing, People):
-        return isinstance(thing.count, int) and _sayable(thing.count)
-    if isinstance(thing, str):
-        return not any("\ud800" <= letter <= "\udfff" for letter in thing)
-    if isinstance(thing, int | float):
-        return isinstance(thing, bool) or -LARGEST <= thing <= LARGEST
-    return thing is None

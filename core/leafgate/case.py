@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Case:
     """What a metric scores. `belief` is None for metrics of the release alone.
 
-    `chances`, `groups`, `sizes`, `truth` and `weight` have one row for each row of `table`, so that metrics
+    `chances`, `baseline`, `groups`, `sizes`, `truth` and `weight` have one row for each row of `table`, so that metrics
     never align anything. `scored` says what `chances` are: what the adversary believes, or the true
     composition of each group.
     """
@@ -53,6 +53,14 @@ class Case:
         if self.scored == "composition":
             return self._composition
         return believed.iloc[self._position].reset_index(drop=True)
+
+    @cached_property
+    def baseline(self) -> pd.DataFrame:
+        """What the release says of each record's secret without the attack's further reasoning, whatever is scored."""
+        told = self._belief.baseline
+        if told is None:
+            raise UnreadableError("the attack gives no baseline")
+        return told.iloc[self._position].reset_index(drop=True)
 
     @cached_property
     def _composition(self) -> pd.DataFrame:

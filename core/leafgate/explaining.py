@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -27,6 +27,7 @@ def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
     for name, field in component.model_fields.items():
         if name == "use":
             continue
+        name = field.alias or name
         told = schema["properties"][name]
         default = "" if field.is_required() else json.dumps(told.get("default"))
         yield name, _type(told), default, field.description or ""
@@ -52,6 +53,8 @@ def explanation(component: type[Component], origin: str) -> str:
         lines.append(f"Scores {scored}; a policy limits it with `{component.direction}`.")
         if component.checks:
             lines.append(f"Checks the guarantee {component.checks!r} that a release claims.")
+        if component.private:
+            lines.append("The public is told whether the limit holds, and no number.")
     if issubclass(component, AttackModel):
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
     if issubclass(component, TreeBuilder):
@@ -93,12 +96,17 @@ def _first_line(model: type[BaseModel]) -> str:
 
 def _worked_out(example: Example) -> str:
     """An example in a sentence."""
-    group, everyone = (
-        ", ".join(f"{n} {value}" for value, n in some.items()) for some in (example.group, example.everyone)
-    )
+    group, everyone = map(_listed, (example.group, example.everyone))
     options = "".join(f" with {key}: {value}" for key, value in example.options.items())
     population = "" if example.population is None else f" ({example.population} of the population)"
-    return f"Example: a group of {group}{population}, everyone being {everyone}, scores {example.score:.6g}{options}."
+    believed = "" if example.believed is None else f", believed to be {_listed(example.believed)}"
+    baseline = "" if example.baseline is None else f" over a baseline of {_listed(example.baseline)}"
+    who = f"a group of {group}{population}{believed}{baseline}"
+    return f"Example: {who}, everyone being {everyone}, scores {example.score:.6g}{options}."
+
+
+def _listed(some: Mapping[str, float]) -> str:
+    return ", ".join(f"{n} {value}" for value, n in some.items())
 
 
 def plugins_document(plugins: Plugins) -> dict[str, Any]:

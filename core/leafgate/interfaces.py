@@ -110,7 +110,8 @@ class AttackModel(Component):
 class Example:
     """A metric worked out: one group of people among everyone, by their secret, and their score.
 
-    `population` is how many people of `data.population` are in the group.
+    `population` is how many people of `data.population` are in the group. `believed` is what an attack
+    believes of them, their own shares when left out; `baseline` what it would without its reasoning.
     """
 
     group: Mapping[str, int]
@@ -118,6 +119,8 @@ class Example:
     score: float
     options: Mapping[str, Any] = field(default_factory=dict)
     population: int | None = None
+    believed: Mapping[str, float] | None = None
+    baseline: Mapping[str, float] | None = None
 
 
 class Metric(Component):
@@ -126,7 +129,8 @@ class Metric(Component):
     `unit` tells reports what the score counts: `people` (a group's size, shown to the public only
     above the smallest cell), `one over people`, `share` (of the people; both likewise) or anything
     else. `scale` says in words what scores there can be, `safe` what a good one means; `examples`
-    are worked out.
+    are worked out. `private` metrics compare with what is true of single people, so that a score would
+    give it away: the public is told whether the limit holds, and no number.
     """
 
     name: str = Field("", description="What findings call it; default: what it uses. Unique.")
@@ -137,6 +141,7 @@ class Metric(Component):
     scale: ClassVar[str] = ""
     safe: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
+    private: ClassVar[bool] = False
     checks: ClassVar[str | None] = None
     checked_by: ClassVar[str | None] = None
 
@@ -164,6 +169,10 @@ class Metric(Component):
         Infinite on the unsafe side where no limit would hold.
         """
         raise NotImplementedError(type(self).__name__)
+
+    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+        """What the finding is to say beside the scores, as JSON; what is about single people wrapped in `Private`."""
+        return {}
 
     @classmethod
     def of_claim(cls, claim: Any) -> Metric:

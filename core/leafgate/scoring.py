@@ -14,6 +14,7 @@ from leafgate.attacking import Attempt, plugin_trouble
 from leafgate.belief import Belief
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
 from leafgate.plugins import Plugins
@@ -39,9 +40,13 @@ class Judged:
 
     def case(self, belief: Belief | None, scored: Scored = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
-        if belief is not None and belief.chances is not None:
-            belief = replace(belief, chances=belief.chances.copy(deep=False))
+        if belief is not None:
+            belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
         return Case(self.table.lent(), test, self.release, lent(self.known), belief, scored)
+
+
+def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if chances is None else chances.copy(deep=False)
 
 
 def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, named: bool = True) -> Iterator[Finding]:
@@ -50,9 +55,22 @@ def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, nam
         if metric.secret not in {None, belief.secret}:
             continue
         try:
-            yield score_one(metric, judged, _id(metric, attempt, belief) if named else "", attempt, belief)
+            finding = score_one(metric, judged, _id(metric, attempt, belief) if named else "", attempt, belief)
+            yield _for_every_belief(metric, judged, attempt, belief, finding)
         except UnreadableError:
             continue
+
+
+def _for_every_belief(
+    metric: RecordMetric, judged: Judged, attempt: Attempt, belief: Belief, finding: Finding
+) -> Finding:
+    """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
+    for other in belief.alternatives if finding.passed is not None else ():
+        twin = replace(belief, chances=other, alternatives=())
+        if score_one(metric, judged, "", attempt, twin).passed != finding.passed:
+            problem = "the attack found several beliefs, and the limit holds for some of them only"
+            return replace(finding, passed=None, evidence={**finding.evidence, "problem": problem})
+    return finding
 
 
 def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
@@ -66,6 +84,7 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
     case = judged.case(belief, scored)
     try:
         scores = _scores(metric, judged, case)
+        told = _evidence(metric, judged, case, scores)
     except UnreadableError:
         if belief is not None:
             raise
@@ -80,11 +99,13 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         "limit": _limit(metric),
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
+        "private": metric.private,
     }
     if not isinstance(metric, RecordMetric):
         value = float(scores)
-        return Finding(value=_told(value), passed=metric.holds(value), evidence=_unbounded(value), **found)
+        return Finding(value=_told(value), passed=metric.holds(value), evidence=_unbounded(value) | told, **found)
     finding = _judge_people(metric, scores, case, found)
+    finding = replace(finding, evidence={**finding.evidence, **told})
     finding = _beside(metric, judged, case, scores, finding)
     return replace(finding, private=finding.private or _tells_of_everyone(case))
 
@@ -92,6 +113,17 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
 def _scores(metric: Metric, judged: Judged, case: Case) -> Any:
     with plugin_trouble(metric, judged.plugins):
         return _checked(metric.score(case), metric, case)
+
+
+def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[str, Any]:
+    """What the metric adds to its finding. It has read the belief: nothing can be unreadable any more."""
+    mine = pd.Series(scores.copy()) if isinstance(metric, RecordMetric) else float(scores)
+    kept = RESERVED | set(case.belief.evidence if case.belief else ())
+    try:
+        with plugin_trouble(metric, judged.plugins):
+            return checked_evidence(metric.evidence(case, mine), kept, f"{metric.use}: its")
+    except UnreadableError as error:
+        raise InconclusiveError(str(error)) from error
 
 
 def _checked(scores: object, metric: Metric, case: Case) -> Any:
@@ -146,12 +178,12 @@ def _beside(metric: RecordMetric, judged: Judged, case: Case, scores: Scores, fi
     try:
         beside = _scores(metric, judged, other)
     except LeafgateError:
-        return replace(finding, private=case.scored == "composition")
+        return replace(finding, private=finding.private or case.scored == "composition")
     if np.array_equal(scores, beside):
         return finding
-    finding = replace(finding, private=case.scored == "composition")
+    finding = replace(finding, private=finding.private or case.scored == "composition")
     told = _veiled(metric, _value(metric, beside, case))
-    hidden = case.scored == "derived" or _tells_of_everyone(other)
+    hidden = metric.private or case.scored == "derived" or _tells_of_everyone(other)
     key, shown = OTHER[case.scored], Private(told) if hidden else told
     return replace(finding, evidence={**finding.evidence, key: shown})
 

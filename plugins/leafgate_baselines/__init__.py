@@ -20,8 +20,9 @@ class Id3(TreeBuilder):
     use: Literal["id3"] = "id3"
     measure: Literal["gain", "gini"] = Field("gain", description="What the best test has most of.")
     min_leaf: Annotated[int, Field(ge=1)] = Field(1, description="People that two sons must have.")
+    min_split: Annotated[int, Field(ge=2)] = Field(2, description="A node with fewer people is not split.")
 
-    tells_measure = frozenset({"measure", "min_leaf"})
+    tells_measure = frozenset({"measure", "min_leaf", "min_split"})
     threat_model = "None: this builder protects nobody. It shows what an ordinary tree gives away."
     formula = "argmax over tests of H(class) - sum_v n_v/n H(class | v); numeric columns by binary cuts"
     source = 'J. R. Quinlan, "Induction of Decision Trees", Machine Learning 1, 1986'
@@ -29,7 +30,7 @@ class Id3(TreeBuilder):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_baselines.build import build
 
-        return build(self, table, self.measure, average_gain=False, confidence=None)
+        return build(self, table, self.measure, average_gain=False, confidence=None, min_split=self.min_split)
 
 
 class C45(TreeBuilder):

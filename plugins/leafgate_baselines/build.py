@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 
 def build(
-    options: Id3 | C45, table: Table, measure: Measure, *, average_gain: bool, confidence: float | None
+    options: Id3 | C45,
+    table: Table,
+    measure: Measure,
+    *,
+    average_gain: bool,
+    confidence: float | None,
+    min_split: int = 2,
 ) -> Release:
     """The tree with exact counts and no claim; pruned unless `confidence` is None.
 
     Departure: none of Quinlan's; generalisation hierarchies, which his algorithms do not know, are ignored.
     """
     coded = code_table(table, hierarchies=False)
-    root = grow(coded, measure, average_gain=average_gain, min_leaf=options.min_leaf)
+    root = grow(coded, measure, average_gain=average_gain, min_leaf=options.min_leaf, min_split=min_split)
     if confidence is not None:
         prune(root, confidence)
     return Release(
@@ -35,6 +41,7 @@ def build(
             "measure": measure,
             "average_gain": average_gain,
             "min_leaf": options.min_leaf,
+            "min_split": min_split,
             "pruned": confidence is not None,
         },
     )

@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.possible import Possible, narrowed, unanswered
 from leafgate.routing import Rows, split_rows
 from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Leaf, Node
-from leafgate_linking.possible import Possible, narrowed, unanswered
 
 Ids = NDArray[np.int64]
 NOWHERE = (-1,)

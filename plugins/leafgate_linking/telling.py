@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.possible import Interval, rest_of
 from leafgate.release import Release
 from leafgate.schema import Column
 from leafgate.tree import Leaf
 from leafgate_linking.grouping import Reached
-from leafgate_linking.possible import Interval, rest_of
 
 Shares = NDArray[np.float64]
 

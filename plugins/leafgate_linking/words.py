@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from leafgate.possible import Interval, Possible, Rest, both
 from leafgate.release import Records
 from leafgate.schema import Column, Schema
 from leafgate.tree import Leaf
 from leafgate_linking.grouping import Ids, Reached
-from leafgate_linking.possible import Interval, Possible, Rest, both
 
 SHOWN = 4
 """How many of a group's leaves are told."""

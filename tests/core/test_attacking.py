@@ -29,6 +29,10 @@ def chances(table: Any) -> Says:
     return lambda known: [replace(belief(known), chances=table)]
 
 
+def baseline(table: Any) -> Says:
+    return lambda known: [replace(belief(known), baseline=table)]
+
+
 def groups(numbers: Any) -> Says:
     return lambda known: [replace(belief(known), groups=numbers)]
 
@@ -75,6 +79,14 @@ NONSENSE: dict[str, Says] = {
     "negative chances": shares((1.5, -0.5), (0.5, 0.5)),
     "chances that do not sum to one": shares((0.5, 0.4), (0.5, 0.5)),
     "chances that are words": shares(("likely", "not"), ("likely", "not")),
+    "a baseline without a secret": lambda known: [
+        Belief(None, np.arange(len(known.records)), baseline=even(known)),
+    ],
+    "a baseline in an array": baseline(np.full((2, 2), 0.5)),
+    "a baseline of too few": baseline(pd.DataFrame({"flu": [0.5], "cold": [0.5]})),
+    "a baseline that does not sum to one": baseline(pd.DataFrame({"flu": [0.5, 0.5], "cold": [0.5, 0.4]})),
+    "a baseline that is NaN": baseline(pd.DataFrame({"flu": [0.5, np.nan], "cold": [0.5, 0.5]})),
+    "a baseline of another column": baseline(pd.DataFrame({"flu": [0.5, 0.5], "gout": [0.5, 0.5]})),
     "another column": chances(pd.DataFrame({"flu": [0.5, 0.5], "gout": [0.5, 0.5]})),
     "columns in another order": chances(pd.DataFrame({"cold": [0.5, 0.5], "flu": [0.5, 0.5]})),
     "no evidence": evidence(None),
@@ -107,6 +119,11 @@ def test_nonsense_of_an_attack_is_inconclusive_and_its_own(says: Says) -> None:
 def test_evidence_may_hold_counts_of_people_and_private_things() -> None:
     told = {"smallest": People(3), "who": [Private("Ben")], "bounds": {"low": 0.5, "of": None}}
     assert with_nosy(attack_that(lambda release, known: evidence(told)(known))).verdict == "pass"
+
+
+def test_a_baseline_may_stand_beside_the_chances() -> None:
+    told = pd.DataFrame({"flu": [0.25, 0.5], "cold": [0.75, 0.5]})
+    assert with_nosy(attack_that(lambda release, known: baseline(told)(known))).verdict == "pass"
 
 
 def test_groups_may_come_in_a_list() -> None:

@@ -53,6 +53,22 @@ def test_a_metric_that_writes_into_a_belief_harms_itself_alone() -> None:
     assert judged(audited(metric_that(score), metrics=METRICS)) == judged(audited())
 
 
+def test_a_metric_that_writes_into_a_baseline_harms_itself_alone() -> None:
+    def infer(release: Release, known: Known) -> list[Belief]:
+        return [Belief("ill", np.arange(2), even(known), baseline=even(known))]
+
+    def score(case: Case) -> Any:
+        seen = case.baseline["flu"].copy()
+        case.baseline[:] = 7
+        if case.belief is not None and case.belief.baseline is not None:
+            case.belief.baseline[:] = 7
+        return seen
+
+    said = [{"use": "odd", "name": name, "at_least": 0.5} for name in ("first", "second")]
+    report = audited(attack_that(infer), metric_that(score), attacks=ATTACKS[:1], metrics=said)
+    assert [found.value for found in report.findings] == [0.5, 0.5]
+
+
 def test_a_builder_that_writes_into_the_table_harms_itself_alone() -> None:
     class Scribe(Stump):
         use: Literal["scribe"] = "scribe"  # type: ignore[assignment]

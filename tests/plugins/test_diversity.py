@@ -97,8 +97,20 @@ def test_an_example_has_the_score_it_says(kind: type[Metric], example: Example, 
     assert min(rest) >= 0
     several = [group, rest] if any(rest) else [group]
     population = None if example.population is None else [example.population, sum(rest)][: len(several)]
-    case = replace(case_of(column, several, population), scored=scored)
+    case = replace(case_of(column, several, population), scored="derived" if example.believed else scored)
+    case = replace(case, belief=believing(case.belief, example))
     assert scores_of(case, use_of(kind), **example.options)[0] == pytest.approx(example.score, abs=1e-11)
+
+
+def believing(belief: Belief | None, example: Example) -> Belief:
+    """The belief, with what the example says is believed of its group, the first."""
+    assert belief is not None
+    assert belief.chances is not None
+    chances, baseline = belief.chances.copy(), belief.chances.copy()
+    for table, told in ((chances, example.believed), (baseline, example.baseline)):
+        if told is not None:
+            table.loc[0] = pd.Series(told)
+    return replace(belief, chances=chances, baseline=None if example.baseline is None else baseline)
 
 
 # Each form beside its definition, on plain lists

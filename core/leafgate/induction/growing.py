@@ -103,9 +103,9 @@ def split(coded: Coded, node: Sprout, choice: Choice) -> list[Sprout]:
     return node.sons
 
 
-def may_split(node: Sprout) -> bool:
-    """Is it worth looking for a test: more than one class, and not absurdly deep?"""
-    return bool((node.counts > 0).sum() > 1) and node.depth < MAX_DEPTH
+def may_split(node: Sprout, min_split: float = 0) -> bool:
+    """Is it worth looking for a test: more than one class, enough people, and not absurdly deep?"""
+    return bool((node.counts > 0).sum() > 1) and node.people >= min_split and node.depth < MAX_DEPTH
 
 
 def finished(coded: Coded, node: Sprout, schema: Schema) -> Node:

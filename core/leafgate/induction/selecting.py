@@ -28,18 +28,18 @@ class Only:
         return np.isin(cuts.feature, list(self.features))
 
 
-def grow(coded: Coded, measure: Measure, *, average_gain: bool, min_leaf: float) -> Sprout:
+def grow(coded: Coded, measure: Measure, *, average_gain: bool, min_leaf: float, min_split: float = 0) -> Sprout:
     """The unpruned tree: each node split by the test with the largest measure until none gains.
 
     With `average_gain` only tests of at least the node's mean gain compete. A test needs two sons
-    with `min_leaf` people (a cut: both).
+    with `min_leaf` people (a cut: both); a node of fewer than `min_split` people stays a leaf.
 
     Source: Quinlan, "Induction of Decision Trees", 1986; "C4.5", 1993, chapter 2.
     Departure: cuts lie midway between two numbers of the table; no penalty for many cuts.
     """
     root = sprout(coded, np.arange(len(coded.classes)))
     every = frozenset(range(len(coded.features)))
-    grow_on(coded, [root], every, measure, average_gain=average_gain, min_leaf=min_leaf)
+    grow_on(coded, [root], every, measure, average_gain=average_gain, min_leaf=min_leaf, min_split=min_split)
     return root
 
 
@@ -51,6 +51,7 @@ def grow_on(
     *,
     average_gain: bool,
     min_leaf: float,
+    min_split: float = 0,
 ) -> None:
     """Grow a tree on from its leaves, as `grow` does, asking about `features` alone.
 
@@ -59,7 +60,7 @@ def grow_on(
     tests, judge = tests_of(coded), Only(features)
     barred = ~np.isin(tests.feature, list(features))
     wave = list(leaves)
-    while wave := [node for node in wave if may_split(node)]:
+    while wave := [node for node in wave if may_split(node, min_split)]:
         counts = np.stack([node.counts for node in wave])
         cells = count_cells(coded, [node.rows for node in wave])
         scores = score(coded, tests, cells, counts, measure, judge if barred.any() else None, min_leaf=min_leaf)

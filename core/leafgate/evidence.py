@@ -1,0 +1,45 @@
+"""Evidence: what an attack or a metric tells beside its numbers, in what JSON can say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from leafgate.errors import InconclusiveError
+from leafgate.report import People, Private
+
+LARGEST = 1e300
+"""Numbers beyond it are no evidence; NaN is not within it either."""
+
+RESERVED = frozenset(
+    {"claim", "composition", "derived", "problem", "reason", "refutes", "remedy", "unbounded", "worst"}
+)
+"""The keys that mean something to the core; no metric may use them."""
+
+
+def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its") -> dict[str, Any]:
+    """The evidence, if JSON can say it and it has no key of `kept`; InconclusiveError tells what is wrong."""
+    if not isinstance(evidence, Mapping) or not sayable(evidence):
+        raise InconclusiveError(f"{whose} evidence is not what JSON can say")
+    taken = sorted(set(evidence) & set(kept))
+    if taken:
+        what = f"the key `{taken[0]}`, which is the core's" if taken[0] in RESERVED else "a key of the attack's own"
+        raise InconclusiveError(f"{whose} evidence has {what}")
+    return dict(evidence)
+
+
+def sayable(thing: object) -> bool:
+    """Can it be written as JSON, once counts and private things are shown as they may be?"""
+    if isinstance(thing, Mapping):
+        return all(isinstance(key, str) and sayable(key) and sayable(value) for key, value in thing.items())
+    if isinstance(thing, list | tuple):
+        return all(map(sayable, thing))
+    if isinstance(thing, Private):
+        return sayable(thing.content)
+    if isinstance(thing, People):
+        return isinstance(thing.count, int) and sayable(thing.count)
+    if isinstance(thing, str):
+        return not any("\ud800" <= letter <= "\udfff" for letter in thing)
+    if isinstance(thing, int | float):
+        return isinstance(thing, bool) or -LARGEST <= thing <= LARGEST
+    return thing is None

@@ -1,0 +1,366 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
+from leafgate import AttackModel, Belief, Case, Known, Metric, Release, Table
+from leafgate.auditing import audit
+from leafgate.disclosure import document
+from leafgate.errors import UnreadableError
+from leafgate.known import known_of
+from leafgate.plugins import Plugin, Plugins, load_plugins
+from leafgate.policy_file import policy_model
+from leafgate.report import Finding, People, Report
+from leafgate.schema import Column
+from leafgate.strict_json import readable
+from leafgate.words import summary
+from leafgate_divergence import Divergence, Gain
+from random_tables import categorical, table_of
+from standins import attack_that, finding, policy_document
+
+LOW, HIGH = "<=50K", ">50K"
+Chances = Sequence[tuple[float, float]]
+
+# The paper's Example 1 (Figures 2 and 5): q1 to q4, of 2, 1, 1 and 2 people. Its S_A is what the leaves say.
+COLUMNS = {
+    "q": {"role": "quasi_identifier", "values": ["q1", "q2", "q3", "q4"]},
+    "salary": {"role": ["class", "sensitive"], "values": [LOW, HIGH]},
+}
+PEOPLE = [("q1", LOW), ("q2", LOW), ("q3", HIGH), ("q4", HIGH)]
+COUNTS = (2, 1, 1, 2)
+S_A: Chances = [(1, 0), (0.5, 0.5), (0.5, 0.5), (0, 1)]
+S_B: Chances = [(1, 0), (0.815, 0.185), (0.185, 0.815), (0, 1)]
+
+
+def believing(chances: Chances, baseline: Chances | None = None) -> type[AttackModel]:
+    """An attack, nosy, that believes this of q1 to q4."""
+
+    def infer(release: Release, known: Known) -> list[Belief]:
+        told = [None if some is None else pd.DataFrame(some, columns=[LOW, HIGH]) for some in (chances, baseline)]
+        return [Belief("salary", np.arange(4), told[0], baseline=told[1])]
+
+    return attack_that(infer)
+
+
+def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -> Report:
+    plugins = Plugins((*load_plugins(["leafgate"]).found, Plugin("spies", "acme-spies", "1.2", (nosy,))))
+    asked = {"data": {"columns": COLUMNS}, "build": {"use": "id3"}, "attacks": [{"use": "nosy"}]}
+    told = policy_document(**asked | {"metrics": list(metrics)} | said)
+    policy = policy_model(plugins).model_validate(told, context={"beside": Path(), "root": Path()}, strict=False)
+    return audit(policy, plugins, table_of(policy.data.meaning().columns, PEOPLE, COUNTS)).report
+
+
+def only(report: Report) -> Finding:
+    (found,) = report.findings
+    return found
+
+
+def of_example(chances: Chances, baseline: Chances | None = None, **said: Any) -> Finding:
+    return only(audited(believing(chances, baseline), {"use": "divergence", "at_least": 0} | said))
+
+
+@pytest.mark.parametrize(("chances", "overall"), [(S_A, 0.231), (S_B, 0.068)])
+def test_the_overall_divergences_are_the_papers(chances: Chances, overall: float) -> None:
+    found = of_example(chances, average=True)
+    assert found.value == pytest.approx(overall, abs=5e-4)
+
+
+def test_the_individual_divergences_are_the_papers() -> None:
+    for chances, individual in ((S_A, 0.693), (S_B, 0.205)):
+        scores = Divergence(at_least=0).score(case_of(example(), chances)).tolist()
+        assert scores == pytest.approx([0, individual, individual, 0], abs=5e-4)
+    assert Divergence(at_least=0).score(case_of(example(), S_A)).tolist()[1] == pytest.approx(math.log(2), abs=1e-15)
+    assert of_example(S_A).value == 0
+
+
+def test_what_the_reasoning_brought_is_listed_as_in_figure_7_for_auditors() -> None:
+    found = of_example(S_B, S_A, top=3)
+    told = found.evidence["top"].content
+    before, now = math.log(2), -math.log(0.815)
+    assert [row["people"] for row in told] == [People(1), People(1), People(2)]
+    assert [list(row.values())[:3] for row in told] == [
+        pytest.approx([now, before, before - now]),
+        pytest.approx([now, before, before - now]),
+        [0, 0, 0],
+    ]
+    assert (found.evidence["floored"].content, len(of_example(S_B, S_A, average=True).evidence["top"].content)) == (
+        0,
+        4,
+    )
+
+
+def test_without_a_baseline_there_is_nothing_to_list() -> None:
+    assert "top" not in of_example(S_A).evidence
+
+
+def test_a_truth_believed_impossible_counts_with_the_floor_and_is_counted() -> None:
+    wrong: Chances = [(0, 1), (0, 1), (1, 0), (0, 1)]
+    found = of_example(wrong, average=True)
+    assert found.value == pytest.approx(4 / 6 * -math.log(1e-9))
+    assert found.evidence["floored"].content == 3
+    assert of_example(wrong, average=True, floor=1e-3).value == pytest.approx(4 / 6 * math.log(1000))
+
+
+@pytest.mark.parametrize("floor", [0, -1, 0.002, 1])
+def test_a_floor_is_above_0_and_at_most_a_thousandth(floor: float) -> None:
+    with pytest.raises(ValueError, match="floor"):
+        Divergence(at_least=0, floor=floor)
+
+
+# Gain
+
+
+def test_the_truth_of_q2_and_q3_became_likelier_by_what_the_choices_tell() -> None:
+    scores = Gain(at_most=2).score(case_of(example(), S_B, S_A)).tolist()
+    assert scores == pytest.approx([1, 1.63, 1.63, 1])
+    found = only(audited(believing(S_B, S_A), {"use": "gain", "at_most": 1.5}))
+    assert found.value == pytest.approx(1.63)
+    assert (found.passed, found.beyond) == (False, 2)
+
+
+def test_what_the_baseline_rules_out_gains_without_bound_unless_it_stays_ruled_out() -> None:
+    nobody: Chances = [(0, 1)] * 4
+    assert Gain(at_most=2).score(case_of(example(), S_A, nobody)).tolist() == [math.inf, math.inf, 0.5, 1]
+    assert Gain(at_most=2).score(case_of(example(), nobody, nobody)).tolist() == [1, 1, 1, 1]
+    found = only(audited(believing(S_A, nobody), {"use": "gain", "at_most": 99}))
+    assert (found.value, found.passed, found.evidence["unbounded"]) == (None, False, True)
+
+
+def test_an_attack_without_a_baseline_has_no_gain() -> None:
+    with pytest.raises(UnreadableError):
+        Gain(at_most=2).score(case_of(example(), S_A))
+    found = only(audited(believing(S_A), {"use": "gain", "at_most": 2}))
+    assert (found.id, found.passed) == ("gain@any", None)
+
+
+# What the public sees
+
+METRICS: list[dict[str, Any]] = [
+    {"use": "divergence", "at_least": 0.1},
+    {"use": "divergence", "name": "some", "at_least": 0.1, "allow": 0.7},
+    {"use": "divergence", "name": "overall", "at_least": 0.01, "average": True},
+    {"use": "divergence", "name": "true", "at_least": 0.1, "scored": "composition"},
+    {"use": "divergence", "name": "true_overall", "at_least": 0.1, "scored": "composition", "average": True},
+    {"use": "gain", "at_most": 1.5},
+    {"use": "gain", "name": "mean_gain", "at_most": 1.5, "average": True},
+    {"use": "gain", "name": "true_gain", "at_most": 1.5, "scored": "composition"},
+]
+PLANTED: Chances = [(0.71, 0.29), (0.81234567, 0.18765433), (0.23, 0.77), (0.37, 0.63)]
+"""Nothing is certain, so that every divergence is a number that gives its record away."""
+
+
+@pytest.mark.parametrize("smallest", [1, 2, 10])
+def test_the_public_hears_whether_the_limits_hold_and_not_a_number_that_compares_with_the_truth(smallest: int) -> None:
+    report = audited(believing(PLANTED, S_A), *METRICS, report={"smallest_cell": smallest})
+    public = document(report, "public")
+    for told, found in zip(public["findings"], report.findings, strict=True):
+        assert (told["value"], told["beyond"], told["evidence"]) == (None, None, {})
+        assert told["passed"] is found.passed
+        assert found.value is not None
+    text = readable(public).decode() + summary(public)
+    for secret in ("floored", '"top"', "composition is", "derive is", "worst", "unbounded"):
+        assert secret not in text
+    assert not [number for number in numbers_in(report) if repr(number) in text or f"{number:.4g}" in text]
+
+
+def numbers_in(report: Report) -> set[float]:
+    """Every number that compares with the truth: what auditors are told, and each public record's own."""
+    told = {leaf for found in document(report, "auditor")["findings"] for leaf in leaves(found["evidence"])}
+    values = {found.value for found in report.findings if found.value is not None}
+    own = Divergence(at_least=0).score(case_of(example(), PLANTED)).tolist()
+    return {number for number in told | values | set(own) if not float(number).is_integer()}
+
+
+def leaves(thing: Any) -> set[float]:
+    if isinstance(thing, Mapping | list):
+        inside = thing.values() if isinstance(thing, Mapping) else thing
+        return {leaf for each in inside for leaf in leaves(each)}
+    return {float(thing)} if isinstance(thing, int | float) else set()
+
+
+def test_the_numbers_looked_for_are_those_auditors_see() -> None:
+    report = audited(believing(PLANTED, S_A), *METRICS)
+    auditor = readable(document(report, "auditor")).decode()
+    assert -math.log(0.81234567) in numbers_in(report)
+    assert len(numbers_in(report)) > 10
+    assert '"top"' in auditor
+    assert repr(finding(report, "gain@nosy#salary").value) in auditor
+
+
+# Any table, any belief
+
+
+def example() -> Table:
+    columns = [categorical("q", "quasi_identifier", values=["q1", "q2", "q3", "q4"]), salary()]
+    return table_of(columns, PEOPLE, COUNTS)
+
+
+def salary() -> Column:
+    return categorical("salary", "class", "sensitive", values=[LOW, HIGH])
+
+
+def case_of(
+    table: Table, chances: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]] | None = None
+) -> Case:
+    """The case of an adversary who believes `chances` of the public records, in order."""
+    (secret,) = table.schema.secrets
+    believed = pd.DataFrame(chances, columns=list(secret.domain), dtype=float)
+    before = None if baseline is None else pd.DataFrame(baseline, columns=list(secret.domain), dtype=float)
+    belief = Belief(secret.name, np.arange(len(believed)), believed, baseline=before)
+    return Case(table, None, Release({}, table.schema), known_of(table), belief)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[list[list[int]], list[list[int]]]:
+    """People by public record and value, and a belief about each record in whole parts."""
+    values, records = draw(st.integers(2, 4)), draw(st.integers(1, 4))
+    several = st.lists(st.integers(0, 6), min_size=values, max_size=values).filter(any)
+    drawn = st.lists(several, min_size=records, max_size=records)
+    return draw(drawn), draw(drawn)
+
+
+def shares(parts: Sequence[Sequence[int]]) -> list[list[float]]:
+    return [[part / sum(row) for part in row] for row in parts]
+
+
+def table_with(people: Sequence[Sequence[int]], *, apart: bool = False) -> Table:
+    """The table of these people; `apart`: a row for each of them."""
+    domain = [f"v{i}" for i in range(len(people[0]))]
+    columns = [
+        categorical("q", "quasi_identifier", values=[f"q{i}" for i in range(len(people))]),
+        categorical("secret", "sensitive", values=domain),
+    ]
+    cells = [(f"q{i}", f"v{j}", n) for i, row in enumerate(people) for j, n in enumerate(row) if n]
+    if not apart:
+        return table_of(columns, [(q, v) for q, v, _ in cells], [n for _, _, n in cells])
+    each = [(q, v) for q, v, n in cells for _ in range(n)]
+    key = categorical("number", "key", values=[str(i) for i in range(len(each))])
+    return table_of([*columns, key], [(*row, str(i)) for i, row in enumerate(each)])
+
+
+def by_record(case: Case, metric: Metric) -> list[float]:
+    """Each public record's score; all its people have the same."""
+    scores = pd.Series(metric.score(case)).groupby(case.table.public[1]).agg(["min", "max"])
+    assert (scores["min"] == scores["max"]).all()
+    return list(map(float, scores["min"]))
+
+
+ANY = Divergence(at_least=0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(groups())
+def test_a_divergence_is_the_entropy_of_the_truth_relative_to_the_belief(
+    drawn: tuple[list[list[int]], list[list[int]]],
+) -> None:
+    people, believed = drawn
+    scores = by_record(case_of(table_with(people), shares(believed)), ANY)
+    for score, mine, theirs in zip(scores, people, shares(believed), strict=True):
+        bounded = np.maximum(theirs, 1e-9)
+        assert score == pytest.approx(entropy(mine, bounded) - math.log(bounded.sum()), abs=1e-8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(groups())
+def test_a_divergence_is_between_0_and_the_floors_and_0_just_where_the_belief_is_true(
+    drawn: tuple[list[list[int]], list[list[int]]],
+) -> None:
+    people, believed = drawn
+    scores = by_record(case_of(table_with(people), shares(believed)), ANY)
+    for score, mine, theirs in zip(scores, shares(people), shares(believed), strict=True):
+        assert 0 <= score <= -math.log(1e-9)
+        assert (score < 1e-12) == np.allclose(mine, theirs, rtol=0, atol=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(groups())
+def test_the_composition_of_public_records_told_apart_is_the_truth(
+    drawn: tuple[list[list[int]], list[list[int]]],
+) -> None:
+    people, believed = drawn
+    true = replace(case_of(table_with(people), shares(believed)), scored="composition")
+    assert by_record(true, ANY) == pytest.approx([0] * len(people), abs=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(groups(), st.integers(2, 5))
+def test_people_counted_one_by_one_or_several_times_diverge_as_much(
+    drawn: tuple[list[list[int]], list[list[int]]], times: int
+) -> None:
+    people, believed = drawn
+    whole = case_of(table_with(people), shares(believed))
+    each = case_of(table_with(people, apart=True), shares(believed))
+    more = case_of(table_with([[times * n for n in row] for row in people]), shares(believed))
+    assert by_record(each, ANY) == by_record(whole, ANY) == pytest.approx(by_record(more, ANY), abs=1e-12)
+    told, once = (ANY.evidence(case, ANY.score(case)) for case in (each, whole))
+    assert told == once
+
+
+@settings(max_examples=100, deadline=None)
+@given(groups())
+def test_the_floor_is_counted_where_a_true_value_is_believed_impossible(
+    drawn: tuple[list[list[int]], list[list[int]]],
+) -> None:
+    people, believed = drawn
+    case = case_of(table_with(people), shares(believed))
+    impossible = sum(
+        n > 0 and not p
+        for mine, theirs in zip(people, believed, strict=True)
+        for n, p in zip(mine, theirs, strict=True)
+    )
+    assert ANY.evidence(case, ANY.score(case))["floored"].content == impossible
+
+
+@settings(max_examples=100, deadline=None)
+@given(groups(), st.randoms(use_true_random=False), st.integers(1, 5))
+def test_the_list_is_the_head_of_all_differences_in_descending_order(
+    drawn: tuple[list[list[int]], list[list[int]]], chance: Any, top: int
+) -> None:
+    people, believed = drawn
+    baseline = [chance.sample(row, len(row)) for row in believed]
+    case = case_of(table_with(people), shares(believed), shares(baseline))
+    metric = Divergence(at_least=0, top=top)
+    told = metric.evidence(case, metric.score(case))["top"].content
+    now = by_record(case, metric)
+    before = by_record(case_of(table_with(people), shares(baseline)), metric)
+    wanted = sorted((a - b for a, b in zip(before, now, strict=True)), reverse=True)[:top]
+    assert [row["difference"] for row in told] == wanted
+    sizes = {(b, a, sum(row)) for a, b, row in zip(before, now, people, strict=True)}
+    assert {(row["divergence"], row["baseline"], row["people"].count) for row in told} <= sizes
+
+
+@settings(max_examples=100, deadline=None)
+@given(groups(), st.randoms(use_true_random=False))
+def test_a_gain_is_each_persons_own_ratio(drawn: tuple[list[list[int]], list[list[int]]], chance: Any) -> None:
+    people, believed = drawn
+    baseline = [chance.sample(row, len(row)) for row in believed]
+    case = case_of(table_with(people), shares(believed), shares(baseline))
+    scores = Gain(at_most=1).score(case).tolist()
+    cells = [(i, j) for i, row in enumerate(people) for j, n in enumerate(row) if n]
+    for score, (i, j) in zip(scores, cells, strict=True):
+        p, before = shares(believed)[i][j], shares(baseline)[i][j]
+        assert score == (p / before if before else (math.inf if p else 1.0))
+
+
+def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
+    table = example()
+    order = [2, 0, 3, 1]
+    told = pd.DataFrame([S_B[i] for i in order], columns=[LOW, HIGH])
+    before = pd.DataFrame([S_A[i] for i in order], columns=[LOW, HIGH])
+    records = known_of(table).records.iloc[order].reset_index(drop=True)
+    belief = Belief("salary", np.arange(4), told, records=records, baseline=before)
+    own = Case(table, None, Release({}, table.schema), known_of(table), belief)
+    plain = case_of(table, S_B, S_A)
+    for metric in (ANY, Gain(at_most=1)):
+        assert metric.score(own).tolist() == metric.score(plain).tolist()
+    assert ANY.evidence(own, ANY.score(own)) == ANY.evidence(plain, ANY.score(plain))
