@@ -1,0 +1,76 @@
+"""The maximum-entropy attack, and counting: what a published tree really tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from leafgate import AttackModel, Belief, Known, Release, hookimpl
+
+SOURCE = (
+    'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
+    "doi:10.1007/978-3-642-13739-6_3; departures: docs/sources.md"
+)
+THREAT = (
+    "The adversary has the release, the public columns of everyone in the table, and knows how the tree was "
+    "grown: that a node asks one column and not another says something of the people there."
+)
+
+
+class MaxEnt(AttackModel):
+    """Believe what keeps to the leaves and to every choice of a test, and assumes nothing else."""
+
+    use: Literal["maxent"] = "maxent"
+    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
+    members: Literal["all", "subset"] = Field(
+        "all", description="Does the adversary know who was in the training data, or only the population?"
+    )
+    solver: Literal["auto", "structured", "gekko"] = Field(
+        "auto", description="The engine; auto: structured, checked by GEKKO on a small part."
+    )
+    starts: Annotated[int, Field(ge=1, le=1000)] = Field(4, description="Where the problem has many optima: starts.")
+    time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
+
+    models = frozenset({"trees"})
+    uses = frozenset({"distribution", "people", "facts"})
+    threat_model = THREAT
+    formula = (
+        "max -sum_q P(q) sum_x p(x|q) ln p(x|q) subject to what every leaf tells and to E(N, asked) <= E(N, other) "
+        "for every other test that competed at a node N"
+    )
+    source = SOURCE
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        from leafgate_maxent.infer import infer
+
+        return infer(self, release, known)
+
+
+class Counting(AttackModel):
+    """Count the data sets that agree with the release: everyone's value is a fact, not a fraction."""
+
+    use: Literal["counting"] = "counting"
+    internal: bool = Field(True, description="Use that at every node the best test was chosen, where that is public.")
+    most_states: Annotated[int, Field(ge=0)] = Field(
+        200_000, description="Parts with more combinations than this are sampled, not listed."
+    )
+    time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
+
+    reads = frozenset({"exact"})
+    models = frozenset({"trees"})
+    uses = frozenset({"distribution", "people", "facts"})
+    threat_model = THREAT + " It takes every data set that agrees with all of this for equally likely."
+    formula = "P(x | q) = the mean share of x among the people of q over all data sets that agree with everything told"
+    source = SOURCE
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        from leafgate_maxent.infer import infer_counting
+
+        return infer_counting(self, release, known)
+
+
+@hookimpl
+def attack_models() -> list[type[AttackModel]]:
+    return [MaxEnt, Counting]

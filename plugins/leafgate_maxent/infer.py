@@ -1,0 +1,128 @@
+"""From a release and what the adversary knows to one belief for each secret."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate import Belief, Known, Release
+from leafgate.report import Private
+from leafgate.schema import Column
+from leafgate_maxent.closed import closed_form
+from leafgate_maxent.modelling import Model, model_of
+from leafgate_maxent.outcome import Outcome, Settings
+from leafgate_maxent.solving import solve
+from leafgate_maxent.telling import evidence_of, explained
+from leafgate_maxent.walk import Floats, Ids
+
+if TYPE_CHECKING:
+    from leafgate_maxent import Counting, MaxEnt
+
+
+def infer(options: MaxEnt, release: Release, known: Known) -> list[Belief]:
+    """The belief of the largest entropy about each secret, beside what the leaves alone say."""
+    model = model_of(release, known, internal=options.internal, members=options.members == "all")
+    settings = Settings(options.solver, options.starts, options.time_limit, known.seed)
+    outcome = solve(model.problem, settings)
+    evidence = evidence_of(model, outcome)
+    if options.members != "all":
+        evidence["cost_of_not_knowing_members"] = Private(_cost(options, release, known, model, outcome))
+    return _beliefs(model, known, outcome.people, evidence, settings, outcome.others)
+
+
+def infer_counting(options: Counting, release: Release, known: Known) -> list[Belief]:
+    """The belief of somebody who counts all data sets that agree with the release."""
+    from leafgate_maxent.counting import counted
+
+    model = model_of(release, known, internal=options.internal)
+    deadline = time.monotonic() + options.time_limit
+    found = counted(model.problem, seed=known.seed, deadline=deadline, most_states=options.most_states)
+    evidence: dict[str, Any] = {"exact": found.exact, "counted": Private(found.evidence)}
+    evidence |= {f"without_{kind}": reason for kind, reason in model.problem.left_out.items()}
+    if found.log_data_sets is not None:
+        evidence["log_data_sets"] = Private(found.log_data_sets)
+    settings = Settings(time_limit=options.time_limit)
+    return _beliefs(model, known, found.people, evidence, settings)
+
+
+def _beliefs(
+    model: Model,
+    known: Known,
+    people: Floats,
+    evidence: dict[str, Any],
+    settings: Settings,
+    others: Sequence[Floats] = (),
+) -> list[Belief]:
+    secrets = [column for column in known.schema.secrets if column.values is not None]
+    groups = groups_of(model)
+    explain = explained(model, groups)
+    if not secrets:
+        return [Belief(None, groups, evidence=evidence, explain=explain)]
+    leaves = leaves_alone(model, settings)
+    return [
+        Belief(
+            secret.name,
+            groups,
+            chances_of(model, people, secret, known),
+            evidence=evidence,
+            explain=explain,
+            baseline=chances_of(model, leaves, secret, known),
+            alternatives=tuple(chances_of(model, other, secret, known) for other in others),
+        )
+        for secret in secrets
+    ]
+
+
+def leaves_alone(model: Model, settings: Settings) -> Floats:
+    """What the leaves say without the choices of tests, and without background knowledge of single people."""
+    problem = model.problem
+    plain = [linear for linear in problem.linear if linear.kind not in ("background", "distribution")]
+    bare = replace(problem, choices=(), linear=plain)
+    people, exact = closed_form(bare)
+    return people if exact else solve(bare, replace(settings, solver="structured")).people
+
+
+def chances_of(model: Model, people: Floats, secret: Column, known: Known) -> pd.DataFrame:
+    """A row for each record of Known, a column for each value of the secret; rows add up to 1."""
+    problem, size = model.problem, len(secret.domain)
+    strata = problem.strata
+    told = np.zeros((len(problem.weight), size))
+    if secret.name == model.target.name:
+        np.add.at(told, strata.row, people)
+    elif secret.name in strata.value:
+        cell = strata.row * size + strata.value[secret.name]
+        np.add.at(told.reshape(-1), cell, people.sum(axis=1))
+    else:
+        shares = known.distribution.get(secret.name)
+        prior = [1 / size] * size if shares is None else [shares[str(value)] for value in secret.domain]
+        told += np.array(prior)
+    told = np.maximum(told[model.position], 0)
+    return pd.DataFrame(told / told.sum(axis=1, keepdims=True), columns=pd.Index(list(secret.domain)))
+
+
+def groups_of(model: Model) -> Ids:
+    """People who can reach the same leaves, of each tree, are one group."""
+    problem = model.problem
+    number = np.unique(problem.strata.leaf, axis=0, return_inverse=True)[1].ravel()
+    mark = np.random.default_rng(0).integers(1, 2**63, size=int(number.max(initial=0)) + 1, dtype=np.uint64)
+    total = np.zeros(len(problem.weight), dtype=np.uint64)
+    np.add.at(total, problem.strata.row, mark[number])
+    return np.unique(total, return_inverse=True)[1].astype(np.int64)[model.position]
+
+
+def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:
+    """What it costs the adversary not to know who was in the training data: nats a person of the table."""
+    full = model_of(release, known, internal=options.internal)
+    sure = solve(full.problem, Settings(options.solver, options.starts, options.time_limit, known.seed))
+    weight = known.weight / known.weight.sum()
+
+    def unknown(model: Model, people: Floats) -> float:
+        p = chances_of(model, people, model.target, known).to_numpy()
+        return float(weight @ -(p * np.log(p, where=p > 0, out=np.zeros_like(p))).sum(axis=1))
+
+    return {"knowing": unknown(full, sure.people), "not_knowing": unknown(model, outcome.people)}

@@ -1,0 +1,73 @@
+"""The whole problem, unreduced: who is unknown, and every constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.table import Table
+from leafgate_maxent.choices import Choices
+from leafgate_maxent.impurity import x_log_x
+from leafgate_maxent.linear import Linear
+from leafgate_maxent.strata import Strata
+from leafgate_maxent.walk import Floats, Walked
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Find people[s, x] >= 0, the people of each stratum with each class, of the largest entropy.
+
+    `public` are the public rows with their people, `allowed` the cells that can hold anybody.
+    `choices` are the internal constraints, one entry a tree; `left_out` says why others were not used.
+    `settled` says that the leaves tell every class, so that what the tests that were asked gained is a
+    number and every internal constraint describes a convex set.
+    """
+
+    public: Table
+    strata: Strata
+    classes: int
+    allowed: NDArray[np.bool_]
+    trees: Sequence[Walked]
+    linear: Sequence[Linear]
+    choices: Sequence[Choices] = ()
+    left_out: Mapping[str, int | str] = field(default_factory=dict)
+    settled: bool = True
+
+    @property
+    def weight(self) -> Floats:
+        """The people of each public row."""
+        return self.public.weight.astype(np.float64)
+
+    @property
+    def reference(self) -> Floats:
+        """People each cell of a stratum is measured against: its row's people times its share."""
+        return np.asarray(self.weight[self.strata.row] * self.strata.share)
+
+    @property
+    def ceiling(self) -> float:
+        """The entropy of somebody who knows nothing, in nats a person: no belief has more."""
+        even = np.where(self.allowed, self.reference[:, None], 0) / self.allowed.sum(axis=1, keepdims=True)
+        return self.entropy(even)
+
+    def entropy(self, people: Floats) -> float:
+        """Of what is unknown of a person given their public cells, in nats a person.
+
+        Relative to the strata's shares: where nothing but the class is unknown it is H(class | public).
+        """
+        against = (people * np.log(self.reference)[:, None]).sum()
+        return float((against - x_log_x(people).sum()) / self.weight.sum())
+
+    def broken(self, people: Floats) -> Mapping[str, float]:
+        """The worst violation of each kind of constraint, in people (internal: in people x measure)."""
+        worst: dict[str, float] = {"sign": float(np.maximum(-people, 0).max(initial=0))}
+        worst["sign"] = max(worst["sign"], float(np.abs(people[~self.allowed]).max(initial=0)))
+        for linear in self.linear:
+            missed = float(linear.violation(people).max(initial=0))
+            worst[linear.kind] = max(worst.get(linear.kind, 0.0), missed)
+        for choices in self.choices:
+            missed = float(np.maximum(-choices.slack(people), 0).max(initial=0))
+            worst["internal"] = max(worst.get("internal", 0.0), missed)
+        return worst

@@ -1,0 +1,13 @@
+"""The maximum entropy problem as leafgate solves it: one small function to call."""
+
+from __future__ import annotations
+
+from leafgate_maxent.outcome import Settings
+from leafgate_maxent.problem import Problem
+from leafgate_maxent.solving import solve
+from leafgate_maxent.walk import Floats
+
+
+def solve_reduced(problem: Problem, time_limit: float) -> Floats:
+    """People by stratum and class, by the engine that the attack takes unless told otherwise."""
+    return solve(problem, Settings(time_limit=time_limit)).people

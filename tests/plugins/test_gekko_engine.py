@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import socket
+import stat
+import sys
+import tempfile
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from leafgate.errors import InconclusiveError
+from leafgate_maxent import gekko_engine, structured
+from leafgate_maxent.batching import batches
+from leafgate_maxent.gekko_model import OPTIONS, solver_of
+from leafgate_maxent.impurity import impurity
+from leafgate_maxent.lifting import lifted
+from leafgate_maxent.part import Part, elastic
+from leafgate_maxent.pricing import prices_at
+from leafgate_maxent.spanning import independent
+from maxent_parts import crossed_leaves, parts
+
+GEKKO = import_module("gekko.gekko")
+
+
+def solved(part: Part, time_limit: float = 60.0) -> gekko_engine.SolvedByGekko:
+    return gekko_engine.solve(part, time_limit=time_limit)
+
+
+def agree(part: Part) -> None:
+    one, other = solved(part), structured.solve(part)
+    assert one.done
+    assert other.done
+    assert part.missed(one.x) < 1e-8
+    assert part.entropy(one.x) == pytest.approx(part.entropy(other.x), rel=1e-8, abs=1e-8)
+    assert one.x == pytest.approx(other.x, abs=1e-5)
+    assert one.prices == pytest.approx(other.prices, abs=1e-5)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The GEKKO models that are solved."""
+    seen: list[Any] = []
+    solve = GEKKO.GEKKO.solve
+
+    def watched(self: Any, *args: Any, **options: Any) -> Any:
+        seen.append(self)
+        self.mode = stat.S_IMODE(Path(self._path).stat().st_mode)
+        return solve(self, *args, **options)
+
+    monkeypatch.setattr(GEKKO.GEKKO, "solve", watched)
+    return seen
+
+
+@pytest.mark.parametrize("gini", [False, True])
+def test_both_engines_find_the_same_optimum(gini: bool) -> None:
+    found = [part for seed in range(30) for part in parts(seed, gini=gini)]
+    assert len(found) >= 3  # most random leaves break nothing
+    for part in found:
+        agree(part)
+
+
+@pytest.mark.parametrize("gini", [False, True])
+def test_they_agree_where_a_constraint_may_be_bought_off(gini: bool) -> None:
+    part = crossed_leaves(4, gini=gini)
+    price = structured.solve(part).prices[0]
+    for cost in (price / 2, price * 2):
+        wide = elastic(part, sp.eye_array(1, format="csr"), np.array([cost]))
+        agree(wide)
+        assert solved(wide).prices[0] == pytest.approx(min(cost, price), rel=1e-4)
+
+
+def test_linear_inequalities_have_prices_too() -> None:
+    part = crossed_leaves(3, gini=False)
+    bound = solved(part).x[0] + 0.05
+    part = replace(part, least=sp.csr_array(np.eye(1, len(part))), least_bound=np.array([bound]))
+    agree(part)
+    one, other = solved(part), structured.solve(part)
+    assert one.x[0] == pytest.approx(bound)
+    assert one.least_prices == pytest.approx(other.least_prices, abs=1e-5)
+    assert one.least_prices[0] > 0.01
+
+
+def test_without_inequalities_a_leaf_has_its_own_distribution() -> None:
+    part = crossed_leaves(3, gini=False)
+    nothing = replace(part.curved, coefficients=sp.csr_array((0, part.curved.coefficients.shape[1])))
+    part = replace(part, curved=nothing)
+    one = solved(part)
+    assert one.done
+    assert one.x == pytest.approx(part.start, abs=1e-7)
+
+
+def test_at_an_optimum_the_prices_make_everything_flat() -> None:
+    part = crossed_leaves(5, gini=False)
+    one = solved(part)
+    uphill = part.gradient(one.x) + part.curved.jacobian(one.x).T @ one.prices + part.equal.T @ one.equal_prices
+    assert uphill == pytest.approx(np.zeros(len(part)), abs=1e-6)
+    assert prices_at(part, part.start).missed > 0.1 or part.missed(part.start) > 1e-3
+
+
+def test_an_expression_too_long_for_gekko_is_split(models: list[Any]) -> None:
+    part = crossed_leaves(200, gini=False)
+    names = [f"v{i}" for i in range(len(lifted(part).start))]
+    assert max(len("+".join(terms)) for terms in lifted(part).curved(names, np.arange(1))) > 15_000
+    agree(part)
+    told = [*models[0]._equations, *models[0]._objectives, *models[0]._inter_equations]
+    assert len(models[0]._intermediates) > 1
+    assert max(len(str(each)) for each in told) < 15_000
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    solved(crossed_leaves(3, gini=False))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_folder_is_private_and_gone_afterwards(folder: Path, models: list[Any]) -> None:
+    solved(crossed_leaves(3, gini=False))
+    assert models[0]._path.startswith(str(folder))
+    assert models[0].mode == 0o700
+    assert list(folder.iterdir()) == []
+
+
+def test_the_folder_is_gone_after_trouble_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GEKKO.GEKKO, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        solved(crossed_leaves(3, gini=False))
+    assert list(folder.iterdir()) == []
+
+
+def test_no_network_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: Any) -> None:
+        raise AssertionError("the data stays on this machine")
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, refused)
+    assert solved(crossed_leaves(3, gini=False)).done
+
+
+def test_ipopt_is_asked_and_named(models: list[Any]) -> None:
+    assert solved(crossed_leaves(3, gini=False)).solver == "IPOPT"
+    assert models[0].options.SOLVER == 3
+    assert models[0].solver_options == OPTIONS
+    assert models[0]._remote is False
+
+
+def test_a_build_without_ipopt_is_noticed_although_it_names_ipopt() -> None:
+    said = " solver            3  not supported\n using default solver: APOPT\n Solver         :  IPOPT (v3.12)\n"
+    assert solver_of(said) == "APOPT"
+
+
+@pytest.mark.parametrize("trouble", ["missing", "not executable", "not a program", "silent"])
+def test_without_a_binary_that_runs_it_says_what_to_do(
+    trouble: str, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binaries = tmp_path.with_name(f"{tmp_path.name}-gekko") / "bin"
+    binaries.mkdir(parents=True)
+    for name in ("apm", "apm_mac", "apm_aarch64", "apm_arm") if trouble != "missing" else ():
+        (binaries / name).write_text("#!/bin/sh\n" if trouble == "silent" else "\0")
+        (binaries / name).chmod(0o600 if trouble == "not executable" else 0o700)
+    monkeypatch.setattr(GEKKO, "__file__", str(binaries.parent / "gekko.py"))
+    with pytest.raises(InconclusiveError, match="solver: structured"):
+        solved(crossed_leaves(3, gini=False))
+    assert list(folder.iterdir()) == []
+
+
+def test_on_a_platform_without_a_binary_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GEKKO, "sys", SimpleNamespace(platform="plan9"))
+    with pytest.raises(InconclusiveError, match="no binary for this platform"):
+        solved(crossed_leaves(3, gini=False))
+
+
+def test_where_gekko_is_not_installed_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gekko", None)
+    with pytest.raises(InconclusiveError, match="GEKKO is not installed"):
+        solved(crossed_leaves(3, gini=False))
+
+
+@pytest.mark.parametrize("time_limit", [-1.0, 0.0, 0.003])
+def test_too_little_time_is_not_done(time_limit: float, folder: Path) -> None:
+    one = solved(crossed_leaves(30, gini=False), time_limit)
+    assert not one.done
+    assert np.isfinite(one.x).all()
+    assert list(folder.iterdir()) == []
+
+
+def test_the_solver_is_given_no_more_than_the_time_that_is_left(models: list[Any]) -> None:
+    solved(crossed_leaves(3, gini=False), 7.0)
+    assert 0 < models[0].options.MAX_TIME < 7
+
+
+def test_what_cannot_be_is_not_done_whatever_the_solver_says() -> None:
+    part = crossed_leaves(3, gini=False)
+    offset = part.curved.offset.copy()
+    offset[-part.curved.classes :] = 1e3  # more impurity than the people of the part can have
+    assert not solved(replace(part, curved=replace(part.curved, offset=offset))).done
+
+
+def test_equations_that_follow_from_others_are_left_out() -> None:
+    rows = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1.0], [2, 2, 2, 2]])
+    kept = independent(sp.csr_array(rows))
+    assert len(kept) == np.linalg.matrix_rank(rows[kept]) == 3
+
+
+def twice(part: Part) -> Part:
+    """A part and a copy of it that nothing joins to it."""
+    curved, rows = part.curved, len(part.least_bound)
+    return replace(
+        part,
+        reference=np.tile(part.reference, 2),
+        limit=np.tile(part.limit, 2),
+        start=np.tile(part.start, 2),
+        equal=sp.block_diag([part.equal] * 2, format="csr"),
+        equal_bound=np.tile(part.equal_bound, 2),
+        least=sp.csr_array((rows, 2 * len(part))),
+        curved=replace(
+            curved,
+            matrix=sp.block_diag([curved.matrix] * 2, format="csr"),
+            offset=np.tile(curved.offset, 2),
+            coefficients=sp.block_diag([curved.coefficients] * 2, format="csr"),
+            top=np.tile(curved.top, 2),
+        ),
+    )
+
+
+@pytest.mark.parametrize(("classes", "runs"), [(3, 1), (60, 2)])
+def test_what_nothing_joins_is_solved_apart_unless_it_is_small(classes: int, runs: int, models: list[Any]) -> None:
+    part = crossed_leaves(classes, gini=True)
+    one = solved(twice(part))
+    assert len(models) == runs
+    assert one.done
+    alone = solved(part)
+    assert one.x == pytest.approx(np.tile(alone.x, 2), abs=1e-6)
+    assert one.prices == pytest.approx(np.tile(alone.prices, 2), abs=1e-6)
+
+
+def test_batches_are_all_there_is() -> None:
+    problem = lifted(twice(crossed_leaves(60, gini=True)))
+    found = list(batches(problem))
+    for whole, name in ((problem.start, "variables"), (problem.right, "rows"), (problem.part.curved, "curved")):
+        numbers = np.concatenate([getattr(batch, name) for batch in found])
+        assert sorted(numbers.tolist()) == list(range(len(whole)))
+
+
+def test_settled_blocks_leave_nothing_to_tell() -> None:
+    part = crossed_leaves(3, gini=False)
+    settled = sp.csr_array(part.curved.matrix.shape)
+    blocks = replace(part.curved, matrix=settled, offset=np.ones(settled.shape[0]))
+    assert impurity(blocks.counts(part.start), gini=False) == pytest.approx(3 * np.log(3))
+    assert lifted(replace(part, curved=blocks)).curved([], np.arange(1)) == []
