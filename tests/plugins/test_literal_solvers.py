@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+from leafgate.known import Known, known_of
+from leafgate.release import Level
+from leafgate.table import Table
+from leafgate_baselines import Id3
+from literal_casadi import solve_casadi
+from literal_counting import count
+from literal_gekko import solve_gekko
+from literal_maxent import Floats, Model, entropy, model_of, truth_of, violation
+from literal_newton import solve_newton
+from literal_starting import Answer, starts
+from random_maxent import Case, cases, release_of, secret_tables, sklearn_cases
+from random_tables import categorical, numeric, table_of
+
+SMALL = secret_tables(most=8)
+TINY = secret_tables(least=2, most=3, heaviest=2)
+PINNED: tuple[Level, ...] = ("counts", "error_rates")
+
+
+def first_start(model: Model) -> Floats:
+    return next(starts(model, np.random.default_rng(0)))
+
+
+def agree(one: Answer | None, other: Answer | None) -> None:
+    assume(
+        one is not None and one.settled
+    )  # where an optimum has no room around it, an interior point may not get there
+    assume(other is not None and other.settled)
+    assert one is not None
+    assert other is not None
+    assert one.entropy == pytest.approx(other.entropy, rel=1e-8, abs=1e-9)
+    assert one.p == pytest.approx(other.p, abs=1e-3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(SMALL, PINNED) | sklearn_cases(PINNED))
+def test_two_solvers_agree_where_the_optimum_is_unique(case: Case) -> None:
+    _, release, known = case
+    model = model_of(release, known)
+    assume(model.convex)
+    agree(solve_casadi(model, first_start(model)), solve_newton(model, first_start(model)))
+
+
+@settings(max_examples=8, deadline=None)
+@given(cases(SMALL, PINNED))
+def test_gekko_agrees(case: Case) -> None:
+    _, release, known = case
+    model = model_of(release, known)
+    assume(model.convex and model.comparisons)
+    agree(solve_gekko(model, first_start(model)), solve_newton(model, first_start(model)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(cases(SMALL, distribution=False))
+def test_one_tree_alone_leaves_every_leaf_its_own_distribution(case: Case) -> None:
+    _, release, known = case
+    model = model_of(release, known, internal=False)
+    found = solve_newton(model, first_start(model))
+    assert found is not None
+    assert found.p == pytest.approx(model.closed, abs=1e-5)
+    assert found.entropy == pytest.approx(entropy(model, model.closed), rel=1e-8, abs=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SMALL)
+def test_two_trees_are_one_problem(table: Table) -> None:
+    known = known_of(table)
+    one, other = (release_of(builder, table, "counts") for builder in (Id3(), Id3(measure="gini", min_leaf=2)))
+    model = model_of(replace(one, trees=one.trees + other.trees, selection=None), known)
+    assert max(violation(model, truth_of(table)).values()) < 1e-9
+    agree(solve_casadi(model, first_start(model)), solve_newton(model, first_start(model)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(cases(SMALL))
+def test_the_most_uncertain_belief_is_less_certain_than_the_truth(case: Case) -> None:
+    table, release, known = case
+    model = model_of(release, known)
+    assume(model.convex)
+    found = solve_newton(model, first_start(model))
+    assume(found is not None)
+    assert found is not None
+    assert found.entropy >= entropy(model, truth_of(table)) - 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(TINY))
+def test_counting_lists_every_data_set(case: Case) -> None:
+    _, release, known = case
+    model = model_of(release, known)
+    found = count(model)
+    agreeing = [p for p in every_assignment(known, model) if max(violation(model, p).values()) < 1e-8]
+    assert found is not None
+    assert found.data_sets == len(agreeing)
+    assert found.p == pytest.approx(np.mean(agreeing, axis=0), abs=1e-12)
+
+
+def every_assignment(known: Known, model: Model) -> list[Floats]:
+    """The p(x|q) of every way to give every single person a value."""
+    owner = np.repeat(np.arange(len(known.weight)), known.weight)
+    assume(len(model.values) ** len(owner) <= 4096)
+    found = []
+    for values in product(range(len(model.values)), repeat=len(owner)):
+        counts = np.zeros(model.shape)
+        np.add.at(counts, (owner, np.array(values)), 1)
+        found.append(counts / model.weight[:, None])
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(cases(secret_tables(most=5, heaviest=2), PINNED))
+def test_what_is_counted_meets_every_convex_constraint_and_is_surer(case: Case) -> None:
+    _, release, known = case
+    model = model_of(release, known)
+    assume(model.convex)
+    counted, found = count(model), solve_newton(model, first_start(model))
+    assume(found is not None)
+    assert counted is not None
+    assert found is not None
+    assert max(violation(model, counted.p).values()) < 1e-7
+    assert entropy(model, counted.p) <= found.entropy + 1e-7
+
+
+def test_counting_many_people_is_refused() -> None:
+    columns = (numeric("a", "quasi_identifier"), categorical("y", "class", "sensitive", values=("no", "yes")))
+    table = table_of(columns, [(float(i % 10), "yes" if i % 3 else "no") for i in range(90)])
+    model = model_of(release_of(Id3(min_leaf=40), table, "labels"), known_of(table))
+    with pytest.raises(ValueError, match="too many"):
+        count(model)
