@@ -89,7 +89,7 @@ def one_start(search: Search, number: int, seed: int) -> Outcome:
     for _ in range(ROUNDS):
         people, outcome = _local(search, active, people, way)
         more = broken(problem, people, active)
-        stuck = _stuck(problem, people) & (shaken < SHAKES)
+        stuck = _stuck(problem, people, active) & (shaken < SHAKES)
         done = way is FINE and not len(more) and not stuck.any()
         if done or search.late:
             break
@@ -105,11 +105,11 @@ def _noise(rng: np.random.Generator, size: float, shape: tuple[int, int]) -> Flo
     return rng.gamma(1 / size**2, size**2, size=shape)
 
 
-def _stuck(problem: Problem, people: Floats) -> NDArray[np.bool_]:
-    """The strata below the nodes whose constraints are broken for good."""
+def _stuck(problem: Problem, people: Floats, active: Active) -> NDArray[np.bool_]:
+    """The strata below the nodes whose constraints were imposed and are broken all the same."""
     below = np.zeros(len(problem.strata))
-    for choices in problem.choices:
-        node = np.unique(choices.node[choices.slack(people) < -1e-3])
+    for choices, imposed in zip(problem.choices, active.choices, strict=True):
+        node = np.unique(choices.node[imposed[choices.slack(people)[imposed] < -1e-3]])
         below += np.asarray(choices.whole[node].sum(axis=0)).ravel()
     return np.asarray(below > 0)
 
