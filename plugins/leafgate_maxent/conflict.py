@@ -85,11 +85,11 @@ def _words(problem: Problem, linear: Linear, row: int) -> str:
     """A constraint named, without saying anything of a single person."""
     about = int(linear.about[row, 0])
     if linear.kind == "row":
-        return "people counted in the table"
+        return "people of whom it is known that they are in the table"
     if linear.kind in ("leaf count", "leaf rate", "label"):
         return f"the {linear.kind} of leaf {about + 1} of tree {linear.tree + 1}"
     if linear.kind == "background":
-        return f"knows.facts[{about}]" if about >= 0 else "a person in knows.people"
+        return f"knows.facts[{about}]"
     return "the overall distribution"
 
 

@@ -91,28 +91,31 @@ def chances_of(model: Model, people: Floats, secret: Column, known: Known) -> pd
     """A row for each record of Known, a column for each value of the secret; rows add up to 1."""
     problem, size = model.problem, len(secret.domain)
     strata = problem.strata
-    told = np.zeros((len(problem.weight), size))
+    told = np.zeros((int(model.people.owner.max(initial=-1)) + 1, size))
+    owner = model.people.owner[strata.row]
     if secret.name == model.target.name:
-        np.add.at(told, strata.row, people)
+        np.add.at(told, owner, people)
     elif secret.name in strata.value:
-        cell = strata.row * size + strata.value[secret.name]
+        cell = owner * size + strata.value[secret.name]
         np.add.at(told.reshape(-1), cell, people.sum(axis=1))
     else:
         shares = known.distribution.get(secret.name)
         prior = [1 / size] * size if shares is None else [shares[str(value)] for value in secret.domain]
         told += np.array(prior)
-    told = np.maximum(told[model.position], 0)
+    told = np.maximum(told[model.people.position], 0)
     return pd.DataFrame(told / told.sum(axis=1, keepdims=True), columns=pd.Index(list(secret.domain)))
 
 
 def groups_of(model: Model) -> Ids:
     """People who can reach the same leaves, of each tree, are one group."""
-    problem = model.problem
+    problem, people = model.problem, model.people
     number = np.unique(problem.strata.leaf, axis=0, return_inverse=True)[1].ravel()
     mark = np.random.default_rng(0).integers(1, 2**63, size=int(number.max(initial=0)) + 1, dtype=np.uint64)
     total = np.zeros(len(problem.weight), dtype=np.uint64)
     np.add.at(total, problem.strata.row, mark[number])
-    return np.unique(total, return_inverse=True)[1].astype(np.int64)[model.position]
+    of_record = np.zeros(int(people.owner.max(initial=-1)) + 1, dtype=np.uint64)
+    of_record[people.owner] = total
+    return np.unique(of_record, return_inverse=True)[1].astype(np.int64)[people.position]
 
 
 def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:

@@ -6,30 +6,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.errors import InconclusiveError
 from leafgate.known import Known
 from leafgate.release import Release
 from leafgate.schema import Column
-from leafgate.table import Table, distinct_rows
+from leafgate.table import Table
 from leafgate.tree import columns_asked
 from leafgate_maxent.competing import choices_of
 from leafgate_maxent.leaves import leaf_constraints
 from leafgate_maxent.linear import Linear, at_least, everyone_is_somewhere
+from leafgate_maxent.people import People, people_of
 from leafgate_maxent.problem import Problem
 from leafgate_maxent.provable import rules_of
 from leafgate_maxent.strata import Strata, strata_of
-from leafgate_maxent.walk import Ids, walk
+from leafgate_maxent.walk import walk
 
 
 @dataclass(frozen=True)
 class Model:
-    """The problem, and where the rows of `Known.records` are in it."""
+    """The problem, whose rows are those of `people`, and what its classes are."""
 
     problem: Problem
-    position: Ids
+    people: People
     target: Column
 
 
@@ -39,7 +38,8 @@ def model_of(release: Release, known: Known, *, internal: bool, members: bool = 
     Unless `members`, the adversary knows `Known.population` and not who of it is in the table.
     Raises InconclusiveError where there are too many cases to tell apart.
     """
-    public, position = _people(known, members)
+    people = people_of(known, members=members)
+    public = people.public
     target = known.schema.target
     strata = strata_of(release.trees, public, known.schema, _told(release, known), members=members)
     trees = [walk(tree) for tree in release.trees]
@@ -59,42 +59,12 @@ def model_of(release: Release, known: Known, *, internal: bool, members: bool = 
         left_out = {"internal": f"the numbers count other people than the table's: {release.counted}"}
     if release.records is not None:
         left_out["records"] = "published records are not read"
-    allowed = _allowed(public, strata, target)
+    allowed = _allowed(people, strata, target)
     settled = release.publish.leaves in ("counts", "shares") or (
         release.publish.leaves == "error_rates" and len(target.domain) == 2
     )
     problem = Problem(public, strata, len(target.domain), allowed, trees, linear, choices, left_out, settled)
-    return Model(problem, position, target)
-
-
-def _people(known: Known, members: bool) -> tuple[Table, Ids]:
-    """Those the adversary knows of, and where the records of the table are among them."""
-    if members:
-        return known.public, np.arange(len(known.public))
-    if known.population is None:
-        raise InconclusiveError(
-            "an adversary who knows not who is in the table must know of whom it was taken",
-            place="data.population",
-            remedy="name a file of them, or say `members: all`",
-        )
-    position = rows_among(known.public, known.population)
-    if (position < 0).any():
-        raise InconclusiveError(
-            "somebody in the table is not in the population",
-            place="data.population",
-            remedy="name a population that holds everyone in the table",
-        )
-    return known.population, position
-
-
-def rows_among(people: Table, others: Table) -> Ids:
-    """For each row of `people` the row of `others` with the same cells in the columns of `others`; -1 for none."""
-    names = [column.name for column in others.schema.columns]
-    frame = pd.concat([people.frame.loc[:, names], others.frame.loc[:, names]], ignore_index=True)
-    number = distinct_rows(frame, others.schema)[1]
-    found = np.full(int(number.max(initial=-1)) + 1, -1)
-    found[number[len(people) :]] = np.arange(len(others))
-    return np.asarray(found[number[: len(people)]])
+    return Model(problem, people, target)
 
 
 def _told(release: Release, known: Known) -> list[str]:
@@ -121,8 +91,6 @@ def _background(known: Known, public: Table, strata: Strata, target: Column, *, 
             masks = [_having(strata, target, name, [code]) for code in range(len(domain))]
             bounds = [shares[str(value)] * weight.sum() for value in domain]
             yield at_least("distribution", masks, bounds, equal=True)
-    if known.people is not None:
-        yield from _known_people(known.people, public, strata, target)
     masks, bounds, about = [], [], []
     for number, fact in enumerate(known.facts):
         inside = fact.holds_for(public)
@@ -137,22 +105,6 @@ def _background(known: Known, public: Table, strata: Strata, target: Column, *, 
         yield at_least("background", masks, bounds, about=about)
 
 
-def _known_people(people: Table, public: Table, strata: Strata, target: Column) -> Iterator[Linear]:
-    """So many people at least, of a public row, have what is known of them."""
-    row = rows_among(people, public)
-    masks, bounds, about = [], [], []
-    for name in (column.name for column in people.schema.columns if not column.public):
-        code = people.codes(name)
-        pairs = np.stack([row, code], axis=1)
-        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
-        counts = np.bincount(which.ravel(), weights=people.weight)
-        for (mine, value), count in zip(distinct.tolist(), counts.tolist(), strict=True):
-            masks.append(_having(strata, target, name, [value]) & (strata.row == mine)[:, None])
-            bounds.append(count)
-            about.append(-1 - mine)
-    yield at_least("background", masks, bounds, about=about)
-
-
 def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> NDArray[np.bool_]:
     """The cells of people who have one of some values of an unknown column."""
     classes = len(target.domain)
@@ -161,10 +113,15 @@ def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> 
     return np.broadcast_to(np.isin(strata.value[name], codes)[:, None], (len(strata), classes))
 
 
-def _allowed(public: Table, strata: Strata, target: Column) -> NDArray[np.bool_]:
-    """Which cells can hold anybody: everyone's own class where that is public, else all."""
-    shape = (len(strata), len(target.domain))
-    if not target.public:
-        return np.ones(shape, dtype=bool)
-    own = public.codes(target.name)[strata.row]
-    return np.asarray(own[:, None] == np.arange(shape[1]))
+def _allowed(people: People, strata: Strata, target: Column) -> NDArray[np.bool_]:
+    """Which cells can hold anybody: of whom something is known, only those where it is so."""
+    allowed = np.ones((len(strata), len(target.domain)), dtype=bool)
+    if target.public:
+        allowed &= people.public.codes(target.name)[strata.row][:, None] == np.arange(allowed.shape[1])
+    for name, code in people.known.items():
+        mine = code[strata.row]
+        if name == target.name:
+            allowed &= (mine[:, None] < 0) | (mine[:, None] == np.arange(allowed.shape[1]))
+        else:
+            allowed &= ((mine < 0) | (mine == strata.value[name]))[:, None]
+    return allowed

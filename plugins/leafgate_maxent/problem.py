@@ -49,7 +49,9 @@ class Problem:
     @property
     def ceiling(self) -> float:
         """The entropy of somebody who knows nothing, in nats a person: no belief has more."""
-        even = np.where(self.allowed, self.reference[:, None], 0) / self.allowed.sum(axis=1, keepdims=True)
+        even = np.where(self.allowed, self.reference[:, None], 0) / np.maximum(
+            self.allowed.sum(axis=1, keepdims=True), 1
+        )
         return self.entropy(even)
 
     def entropy(self, people: Floats) -> float:

@@ -26,7 +26,7 @@ def explained(model: Model, groups: Ids) -> Callable[[int], str]:
 
     def explain(group: int) -> str:
         problem = model.problem
-        row = model.position[int(np.flatnonzero(groups == group)[0])]
+        row = model.people.one_of(int(np.flatnonzero(groups == group)[0]))
         leaves = np.unique(problem.strata.leaf[problem.strata.row == row, :1]).tolist()
         more = f" or {len(leaves) - LEAVES} more" if len(leaves) > LEAVES else ""
         return " or ".join(leaf_words(problem.trees[0], leaf) for leaf in leaves[:LEAVES]) + more
