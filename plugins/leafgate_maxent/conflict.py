@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -11,85 +13,111 @@ import scipy.optimize as so
 import scipy.sparse as sp
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.linear import KINDS, Linear
+from leafgate_maxent.choices import Mask
+from leafgate_maxent.linear import Linear
 from leafgate_maxent.problem import Problem
 from leafgate_maxent.walk import Floats, Ids
 
 SHOWN = 4
 MANY = 200
-"""Up to so many suspects each is tried without."""
+"""Up to so many constraints that share cells are named one by one."""
 
 
 def refuse(problem: Problem, people: Floats, deadline: float) -> NoReturn:
     """Raises InconclusiveError: what contradicts what, as far as it can be found in time."""
-    rows = _in_conflict(problem, deadline)
-    if rows:
-        told = "; ".join(_words(problem, linear, row) for linear, row in rows[:SHOWN])
-        more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        raise InconclusiveError(f"no belief keeps all constraints; in conflict are: {told}{more}", remedy=REMEDY)
-    worst = max(problem.broken(people).items(), key=lambda kind: kind[1])
-    raise InconclusiveError(
-        f"no belief was found that keeps all constraints; the {worst[0]} constraints are missed by {worst[1]:.2g}",
-        remedy=REMEDY,
-    )
+    told = in_conflict(problem, deadline)
+    if told:
+        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+        why = f"no belief keeps all constraints; in conflict are: {'; '.join(told[:SHOWN])}{more}"
+    else:
+        kind, missed = max(problem.broken(people).items(), key=lambda each: each[1])
+        why = f"no belief was found that keeps all constraints; the {kind} constraints are missed by {missed:.2g}"
+    raise InconclusiveError(why, remedy=REMEDY)
 
 
 REMEDY = "was the release learned from this table, with the measure it names, and is what is known of people true?"
 
 
-def _in_conflict(problem: Problem, deadline: float) -> list[tuple[Linear, int]]:
-    """Linear constraints that nothing keeps together, none of which can be left out of the set."""
-    matrix = sp.csr_array(sp.vstack([linear.matrix for linear in problem.linear], format="csr"))
-    bound = np.concatenate([linear.bound for linear in problem.linear])
-    equal = np.concatenate([np.full(len(linear), linear.equal) for linear in problem.linear])
-    upper = np.where(problem.allowed.ravel(), np.inf, 0)
-    suspects = _suspects(matrix, bound, equal, upper)
-    if len(suspects) <= MANY:
-        for row in suspects.tolist():
-            fewer = suspects[suspects != row]
-            if time.monotonic() > deadline:
-                break
-            if len(_suspects(matrix[fewer], bound[fewer], equal[fewer], upper)):
-                suspects = fewer
-    owner = np.concatenate([np.full(len(linear), i) for i, linear in enumerate(problem.linear)])
-    first = np.concatenate([[0], np.cumsum([len(linear) for linear in problem.linear])])
-    found = [(problem.linear[owner[row]], int(row - first[owner[row]])) for row in suspects.tolist()]
-    return sorted(found, key=lambda each: -KINDS.index(each[0].kind))
+@dataclass(frozen=True)
+class System:
+    """Linear constraints: `matrix @ people` equals, or is at least, `bound`; no people above `upper`."""
+
+    matrix: sp.csr_array
+    bound: Floats
+    equal: Mask
+    upper: Floats
+
+    def only(self, rows: Ids) -> System:
+        return System(sp.csr_array(self.matrix[rows]), self.bound[rows], self.equal[rows], self.upper)
+
+    @cached_property
+    def missed(self) -> Floats:
+        """By how much each row is missed where all together are missed by as little as can be."""
+        rows, over = self.matrix.shape[0], np.flatnonzero(self.equal)
+        slack = [sp.csr_array(sp.eye_array(rows)), sp.csr_array(-sp.eye_array(rows))[:, over]]
+        program = sp.csr_array(sp.hstack([self.matrix, *slack], format="csr"))
+        cost = np.concatenate([np.zeros(len(self.upper)), np.ones(rows + len(over))])
+        upper = np.concatenate([self.upper, np.full(rows + len(over), np.inf)])
+        found = so.milp(
+            cost,
+            bounds=so.Bounds(0, upper),
+            constraints=so.LinearConstraint(program, self.bound, np.where(self.equal, self.bound, np.inf)),
+        )
+        short = np.zeros(rows) if found.x is None else found.x[len(self.upper) :][:rows].copy()
+        if found.x is not None:
+            short[over] += found.x[len(self.upper) + rows :]
+        return np.asarray(short)
+
+    @property
+    def holds(self) -> bool:
+        return float(self.missed.sum()) <= 1e-6
 
 
-def _suspects(matrix: sp.csr_array, bound: Floats, equal: Ids, upper: Floats) -> Ids:
-    """The rows that a proof of infeasibility uses; none where there is a solution."""
-    n, rows = matrix.shape[1], matrix.shape[0]
-    short, over = sp.eye_array(rows), sp.csr_array(-sp.eye_array(rows))[:, np.flatnonzero(equal)]
-    program = sp.csr_array(sp.hstack([matrix, short, over], format="csr"))
-    cost = np.concatenate([np.zeros(n), np.ones(rows + over.shape[1])])
-    limits = np.concatenate([upper, np.full(rows + over.shape[1], np.inf)])
-    found = so.linprog(
-        cost,
-        A_eq=program[np.flatnonzero(equal)] if equal.any() else None,
-        b_eq=bound[equal] if equal.any() else None,
-        A_ub=-program[np.flatnonzero(~equal)] if (~equal).any() else None,
-        b_ub=-bound[~equal] if (~equal).any() else None,
-        bounds=np.stack([np.zeros(len(limits)), limits], axis=1),
-        method="highs",
-    )
-    if found.status != 0 or found.fun <= 1e-6:
-        return np.zeros(0, dtype=np.int64)
-    price = np.zeros(rows)
-    price[equal] = found.eqlin.marginals
-    price[~equal] = found.ineqlin.marginals
-    return np.flatnonzero(np.abs(price) > 1e-9)
+def in_conflict(problem: Problem, deadline: float) -> list[str]:
+    """Linear constraints that nothing keeps together, in words; none could be left out of the list.
+
+    Where they are few (those that one leaf joins) single constraints are named, else all of a kind.
+    """
+    linear = problem.linear
+    matrix = sp.csr_array(sp.vstack([each.matrix for each in linear], format="csr"))
+    bound = np.concatenate([each.bound for each in linear])
+    equal = np.concatenate([np.full(len(each), each.equal) for each in linear])
+    system = System(matrix, bound, equal, np.where(problem.allowed.ravel(), np.inf, 0))
+    if system.holds:
+        return []
+    part = _component(system)
+    words = [_words(each, row, single=len(part) <= MANY) for each in linear for row in range(len(each))]
+    names = [words[row] for row in part.tolist()]
+    groups = {name: part[[mine == name for mine in names]] for name in dict.fromkeys(names)}
+    for name in list(groups):
+        fewer = {other: rows for other, rows in groups.items() if other != name}
+        if time.monotonic() > deadline or not fewer:
+            break
+        if not system.only(np.concatenate(list(fewer.values()))).holds:
+            groups = fewer
+    return sorted(groups, key=lambda name: ("knows" not in name, name))
 
 
-def _words(problem: Problem, linear: Linear, row: int) -> str:
+def _component(system: System) -> Ids:
+    """The fewest rows that share cells, among which some must be missed."""
+    rows = system.matrix.shape[0]
+    graph = sp.block_array([[None, system.matrix], [system.matrix.T, None]], format="csr")
+    number = sp.csgraph.connected_components(graph, directed=False)[1][:rows]
+    bad = np.unique(number[system.missed > 1e-6])
+    size = np.bincount(number)
+    return np.flatnonzero(number == bad[np.argmin(size[bad])])
+
+
+def _words(linear: Linear, row: int, *, single: bool) -> str:
     """A constraint named, without saying anything of a single person."""
     about = int(linear.about[row, 0])
     if linear.kind == "row":
-        return "people of whom it is known that they are in the table"
-    if linear.kind in ("leaf count", "leaf rate", "label"):
-        return f"the {linear.kind} of leaf {about + 1} of tree {linear.tree + 1}"
-    if linear.kind == "background":
+        return "that everyone is in the table once"
+    if linear.kind == "background" and about >= 0:
         return f"knows.facts[{about}]"
+    if linear.kind in ("leaf count", "leaf rate", "label"):
+        one, many = f"tree {linear.tree + 1}", {"leaf count": "leaf counts"}.get(linear.kind, f"{linear.kind}s")
+        return f"the {linear.kind} of leaf {about + 1} of {one}" if single else f"the {many} of {one}"
     return "the overall distribution"
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from leafgate_maxent.walk import Floats, Ids
 
 Kind = Literal["row", "leaf count", "leaf rate", "label", "distribution", "background"]
-KINDS: tuple[Kind, ...] = ("row", "leaf count", "leaf rate", "label", "distribution", "background")
 
 
 @dataclass(frozen=True)
