@@ -56,31 +56,41 @@ class Step(NamedTuple):
 class Preconditioner:
     """Solves the Newton system with a diagonal M in place of the Hessian.
 
-    The equalities fall apart into the leaves; what is left is a dense matrix with a row for each
-    inequality.
+    The linear constraints fall apart into the leaves; what is left is a dense matrix with a row for each
+    curved one. `damping` are the slacks over the prices of the inequalities, the curved ones first.
     """
 
-    def __init__(self, diagonal: Floats, equal: sp.csr_array, jacobian: sp.csr_array, damping: Floats) -> None:
+    def __init__(self, diagonal: Floats, part: Part, curved: sp.csr_array, damping: Floats) -> None:
         self.inverse = 1 / diagonal
-        self.equal, self.jacobian = equal, jacobian
-        self.equal_t, self.jacobian_t = sp.csr_array(equal.T), sp.csr_array(jacobian.T)
-        self.among_equal = _solver(sp.csr_array(equal.multiply(self.inverse[None, :])) @ self.equal_t)
-        weighted = sp.csr_array(jacobian.multiply(self.inverse[None, :]))
-        cross = (weighted @ self.equal_t).toarray()
-        matrix = (weighted @ self.jacobian_t).toarray() + np.diag(damping)
-        matrix -= cross @ self.among_equal(np.ascontiguousarray(cross.T))
+        self.equals, self.curves = part.equal.shape[0], curved.shape[0]
+        self.linear = sp.csr_array(sp.vstack([part.equal, part.least], format="csr"))
+        self.curved = curved
+        self.linear_t, self.curved_t = sp.csr_array(self.linear.T), sp.csr_array(curved.T)
+        eased = np.concatenate([np.zeros(self.equals), damping[self.curves :]])
+        among = sp.csr_array(self.linear.multiply(self.inverse[None, :])) @ self.linear_t
+        self.among_linear = _solver(sp.csr_array(among + sp.diags_array(eased)))
+        weighted = sp.csr_array(curved.multiply(self.inverse[None, :]))
+        cross = (weighted @ self.linear_t).toarray()
+        matrix = (weighted @ self.curved_t).toarray() + np.diag(damping[: self.curves])
+        matrix -= cross @ self.among_linear(np.ascontiguousarray(cross.T))
         matrix += np.diag(1e-13 * np.abs(matrix.diagonal()) + 1e-300)
         self.factor = sl.lu_factor(matrix) if len(matrix) else None
 
     def solve(self, right: Floats, right_equal: Floats, right_price: Floats) -> Step:
         """The x, l and v of M x - J' l - A' v = right, A x = right_equal, J x + D l = right_price."""
         x = self.inverse * right
-        v = self.among_equal(right_equal - self.equal @ x)
-        short = right_price - self.jacobian @ (x + self.inverse * (self.equal_t @ v))
+        v = self.among_linear(np.concatenate([right_equal, right_price[self.curves :]]) - self.linear @ x)
+        short = right_price[: self.curves] - self.curved @ (x + self.inverse * (self.linear_t @ v))
         price = short if self.factor is None else sl.lu_solve(self.factor, short)
-        pushed = self.inverse * (self.jacobian_t @ price)
-        v = v - self.among_equal(self.equal @ pushed)
-        return Step(x + pushed + self.inverse * (self.equal_t @ v), price, v)
+        pushed = self.inverse * (self.curved_t @ price)
+        v = v - self.among_linear(self.linear @ pushed)
+        moved = x + pushed + self.inverse * (self.linear_t @ v)
+        return Step(moved, np.concatenate([price, v[self.equals :]]), v[: self.equals])
+
+    def pulled(self, step: Step) -> Floats:
+        """What the prices of a step add to the first rows of the system."""
+        linear = np.concatenate([step.equal_price, step.price[self.curves :]])
+        return np.asarray(self.linear_t @ linear + self.curved_t @ step.price[: self.curves])
 
 
 def _solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
@@ -104,20 +114,19 @@ class System:
 
     def __post_init__(self) -> None:
         part, point = self.part, self.point
-        self.jacobian = sp.csr_array(sp.vstack([part.curved.jacobian(point.x), part.least], format="csr"))
         self.values = part.slack(point.x)
         self.diagonal = (part.reference > 0) / point.x + point.bound_price / point.x
         self.damping = point.slack / point.price
         self.short = part.equal_bound - part.equal @ point.x
-        self.conditions = Preconditioner(self.diagonal, part.equal, self.jacobian, self.damping)
+        self.conditions = Preconditioner(self.diagonal, part, part.curved.jacobian(point.x), self.damping)
         self.counts = part.curved.counts(point.x)
 
     @property
     def uphill(self) -> Floats:
         """The gradient of the Lagrangian, without the price of x >= 0."""
-        point, conditions = self.point, self.conditions
-        bent = conditions.jacobian_t @ point.price + conditions.equal_t @ point.equal_price
-        return np.asarray(self.part.gradient(point.x) + bent)
+        point = self.point
+        pulled = self.conditions.pulled(Step(point.x, point.price, point.equal_price))
+        return np.asarray(self.part.gradient(point.x) + pulled)
 
     def hessian(self, along: Floats) -> Floats:
         """Minus the Hessian of the Lagrangian, and the barrier's, times a direction."""
@@ -128,8 +137,7 @@ class System:
 
     def applied(self, step: Step) -> Floats:
         """The first rows of the system, times a step."""
-        pulled = self.conditions.jacobian_t @ step.price + self.conditions.equal_t @ step.equal_price
-        return np.asarray(self.hessian(step.x) - pulled)
+        return np.asarray(self.hessian(step.x) - self.conditions.pulled(step))
 
     def direction(self, accuracy: float, most: int = 200) -> Point | None:
         """The Newton step, by conjugate gradients; None where the Hessian is not positive along some direction."""
@@ -156,7 +164,8 @@ class System:
     def _whole(self, step: Step) -> Point:
         """What the step in x means for the slacks, and for the prices of x >= 0."""
         point = self.point
-        slack = self.values + self.jacobian @ step.x - point.slack
+        rise = np.concatenate([self.conditions.curved @ step.x, self.part.least @ step.x])
+        slack = self.values + rise - point.slack
         bound = (self.mu - point.bound_price * step.x) / point.x - point.bound_price
         return Point(step.x, slack, step.price, bound, step.equal_price)
 

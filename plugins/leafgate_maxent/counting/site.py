@@ -1,0 +1,98 @@
+"""Sites: the people of one leaf of an island, and what changes when some of them change class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from leafgate_maxent.counting.island import Island
+from leafgate_maxent.walk import Floats, Ids
+
+
+@dataclass(frozen=True)
+class Site:
+    """People `first` up to but not including `end`, sorted by group; `group` are their groups, from 0.
+
+    Classes in `untold` they can change to by themselves. Of group g, `member[g]` says in which of `blocks`
+    it is, `number[g, x]` what a person of class x adds to `sums`. The constraints `constraints` gain
+    `effect.T` times what the blocks gain in sums of t ln t (or t squared).
+    """
+
+    first: int
+    end: int
+    group: Ids
+    group_first: Ids
+    group_size: Ids
+    untold: Ids
+    blocks: Ids
+    member: Ids
+    constraints: Ids
+    effect: Floats
+    sums: Ids
+    number: Ids
+
+    @property
+    def people(self) -> int:
+        return self.end - self.first
+
+
+def sites_of(island: Island) -> list[Site]:
+    """One site for each leaf of which anybody's class can change."""
+    size = (island.blocks @ island.open) + island.base.sum(axis=1)
+    scale = 1 / size if island.gini else np.ones(len(size))
+    effect = sp.csc_array(-island.coefficients.multiply(scale[None, :]))
+    sums = sp.csc_array(sp.vstack([island.equal.matrix, island.least.matrix], format="csr"))
+    by_group = sp.csc_array(island.blocks)
+    ends = np.cumsum(island.open)
+    starts = np.searchsorted(island.unit, np.arange(len(island.told) + 1))
+    return [
+        _site(island, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
+        for unit in range(len(island.told))
+    ]
+
+
+def _site(
+    island: Island, unit: int, groups: Ids, ends: Ids, by_group: sp.csc_array, effect: sp.csc_array, sums: sp.csc_array
+) -> Site:
+    classes, sizes = island.free.shape[1], island.open[groups]
+    first = int(ends[groups[0]] - sizes[0])
+    member = by_group[:, groups].toarray().T.astype(np.int64)
+    told = island.free[groups[0]] & (island.told[unit] >= 0)
+    untold = np.flatnonzero(island.free[groups[0]] & (island.told[unit] < 0))
+    exchanged = told.any() and not len(untold)
+    blocks = np.flatnonzero(member.any(axis=0) & ~(member.all(axis=0) & exchanged))
+    touched = sp.csr_array(effect[:, blocks])
+    constraints = np.flatnonzero(np.diff(touched.indptr))
+    cells = (groups[:, None] * classes + np.arange(classes)).ravel()
+    numbers = sp.csr_array(sums[:, cells])
+    which = np.flatnonzero(np.diff(numbers.indptr))
+    number = numbers[which].toarray().T.reshape(len(groups), classes, len(which))
+    group = np.repeat(np.arange(len(groups)), sizes)
+    return Site(
+        first,
+        int(ends[groups[-1]]),
+        group,
+        sizes.cumsum() - sizes,
+        sizes,
+        untold,
+        blocks,
+        member[:, blocks],
+        constraints,
+        touched[constraints].toarray().T,
+        which,
+        number.astype(np.int64),
+    )
+
+
+def sharing(island: Island, sites: Sequence[Site]) -> list[Ids]:
+    """For each constraint, and each sum, the sites it speaks of, where they are several."""
+    by_constraint: dict[tuple[str, int], list[int]] = {}
+    for number, site in enumerate(sites):
+        for constraint in site.constraints.tolist():
+            by_constraint.setdefault(("constraint", constraint), []).append(number)
+        for row in site.sums.tolist():
+            by_constraint.setdefault(("sum", row), []).append(number)
+    return [np.array(found) for found in by_constraint.values()]
