@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.optimize as so
 import scipy.sparse as sp
 
 from leafgate_maxent.problem import Problem
@@ -10,6 +11,8 @@ from leafgate_maxent.walk import Floats
 
 NEAR = 1e-9
 """People; numbers closer than this are equal."""
+HALF = 0.5
+"""In the largest solution a cell holds one person or none."""
 
 
 def fixed_cells(problem: Problem) -> Floats:
@@ -35,3 +38,33 @@ def fixed_cells(problem: Problem) -> Floats:
         mine = np.isnan(people[rows.col])
         row, cell = rows.row[mine], rows.col[mine]
         people[cell] = left[np.flatnonzero(single)[row]] / rows.data[mine]
+
+
+def forced_cells(problem: Problem, fixed: Floats) -> Floats:
+    """The same with the cells that all linear constraints together force to be empty.
+
+    A linear program looks for the solution, however large its scale, that has as many cells as can be
+    with somebody in them: the others are empty in every solution.
+    """
+    free = np.flatnonzero(np.isnan(fixed))
+    base = np.where(np.isnan(fixed), 0, fixed)
+    matrix = sp.csr_array(sp.vstack([linear.matrix for linear in problem.linear], format="csr"))
+    bound = np.concatenate([linear.bound for linear in problem.linear]) - matrix @ base
+    equal = np.concatenate([np.full(len(linear), linear.equal) for linear in problem.linear])
+    n, one = len(free), sp.csr_array(-bound[:, None])
+    kept = sp.hstack([matrix[:, free], sp.csr_array((len(bound), n)), one])
+    held = sp.hstack([sp.eye_array(n), -sp.eye_array(n), sp.csr_array((n, 1))])
+    found = so.milp(
+        np.concatenate([np.zeros(n), -np.ones(n), [0.0]]),
+        bounds=so.Bounds(np.append(np.zeros(2 * n), 1.0), np.concatenate([np.full(n, np.inf), np.ones(n), [np.inf]])),
+        constraints=so.LinearConstraint(
+            sp.csr_array(sp.vstack([kept, held], format="csr")),
+            np.zeros(len(bound) + n),
+            np.concatenate([np.where(equal, 0.0, np.inf), np.full(n, np.inf)]),
+        ),
+    )
+    if found.x is None:
+        return fixed
+    told = fixed.copy()
+    told[free[found.x[n : 2 * n] < HALF]] = 0
+    return told

@@ -54,12 +54,10 @@ def rules_of(release: Release, schema: Schema, *, members: bool = True) -> Verdi
 def _unprovable(rules: Rules, release: Release, schema: Schema) -> str:
     if not rules.sizes and rules.min_leaf > 1:
         return "whether the sons had enough people is not known"
-    if rules.k == 1:
-        return ""
-    if not rules.sizes or schema.target.public:
-        return "which tests were admissible depends on unknown cells"
-    if set(release.guarantee) != {"k"}:
+    if "k" in (release.selection or {}) and set(release.guarantee) != {"k"}:
         return "which tests were admissible depends on the secrets"
+    if rules.k > 1 and (not rules.sizes or schema.target.public):
+        return "which tests were admissible depends on unknown cells"
     return ""
 
 

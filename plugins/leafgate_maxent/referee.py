@@ -43,6 +43,8 @@ def engine_of(solver: str) -> Engine:
 
 
 def _gekko(part: Part, way: Way) -> Solved:
+    if not len(part):
+        return solve(part, way)
     from leafgate_maxent import gekko_engine
 
     return gekko_engine.solve(part, time_limit=min(way.deadline - time.monotonic(), 3600.0))

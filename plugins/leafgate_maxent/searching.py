@@ -29,6 +29,8 @@ PRICE = 100.0
 NOISE = (0.3, 0.1, 1.0)
 """How uneven the starts are, in turn: the closed form is a saddle, equal for classes that no leaf tells apart."""
 ROUGH = Way(last=1e-3, flat=1e-6, most=150)
+SMALL, EXACT = 2000, 1e-10
+"""Starts of parts with fewer variables are followed down to a smaller barrier."""
 FINE = Way(first=1e-3, last=1e-5, flat=1e-6, most=150)
 
 
@@ -119,7 +121,8 @@ def _local(search: Search, active: Active, people: Floats, way: Way) -> tuple[Fl
     question: Posed = posed(search, active, people)
     dear = np.full(len(question.part.curved), PRICE)
     eased = elastic(question.part, sp.csr_array(sp.eye_array(len(dear))), dear)
-    solved = search.engine.solve(eased, replace(way, deadline=search.deadline))
+    last = EXACT if way.last == FINE.last and len(question.part) < SMALL else way.last
+    solved = search.engine.solve(eased, replace(way, deadline=search.deadline, last=last))
     solved = replace(solved, x=solved.x[: len(question.part)])
     outcome = question.outcome(solved, convex=False)
     return outcome.people.copy(), outcome

@@ -14,7 +14,7 @@ from leafgate_maxent.activating import broken, joined, nothing
 from leafgate_maxent.certificate import upper_bound
 from leafgate_maxent.closed import closed_form
 from leafgate_maxent.conflict import refuse
-from leafgate_maxent.fixing import fixed_cells
+from leafgate_maxent.fixing import fixed_cells, forced_cells
 from leafgate_maxent.outcome import Outcome, Settings
 from leafgate_maxent.posing import Search, posed
 from leafgate_maxent.problem import Problem
@@ -25,6 +25,8 @@ from leafgate_maxent.walk import Floats
 
 KEPT = 1e-6
 """No constraint of the full problem may be missed by more people than this at the end."""
+POOR = 1e-7
+"""With a larger gap a convex problem may have cells that its constraints together force to be empty."""
 ROUNDS = 25
 """Constraints are added at most so often."""
 
@@ -40,9 +42,16 @@ def solve(problem: Problem, settings: Settings) -> Outcome:
     if alone and not len(broken(problem, start, nothing(problem))):
         return _kept(problem, _closed(problem, start), deadline)
     search = Search(problem, fixed_cells(problem), start, alone, engine_of(settings.solver), deadline)
-    convex = problem.settled or not problem.choices
-    outcome = _kept(problem, certified(search) if convex else searched(search, settings), deadline)
+    outcome = _attempt(search, settings)
+    if max(outcome.missed.values()) > KEPT or (outcome.convex and outcome.gap > POOR):
+        search = replace(search, fixed=forced_cells(problem, search.fixed))
+        outcome = _kept(problem, _attempt(search, settings), deadline)
     return replace(outcome, engine=search.engine.name, checked=second_opinion(search))
+
+
+def _attempt(search: Search, settings: Settings) -> Outcome:
+    convex = search.problem.settled or not search.problem.choices
+    return certified(search) if convex else searched(search, settings)
 
 
 def _closed(problem: Problem, people: Floats) -> Outcome:

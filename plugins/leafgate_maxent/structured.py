@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from leafgate_maxent.impurity import TINY
 from leafgate_maxent.newton import Point, System
 from leafgate_maxent.part import Part, Solved
 from leafgate_maxent.walk import Floats
@@ -116,7 +117,8 @@ def _merit(part: Part, x: Floats, slack: Floats, mu: float, price: float) -> flo
     values = part.slack(x)
     slack = np.maximum(slack, values)
     missed = np.abs(values - slack).sum() + np.abs(part.equal @ x - part.equal_bound).sum()
-    return float(-part.entropy(x) - mu * (np.log(x).sum() + np.log(slack).sum()) + price * missed)
+    inside = np.log(np.maximum(x, TINY)).sum() + np.log(np.maximum(slack, TINY)).sum()
+    return float(-part.entropy(x) - mu * inside + price * missed)
 
 
 def _shortened(part: Part, point: Point, step: Point, far: float, mu: float, price: float) -> float:

@@ -1,0 +1,151 @@
+"""Who was counted: of a population, of a sample, or of nobody in particular."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from leafgate.errors import InconclusiveError
+from leafgate.interfaces import TreeBuilder
+from leafgate.known import Known, known_of
+from leafgate.release import Counted, Level, Release
+from leafgate.report import Private
+from leafgate.table import Table
+from leafgate_baselines import Id3
+from leafgate_maxent import MaxEnt
+from leafgate_maxent.outcome import Settings
+from leafgate_maxent.solving import solve
+from literal_maxent import Floats
+from maxent_questions import answer, problem_of, truth_in
+from random_maxent import LEVELS, builders, release_of, secret_tables
+from random_tables import categorical, table_of
+
+A = categorical("a", "quasi_identifier", values=("0", "1"))
+Y = categorical("y", "class", "sensitive", values=("no", "yes"))
+TABLE = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 2])
+some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def h(p: float) -> float:
+    return float(-p * np.log(p) - (1 - p) * np.log(1 - p))
+
+
+def believed(release: Release, known: Known, **options: object) -> Floats:
+    (belief,) = MaxEnt.model_validate({"solver": "structured", **options}).infer(release, known)
+    assert belief.chances is not None
+    return belief.chances.to_numpy()
+
+
+def in_a_population() -> tuple[Release, Known]:
+    """8 people with a = 0 of whom 4 are in the table, 4 with a = 1 of whom 2 are."""
+    population = table_of((A,), [("0",), ("1",)], [8, 4])
+    return release_of(Id3(), TABLE, "counts"), known_of(TABLE, population=population)
+
+
+@pytest.mark.parametrize("internal", [True, False])
+def test_who_may_not_be_in_the_table_has_the_leaf_s_distribution_blended_with_ignorance(internal: bool) -> None:
+    release, known = in_a_population()
+    expected = np.array([[(3 + 4 / 2) / 8, (1 + 4 / 2) / 8], [(2 / 2) / 4, (2 + 2 / 2) / 4]])
+    assert believed(release, known, members="subset", internal=internal) == pytest.approx(expected, abs=1e-7)
+
+
+def test_what_it_costs_not_to_know_the_members_is_reported() -> None:
+    release, known = in_a_population()
+    (belief,) = MaxEnt(members="subset").infer(release, known)
+    cost = belief.evidence["cost_of_not_knowing_members"]
+    assert isinstance(cost, Private)
+    assert cost.content["knowing"] == pytest.approx(4 * h(1 / 4) / 6)
+    assert cost.content["not_knowing"] == pytest.approx((4 * h(3 / 8) + 2 * h(1 / 4)) / 6)
+
+
+def test_who_is_not_in_the_population_cannot_be_in_the_table() -> None:
+    release, known = in_a_population()
+    with pytest.raises(InconclusiveError, match="somebody in the table is not in the population"):
+        believed(release, replace(known, population=table_of((A,), [("0",)], [8])), members="subset")
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> tuple[Table, Table]:
+    """A table, and a part of its people."""
+    everyone = draw(secret_tables(most=9))
+    taken = np.array([draw(st.integers(0, int(n))) for n in everyone.weight], dtype=np.int64)
+    assume(taken.sum() >= 2)
+    there = taken > 0
+    return everyone, Table(everyone.schema, everyone.frame[there].reset_index(drop=True), taken[there])
+
+
+@some
+@given(samples(), builders(), st.sampled_from(LEVELS))
+def test_the_truth_about_a_population_is_possible(
+    both: tuple[Table, Table], builder: TreeBuilder, level: Level
+) -> None:
+    everyone, members = both
+    release = release_of(builder, members, level)
+    known = known_of(members, population=everyone.public[0])
+    problem = problem_of(release, known, members=False)
+    truth = truth_in(problem, release, everyone, members)
+    assert max(problem.broken(truth).values()) < 1e-9
+    outcome = solve(problem, Settings("structured", 2, 60.0))
+    assert problem.entropy(truth) <= outcome.bound + 1e-8
+
+
+@some
+@given(samples(), builders())
+def test_not_knowing_the_members_costs(both: tuple[Table, Table], builder: TreeBuilder) -> None:
+    everyone, members = both
+    release, known = release_of(builder, members, "counts"), known_of(members, population=everyone.public[0])
+    (belief,) = MaxEnt(internal=False, members="subset", solver="structured").infer(release, known)
+    cost = belief.evidence["cost_of_not_knowing_members"].content
+    assert cost["not_knowing"] >= cost["knowing"] - 1e-8
+
+
+@some
+@given(samples(), builders(), st.sampled_from(LEVELS), st.sampled_from(["sampled", "bootstrap"]))
+def test_of_a_sample_the_truth_about_everyone_is_possible(
+    both: tuple[Table, Table], builder: TreeBuilder, level: Level, counted: Counted
+) -> None:
+    everyone, drawn = both
+    if counted == "bootstrap":  # some are drawn more often than they are there
+        drawn = replace(drawn, weight=3 * drawn.weight, _codes={})
+    release, known = replace(release_of(builder, drawn, level), counted=counted), known_of(everyone)
+    problem = problem_of(release, known)
+    assert not any(linear.equal for linear in problem.linear if linear.kind != "row")
+    assert not problem.choices
+    truth = truth_in(problem, release, everyone)
+    assert max(problem.broken(truth).values()) < 1e-9
+    assert problem.entropy(truth) <= answer(release, known).entropy + 1e-8
+
+
+def test_a_sample_s_people_are_all_in_the_table() -> None:
+    release = replace(release_of(Id3(), TABLE, "counts"), counted="sampled")
+    everyone = known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [10, 3]))
+    # of 10, 3 or more are `no`: even odds keep that. Of 3, 2 or more are `yes`
+    assert believed(release, everyone) == pytest.approx(np.array([[0.5, 0.5], [1 / 3, 2 / 3]]), abs=1e-6)
+
+
+def test_of_a_bootstrap_there_is_at_least_one_of_each() -> None:
+    release = replace(release_of(Id3(), TABLE, "counts"), counted="bootstrap")
+    two = known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 1]))
+    assert believed(release, two) == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]), abs=1e-6)
+
+
+def test_one_person_cannot_be_both_whom_a_bootstrap_drew() -> None:
+    release = replace(release_of(Id3(), TABLE, "counts"), counted="bootstrap")
+    with pytest.raises(InconclusiveError, match="leaf count of leaf 1"):
+        believed(release, known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [1, 1])))
+
+
+@pytest.mark.parametrize("counted", ["perturbed", "noisy", "unknown"])
+@pytest.mark.parametrize("distribution", [False, True])
+def test_other_numbers_tell_nothing_for_certain(counted: Counted, distribution: bool) -> None:
+    table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 4])
+    release = replace(release_of(Id3(), table, "counts"), counted=counted)
+    (belief,) = MaxEnt().infer(release, known_of(table, distribution=distribution))
+    prior = [3 / 8, 5 / 8] if distribution else [1 / 2, 1 / 2]
+    assert belief.chances is not None
+    assert belief.chances.to_numpy() == pytest.approx(np.array([prior, prior]), abs=1e-7)
+    assert counted in belief.evidence["without_internal"]

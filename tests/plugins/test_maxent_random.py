@@ -1,0 +1,113 @@
+"""Random small tables: the optimum is the one that other solvers find of the whole problem, written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from leafgate.known import Known, known_of
+from leafgate.release import Release
+from leafgate_baselines import Id3
+from literal_casadi import solve_casadi
+from literal_gekko import solve_gekko
+from literal_maxent import Model, entropy, model_of, violation
+from literal_newton import solve_newton
+from literal_starting import Answer, starts
+from maxent_questions import answer, believed, no_engine, problem_of
+from random_maxent import LEVELS, Case, cases, release_of, secret_tables, sklearn_cases
+from random_tables import categorical, table_of
+
+A, B = (categorical(name, "quasi_identifier", values=("0", "1")) for name in "ab")
+Y = categorical("y", "class", "sensitive", values=("no", "yes"))
+SMALL = secret_tables(most=9)
+some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@some
+@given(cases(distribution=False) | sklearn_cases())
+def test_leaves_alone_have_a_closed_form_and_no_engine_is_called(case: Case) -> None:
+    _, release, known = case
+    assume(not known.distribution)
+    with no_engine():
+        outcome = answer(release, known, internal=False)
+    model = model_of(release, known, internal=False)
+    assert outcome.closed
+    assert outcome.gap == 0
+    assert outcome.people / known.weight[:, None] == pytest.approx(model.closed, abs=1e-12)
+    assert outcome.entropy == pytest.approx(entropy(model, model.closed), abs=1e-12)
+
+
+def best(found: list[Answer | None]) -> Answer:
+    """The best belief that a solver calls optimal; cases without one are passed over."""
+    settled = [each for each in found if each is not None and each.settled]
+    assume(settled)
+    return max(settled, key=lambda each: each.entropy)
+
+
+def compared(case: Case, *, internal: bool = True) -> tuple[Release, Known, Model]:
+    """Cases of which we have the very problem of the literal model."""
+    _, release, known = case
+    return release, known, model_of(release, known, internal=internal)
+
+
+def is_the_optimum(release: Release, known: Known, model: Model, other: Answer, solver: str = "structured") -> None:
+    outcome = answer(release, known, solver=solver, internal=bool(model.comparisons))
+    p = believed(problem_of(release, known), outcome.people)
+    assert max(violation(model, p).values()) < 1e-8
+    assert outcome.entropy == pytest.approx(entropy(model, p), abs=1e-12)
+    assert outcome.entropy == pytest.approx(other.entropy, rel=1e-8, abs=1e-8)
+    assert p == pytest.approx(other.p, abs=1e-5)
+    assert outcome.gap < 1e-9
+
+
+@settings(some, max_examples=80)
+@given(cases(SMALL, ["counts", "error_rates"]) | sklearn_cases(["counts"]))
+def test_where_the_problem_is_convex_two_other_solvers_find_the_same(case: Case) -> None:
+    release, known, model = compared(case)
+    assume(model.convex)
+    start = next(starts(model, np.random.default_rng(0)))
+    is_the_optimum(release, known, model, best([solve_casadi(model, start), solve_newton(model, start)]))
+
+
+@few
+@given(cases(SMALL, ["counts"]), st.sampled_from(["structured", "gekko"]))
+def test_so_does_gekko_of_the_whole_problem_written_out(case: Case, solver: str) -> None:
+    release, known, model = compared(case)
+    assume(model.comparisons)
+    start = next(starts(model, np.random.default_rng(0)))
+    is_the_optimum(release, known, model, best([solve_gekko(model, start)]), solver)
+
+
+def test_where_everything_is_settled_gekko_has_nothing_to_do() -> None:
+    table = table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 3])
+    outcome = answer(release_of(Id3(), table, "counts"), known_of(table, distribution=True), solver="gekko")
+    assert outcome.entropy == 0
+
+
+@some
+@given(cases(SMALL, LEVELS, distribution=True))
+def test_the_distribution_tilts_the_leaves_alone(case: Case) -> None:
+    release, known, model = compared(case, internal=False)
+    start = next(starts(model, np.random.default_rng(0)))
+    is_the_optimum(release, known, model, best([solve_newton(model, start)]))
+
+
+def test_equations_together_may_say_that_nobody_is_somewhere() -> None:
+    """5 of 6, and 2 of 3, have their leaf's label; of all, 6, 1 and 2 have each value: the third is no `mild`."""
+    y = categorical("y", "class", "sensitive", values=("none", "mild", "grave"))
+    rows = [("0", "0", "none"), ("0", "0", "mild"), ("1", "0", "grave"), ("1", "1", "none")]
+    table = table_of((A, B, y), rows, [5, 1, 2, 1])
+    release, known = release_of(Id3(min_leaf=2), table, "error_rates"), known_of(table, distribution=True)
+    outcome = answer(release, known, internal=False)
+    assert outcome.gap < 1e-9
+
+
+def test_labels_and_the_distribution_may_leave_no_choice() -> None:
+    table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [2, 2, 1])
+    release, known = release_of(Id3(), table, "labels"), known_of(table, distribution=True)
+    outcome = answer(release, known, internal=False)
+    assert outcome.people == pytest.approx(np.array([[2.0, 2.0], [0.0, 1.0]]), abs=1e-7)
+    assert outcome.gap < 1e-9
