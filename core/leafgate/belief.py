@@ -25,11 +25,12 @@ class Belief:
     the adversary cannot tell apart. `chances` has a row of probabilities for each record and a
     column for each value of the secret; `secret` and `chances` are None together, when the
     attack speaks of groups only. `baseline`, laid out like `chances`, is what the release says of
-    each record without the attack's further reasoning; `alternatives` are other beliefs the attack has no
-    less reason for: a limit that does not come out the same for all of them is inconclusive. `evidence` is JSON: bounds, gaps, counts of
-    constraints; a key `refutes` names guarantees the attack disproves. `explain(group)` words what
-    the release says of one group; only auditors see it. `population_groups` numbers in the same
-    way, where the policy names a population, the group each row of `Known.population` would be in.
+    each record without the attack's further reasoning; `alternatives` are other beliefs the attack
+    has no less reason for: a limit that does not come out the same for all is inconclusive.
+    `evidence` is JSON: bounds, gaps, counts of constraints; a key `refutes` names guarantees the
+    attack disproves. `explain(group)` words what the release says of one group; only auditors see
+    it. `population_groups` numbers in the same way, where the policy names a population, the group
+    each row of `Known.population` would be in.
     """
 
     secret: str | None
