@@ -38,7 +38,7 @@ def searched(search: Search, settings: Settings) -> Outcome:
     """The best of several starts, under a bound from a convex relaxation."""
     relaxed = _relaxed(search)
     if not len(broken(search.problem, relaxed.people, nothing(search.problem))):
-        return relaxed
+        return replace(relaxed, bound=max(relaxed.bound, relaxed.entropy))
     ended = [each for each in all_starts(one_start, search, settings) if max(each.missed.values()) <= KEPT]
     search.in_time(relaxed.bound)
     if not ended:
@@ -75,7 +75,7 @@ def _relaxed(search: Search) -> Outcome:
             break
     point = capped(solved, caps, most)
     bound = question.raised(people, point.x, upper_bound(question.part, point))
-    return question.outcome(point, bound, convex=False)
+    return replace(question.outcome(point, convex=False), bound=bound)
 
 
 def one_start(search: Search, number: int, seed: int) -> Outcome:
