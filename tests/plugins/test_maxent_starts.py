@@ -19,53 +19,85 @@ from maxent_parts import random_table
 from maxent_questions import answer, believed, problem_of
 from random_maxent import release_of
 
-CASES = [
-    (level, seed, measure) for level in ("labels", "error_rates") for seed in (1, 2, 5) for measure in ("gain", "gini")
+Measure = Literal["gain", "gini"]
+SEARCHED: list[tuple[int, Level, Measure, bool]] = [
+    (1, "error_rates", "gain", False),
+    (1, "error_rates", "gini", False),
+    (2, "error_rates", "gain", False),
+    (9, "error_rates", "gini", False),
+    (12, "error_rates", "gini", False),
+    (0, "error_rates", "gain", True),
+    (4, "error_rates", "gini", True),
+    (2, "labels", "gain", True),
+    (10, "labels", "gini", True),
 ]
-NEAR = 5e-5
-"""Nats a person: our engine stops at a barrier of 1e-5. What is asked for is 1e-8; see the last test."""
+"""Seed, level, measure, and whether the overall distribution is known: here the relaxed optimum is none."""
+RELAXED: list[tuple[int, Level, Measure, bool]] = [
+    (10, "error_rates", "gini", False),
+    (13, "error_rates", "gain", False),
+    (12, "labels", "gain", True),
+]
+"""Here it is one: it breaks no constraint that was relaxed."""
 
 
-def case(seed: int, level: Level, measure: Literal["gain", "gini"]) -> tuple[Release, Known]:
-    """A tree of 14 rows of people by three columns more than it asks in each leaf."""
+def case(seed: int, level: Level, measure: Measure, distribution: bool) -> tuple[Release, Known]:
+    """A tree of 14 rows of people in three classes that have nothing to do with their public columns."""
     table = random_table(seed, rows=14, values=2)
-    return release_of(Id3(measure=measure, min_split=8), table, level), known_of(table)
+    return release_of(Id3(measure=measure, min_split=8), table, level), known_of(table, distribution=distribution)
 
 
 def best_of_others(release: Release, known: Known) -> float:
+    """The largest entropy that IPOPT finds of the whole problem, from five starts."""
     model = model_of(release, known)
+    assert not model.convex
     found = [solve_casadi(model, start) for start in starts(model, np.random.default_rng(0), 4)]
     return max(each.entropy for each in found if each is not None)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4, 6, 9, 12])
-@pytest.mark.parametrize("measure", ["gain", "gini"])
-@pytest.mark.parametrize("level", ["error_rates", "labels"])
-def test_nobody_finds_much_more_and_nobody_gets_above_the_bound(
-    seed: int, level: Level, measure: Literal["gain", "gini"]
+@pytest.mark.parametrize("one", SEARCHED + RELAXED)
+def test_what_is_found_keeps_every_constraint_and_no_belief_is_above_the_bound(
+    one: tuple[int, Level, Measure, bool],
 ) -> None:
-    release, known = case(seed, level, measure)
+    release, known = case(*one)
     outcome = answer(release, known, starts=4)
-    model = model_of(release, known)
-    assert not model.convex
-    assert max(violation(model, believed(problem_of(release, known), outcome.people)).values()) < 1e-6
-    theirs = best_of_others(release, known)
-    assert outcome.bound >= max(theirs, outcome.entropy) - 1e-8
-    assert outcome.entropy >= theirs - NEAR
+    p = believed(problem_of(release, known), outcome.people)
+    assert max(violation(model_of(release, known), p).values()) < 1e-8
+    assert not outcome.convex
+    assert outcome.bound >= max(outcome.entropy, best_of_others(release, known) - 1e-8)
+    assert outcome.gap < 0.1
 
 
-def searched() -> tuple[Release, Known]:
-    """The first case in which the relaxed optimum is none, so that starts are needed."""
-    return case(SEARCHED, "error_rates", "gini")
+@pytest.mark.parametrize("one", SEARCHED)
+def test_nobody_finds_more(one: tuple[int, Level, Measure, bool]) -> None:
+    release, known = case(*one)
+    outcome = answer(release, known, starts=4)
+    assert len(outcome.found) == 4
+    assert outcome.entropy == max(outcome.found)
+    assert outcome.entropy >= best_of_others(release, known) - 1e-8
 
 
-SEARCHED = 1
+@pytest.mark.parametrize("one", RELAXED)
+def test_where_the_relaxed_optimum_breaks_nothing_it_is_the_optimum(one: tuple[int, Level, Measure, bool]) -> None:
+    release, known = case(*one)
+    outcome = answer(release, known)
+    assert len(outcome.found) == 1
+    assert outcome.entropy >= best_of_others(release, known) - 1e-5
+    assert outcome.gap < 1e-4
+
+
+@pytest.mark.parametrize("one", RELAXED)
+@pytest.mark.xfail(strict=True, reason="the relaxed optimum is looked for only down to a barrier of 1e-5")
+def test_and_then_it_is_certified(one: tuple[int, Level, Measure, bool]) -> None:
+    release, known = case(*one)
+    outcome = answer(release, known)
+    assert outcome.entropy >= best_of_others(release, known) - 1e-8
+    assert outcome.gap < 1e-9
 
 
 def test_one_process_and_two_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    release, known = searched()
+    release, known = case(*SEARCHED[0])
     alone = answer(release, known)
-    assert len(alone.found) > 1
+    assert len(alone.found) == 2
     monkeypatch.setattr(processes, "LARGE", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     together = answer(release, known)
@@ -74,11 +106,8 @@ def test_one_process_and_two_find_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     assert all((one == other).all() for one, other in zip(together.others, alone.others, strict=True))
 
 
-def test_more_starts_find_no_less() -> None:
-    release, known = searched()
-    assert answer(release, known, starts=3).entropy >= answer(release, known, starts=1).entropy
-
-
-def test_the_best_start_is_exact() -> None:
-    release, known = searched()
-    assert answer(release, known, starts=4).entropy >= best_of_others(release, known) - 1e-8
+def test_more_starts_find_no_less_and_hold_what_fewer_found() -> None:
+    release, known = case(*SEARCHED[1])
+    few, more = answer(release, known, starts=2), answer(release, known, starts=4)
+    assert set(few.found) <= set(more.found)
+    assert more.entropy >= few.entropy
