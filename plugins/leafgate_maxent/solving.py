@@ -75,7 +75,7 @@ def certified(search: Search) -> Outcome:
         solved = search.engine.solve(part, Way(deadline=search.deadline))
         people = question.people(solved.x)
         search.in_time(problem.entropy(search.start) if search.alone else problem.ceiling)
-        if not len(broken(problem, people, active)):
+        if not solved.done or not len(broken(problem, people, active)):
             break
     bound = question.raised(people, solved.x, upper_bound(part, solved))
     return question.outcome(solved, bound, convex=True)

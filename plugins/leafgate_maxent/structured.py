@@ -38,7 +38,7 @@ class Way:
     first: float = 1.0
     last: float = 1e-10
     deadline: float = math.inf
-    most: int = 400
+    most: int = 200
     flat: float = 1e-7
     patience: int = 15
 

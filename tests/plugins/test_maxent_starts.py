@@ -21,23 +21,23 @@ from random_maxent import release_of
 
 Measure = Literal["gain", "gini"]
 SEARCHED: list[tuple[int, Level, Measure, bool]] = [
-    (1, "error_rates", "gain", False),
     (1, "error_rates", "gini", False),
-    (2, "error_rates", "gain", False),
+    (2, "error_rates", "gini", False),
+    (7, "error_rates", "gain", False),
     (9, "error_rates", "gini", False),
     (12, "error_rates", "gini", False),
-    (0, "error_rates", "gain", True),
     (4, "error_rates", "gini", True),
+    (8, "error_rates", "gain", True),
     (2, "labels", "gain", True),
     (10, "labels", "gini", True),
 ]
-"""Seed, level, measure, and whether the overall distribution is known: here the relaxed optimum is none."""
+"""Seed, level, measure, and whether the overall distribution is known: the relaxed optimum is far from possible."""
 RELAXED: list[tuple[int, Level, Measure, bool]] = [
     (10, "error_rates", "gini", False),
     (13, "error_rates", "gain", False),
     (12, "labels", "gain", True),
 ]
-"""Here it is one: it breaks no constraint that was relaxed."""
+"""Here it is possible: nothing that was relaxed is broken."""
 
 
 def case(seed: int, level: Level, measure: Measure, distribution: bool) -> tuple[Release, Known]:
