@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leafgate.errors import InconclusiveError
-from leafgate.fact import Fact
 from leafgate.known import Known, known_of
 from leafgate.release import Level, Release
 from leafgate.report import Private
@@ -15,12 +13,11 @@ from leafgate_baselines import Id3
 from leafgate_maxent import MaxEnt
 from leafgate_maxent.problem import Problem
 from leafgate_maxent.words import choice_words
-from maxent_examples import FIGURE_1, FIGURE_2, example_1, mixed
+from maxent_examples import FIGURE_1, example_1, mixed
 from maxent_parts import random_table
-from maxent_questions import Floats, answer, believed, no_engine, problem_of
+from maxent_questions import Floats, answer, no_engine, problem_of
 from oracles import persons
 from random_maxent import LEVELS, release_of
-from random_tables import table_of
 
 q1, q2 = ("Masters", "USA", "F"), ("Masters", "USA", "M")
 q3, q4 = ("Masters", "Canada", "M"), ("Masters", "Canada", "F")
@@ -132,30 +129,6 @@ def test_the_dearest_choices_are_told_in_words() -> None:
     assert all(" the tree asks " in each["choice"] and " and not " in each["choice"] for each in told.content)
 
 
-def test_a_fact_moves_the_belief_just_as_far_as_it_must() -> None:
-    release, known = example_1()
-    fact = Fact({"age": ("30-40",), "education": ("Masters",)}, "salary", ("<=50K",), 0.75, 1.0)
-    outcome = answer(release, replace(known, facts=(fact,)))
-    found = believed(problem_of(release, known), outcome.people)
-    assert found == pytest.approx(mixed(known, 0.75), abs=1e-7)
-    assert outcome.gap < 1e-9
-
-
-def test_one_known_person_gives_the_other_away() -> None:
-    release, known = example_1()
-    q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])
-    (belief,) = MaxEnt(solver="structured").infer(release, replace(known, people=q2))
-    assert belief.chances is not None
-    assert belief.chances.to_numpy() == pytest.approx(mixed(known, 1.0), abs=1e-7)
-
-
-def test_what_is_known_of_nobody_changes_nothing() -> None:
-    release, known = example_1()
-    nobody = Fact({"age": ("20-30",), "education": ("Masters",)}, "salary", ("<=50K",), 1.0, 1.0)
-    outcome = answer(release, replace(known, facts=(nobody,)))
-    assert believed(problem_of(release, known), outcome.people) == pytest.approx(mixed(known, 0.5), abs=1e-7)
-
-
 @pytest.mark.parametrize("solver", ["auto", "gekko"])
 def test_both_engines_find_the_same(solver: str) -> None:
     release, known = figure_1()
@@ -170,14 +143,3 @@ def test_a_tree_that_lets_people_fall_through_is_no_tree_of_a_learner() -> None:
     assert isinstance(asked, Fan)
     bare = replace(release, trees=(replace(asked, branches=asked.branches[:2]),))
     assert not problem_of(bare, known).choices
-
-
-def test_an_option_out_of_range_is_refused() -> None:
-    for wrong in ({"starts": 0}, {"time_limit": 0.0}, {"solver": "knitro"}, {"members": "some"}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            MaxEnt.model_validate(wrong)
-
-
-def test_it_needs_the_population_to_know_not_who_is_a_member() -> None:
-    with pytest.raises(InconclusiveError, match="of whom it was taken"):
-        MaxEnt(members="subset").infer(*example_1())
