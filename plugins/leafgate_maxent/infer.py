@@ -32,7 +32,8 @@ def infer(options: MaxEnt, release: Release, known: Known) -> list[Belief]:
     evidence = evidence_of(model, outcome)
     if options.members != "all":
         evidence["cost_of_not_knowing_members"] = Private(_cost(options, release, known, model, outcome))
-    return _beliefs(model, known, outcome.people, evidence, settings, outcome.others)
+    leaves = leaves_alone(release, known, options.members == "all", settings)
+    return _beliefs(model, known, outcome.people, evidence, leaves, outcome.others)
 
 
 def infer_counting(options: Counting, release: Release, known: Known) -> list[Belief]:
@@ -46,8 +47,8 @@ def infer_counting(options: Counting, release: Release, known: Known) -> list[Be
     evidence |= {f"without_{kind}": reason for kind, reason in model.problem.left_out.items()}
     if found.log_data_sets is not None:
         evidence["log_data_sets"] = Private(found.log_data_sets)
-    settings = Settings(time_limit=options.time_limit)
-    return _beliefs(model, known, found.people, evidence, settings)
+    leaves = leaves_alone(release, known, True, Settings(time_limit=options.time_limit))
+    return _beliefs(model, known, found.people, evidence, leaves)
 
 
 def _beliefs(
@@ -55,7 +56,7 @@ def _beliefs(
     known: Known,
     people: Floats,
     evidence: dict[str, Any],
-    settings: Settings,
+    leaves: tuple[Model, Floats],
     others: Sequence[Floats] = (),
 ) -> list[Belief]:
     secrets = [column for column in known.schema.secrets if column.values is not None]
@@ -63,7 +64,7 @@ def _beliefs(
     explain = explained(model, groups)
     if not secrets:
         return [Belief(None, groups, evidence=evidence, explain=explain)]
-    leaves = leaves_alone(model, settings)
+    bare = replace(known, distribution={})
     return [
         Belief(
             secret.name,
@@ -71,20 +72,19 @@ def _beliefs(
             chances_of(model, people, secret, known),
             evidence=evidence,
             explain=explain,
-            baseline=chances_of(model, leaves, secret, known),
+            baseline=chances_of(*leaves, secret, bare),
             alternatives=tuple(chances_of(model, other, secret, known) for other in others),
         )
         for secret in secrets
     ]
 
 
-def leaves_alone(model: Model, settings: Settings) -> Floats:
-    """What the leaves say without the choices of tests, and without background knowledge of single people."""
-    problem = model.problem
-    plain = [linear for linear in problem.linear if linear.kind not in ("background", "distribution")]
-    bare = replace(problem, choices=(), linear=plain)
-    people, exact = closed_form(bare)
-    return people if exact else solve(bare, replace(settings, solver="structured")).people
+def leaves_alone(release: Release, known: Known, members: bool, settings: Settings) -> tuple[Model, Floats]:
+    """What the leaves say, without the choices of tests and without what else the adversary knows."""
+    bare = replace(known, people=None, facts=(), distribution={})
+    model = model_of(release, bare, internal=False, members=members)
+    people, exact = closed_form(model.problem)
+    return model, people if exact else solve(model.problem, replace(settings, solver="structured")).people
 
 
 def chances_of(model: Model, people: Floats, secret: Column, known: Known) -> pd.DataFrame:

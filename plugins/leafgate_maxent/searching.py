@@ -28,6 +28,8 @@ PRICE = 100.0
 """What it costs to relax an internal constraint while looking for an optimum that needs no relief."""
 NOISE = (0.3, 0.1, 1.0)
 """How uneven the starts are, in turn: the closed form is a saddle, equal for classes that no leaf tells apart."""
+CERTAIN = 1e-6
+"""A relaxed optimum that breaks nothing is the optimum, if its gap is smaller than this."""
 ROUGH = Way(last=1e-3, flat=1e-6, most=150)
 SMALL, EXACT = 2000, 1e-10
 """Starts of parts with fewer variables are followed down to a smaller barrier."""
@@ -36,9 +38,11 @@ FINE = Way(first=1e-3, last=1e-5, flat=1e-6, most=150)
 
 def searched(search: Search, settings: Settings) -> Outcome:
     """The best of several starts, under a bound from a convex relaxation."""
-    relaxed = _relaxed(search)
+    relaxed = _relaxed(search, FINE.last)
     if not len(broken(search.problem, relaxed.people, nothing(search.problem))):
-        return replace(relaxed, bound=max(relaxed.bound, relaxed.entropy))
+        exact = _relaxed(search, EXACT)
+        if not len(broken(search.problem, exact.people, nothing(search.problem))) and exact.gap < CERTAIN:
+            return replace(exact, bound=max(exact.bound, exact.entropy))
     ended = [each for each in all_starts(one_start, search, settings) if max(each.missed.values()) <= KEPT]
     search.in_time(relaxed.bound)
     if not ended:
@@ -56,7 +60,7 @@ def searched(search: Search, settings: Settings) -> Outcome:
     )
 
 
-def _relaxed(search: Search) -> Outcome:
+def _relaxed(search: Search, last: float) -> Outcome:
     """The optimum with the internal constraints relaxed as far as makes them convex; its bound holds for all.
 
     Their prices are capped (certificate.caps_of) by letting them be broken at a cost.
@@ -67,7 +71,7 @@ def _relaxed(search: Search) -> Outcome:
         question = posed(search, active, people)
         caps, most = caps_of(question.part)
         relief = replace(elastic(question.part, caps, most), convex=True)
-        solved = search.engine.solve(relief, Way(last=1e-5, deadline=search.deadline))
+        solved = search.engine.solve(relief, Way(last=last, deadline=search.deadline))
         solved = replace(solved, x=solved.x[: len(question.part)])
         people = question.people(solved.x)
         search.in_time(problem.entropy(search.start) if search.alone else problem.ceiling)

@@ -65,7 +65,8 @@ def _iterate(part: Part, way: Way) -> Solved:
             break
         system.mu = mu
         step, dropped = _uphill(system, 1e-2 if mu > 1e-4 else 1e-3)
-        price = max(price, 1.5 * float(np.abs(point.price + step.price).max(initial=0)))
+        told = np.concatenate([point.price + step.price, point.equal_price + step.equal_price])
+        price = max(price, 1.5 * float(np.abs(told).max(initial=0)))
         point = _moved(part, point, step, mu, price)
         gained.append(part.entropy(point.x) if mu <= way.last else -math.inf)
         steps += 1

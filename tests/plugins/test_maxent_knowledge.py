@@ -37,7 +37,6 @@ def test_what_is_known_of_nobody_changes_nothing() -> None:
     assert believed(problem_of(release, known), outcome.people) == pytest.approx(mixed(known, 0.5), abs=1e-7)
 
 
-@pytest.mark.xfail(strict=True, reason="infer.leaves_alone keeps to what is known of single people")
 def test_what_the_leaves_say_does_not_hold_who_was_known_before() -> None:
     release, known = example_1()
     q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])

@@ -86,7 +86,6 @@ def test_where_the_relaxed_optimum_breaks_nothing_it_is_the_optimum(one: tuple[i
 
 
 @pytest.mark.parametrize("one", RELAXED)
-@pytest.mark.xfail(strict=True, reason="the relaxed optimum is looked for only down to a barrier of 1e-5")
 def test_and_then_it_is_certified(one: tuple[int, Level, Measure, bool]) -> None:
     release, known = case(*one)
     outcome = answer(release, known)
