@@ -29,6 +29,15 @@ class Leaf:
         """People in the leaf, where the counts are published."""
         return None if self.counts is None else sum(self.counts.values())
 
+    @property
+    def words(self) -> str:
+        """What it tells, for people to read."""
+        if self.counts is not None:
+            return ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "nobody"
+        if self.shares is not None:
+            return ", ".join(f"{share:.3g} {name}" for name, share in self.shares.items() if share)
+        return f"{self.label}" + (f", error rate {self.error_rate:.3g}" if self.error_rate is not None else "")
+
 
 @dataclass(frozen=True)
 class Cut:

@@ -9,7 +9,6 @@ from typing import Any
 from leafgate.possible import Interval, Possible, Rest, both
 from leafgate.release import Records
 from leafgate.schema import Column, Schema
-from leafgate.tree import Leaf
 from leafgate_linking.grouping import Ids, Reached
 
 SHOWN = 4
@@ -22,11 +21,11 @@ def group_words(reached: Sequence[Reached], schema: Schema) -> str:
         return "no leaf"
     shared = " and ".join(_conditions(_met(reached, schema), schema)) or "everyone"
     if len(reached) == 1:
-        return f"{shared} -> {_leaf(reached[0].leaf)}"
+        return f"{shared} -> {reached[0].leaf.words}"
     told = []
     for each in reached[:SHOWN]:
         private = {name: rest for name, rest in each.possible.items() if not schema[name].public}
-        told.append(f"({' and '.join(_conditions(private, schema))}: {_leaf(each.leaf)})")
+        told.append(f"({' and '.join(_conditions(private, schema))}: {each.leaf.words})")
     more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
     return f"{shared} -> {' or '.join(told)}{more}"
 
@@ -77,11 +76,3 @@ def _range(column: Column, rest: Interval) -> str:
     above = f"{rest.low:g} < " if rest.low >= low else ""
     below = f" <= {rest.high:g}" if rest.high < high else ""
     return f"{above}{column.name}{below}" + (" or missing" if rest.missing else "")
-
-
-def _leaf(leaf: Leaf) -> str:
-    if leaf.counts is not None:
-        return ", ".join(f"{count} {name}" for name, count in leaf.counts.items() if count) or "nobody"
-    if leaf.shares is not None:
-        return ", ".join(f"{share:.3g} {name}" for name, share in leaf.shares.items() if share)
-    return f"{leaf.label}" + (f", error rate {leaf.error_rate:.3g}" if leaf.error_rate is not None else "")

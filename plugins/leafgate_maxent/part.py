@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -115,75 +115,6 @@ class Part:
         worst = [np.maximum(-x, 0).max(initial=0), np.abs(self.equal @ x - self.equal_bound).max(initial=0)]
         worst.append(np.maximum(-self.slack(x), 0).max(initial=0))
         return float(max(worst))
-
-
-def elastic(part: Part, relief: sp.csr_array, cost: Floats) -> Part:
-    """The part with further variables that make its curved constraints easier, at a cost.
-
-    `relief` has a row a constraint and a column a new variable: what one unit of it adds. The prices
-    of the constraints are then capped: `relief.T @ prices <= cost`.
-    """
-    n, more = len(part), len(cost)
-    wide = sp.csr_array((len(part.curved), n))
-    short = np.maximum(-part.curved.values(part.start), 0)
-    columns = sp.csc_array(relief)
-    need = np.maximum.reduceat(np.append(short[columns.indices], 0), columns.indptr[:-1]) if more else np.zeros(0)
-
-    def widened(matrix: sp.csr_array) -> sp.csr_array:
-        return sp.csr_array(sp.hstack([matrix, sp.csr_array((matrix.shape[0], more))], format="csr"))
-
-    return replace(
-        part,
-        reference=np.concatenate([part.reference, np.zeros(more)]),
-        limit=np.concatenate([part.limit, np.full(more, np.inf)]),
-        start=np.concatenate([part.start, 1.1 * need + 0.1]),
-        equal=widened(part.equal),
-        least=widened(part.least),
-        curved=replace(
-            part.curved,
-            matrix=widened(part.curved.matrix),
-            plus=sp.csr_array(sp.hstack([wide, relief], format="csr")),
-        ),
-        cost=np.concatenate([part.costs, cost]),
-    )
-
-
-def only(part: Part, chosen: NDArray[np.bool_]) -> Part:
-    """The part of some variables, with the constraints that are about them; no constraint is about both."""
-    curved = part.curved
-    mine = sp.csr_array(curved.matrix[:, chosen])
-    rows = curved.about(chosen)
-    used = np.asarray((abs(curved.coefficients[rows]) > 0).sum(axis=0)).ravel() > 0
-    cells = np.repeat(used, curved.classes)
-    equal, equal_bound = _about(part.equal, part.equal_bound, chosen)
-    least, least_bound = _about(part.least, part.least_bound, chosen)
-    plus = curved.plus if curved.plus is None else sp.csr_array(curved.plus[rows][:, chosen])
-    return replace(
-        part,
-        cost=part.costs[chosen],
-        prices=part.prices[rows] if len(part.prices) else part.prices,
-        reference=part.reference[chosen],
-        limit=part.limit[chosen],
-        start=part.start[chosen],
-        equal=equal,
-        equal_bound=equal_bound,
-        least=least,
-        least_bound=least_bound,
-        curved=replace(
-            curved,
-            matrix=sp.csr_array(mine[cells]),
-            offset=curved.offset[cells],
-            coefficients=sp.csr_array(curved.coefficients[rows][:, used]),
-            top=curved.top[used],
-            plus=plus,
-        ),
-    )
-
-
-def _about(matrix: sp.csr_array, bound: Floats, chosen: NDArray[np.bool_]) -> tuple[sp.csr_array, Floats]:
-    mine = sp.csr_array(matrix[:, chosen])
-    rows = np.flatnonzero(np.diff(mine.indptr))
-    return sp.csr_array(mine[rows]), bound[rows]
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,13 @@ def people_of(known: Known, *, members: bool) -> People:
     if known.people is None:
         return People(public, np.arange(len(public)), position)
     row = rows_among(known.people, public)
-    left = public.weight - np.bincount(row, weights=known.people.weight, minlength=len(public)).astype(np.int64)
+    left = public.weight - np.bincount(row[row >= 0], known.people.weight[row >= 0], len(public)).astype(np.int64)
+    if (row < 0).any() or (left < 0).any():
+        raise InconclusiveError(
+            "more people are known than there are with the same public cells",
+            place="knows.people",
+            remedy="name people of the table, each once",
+        )
     rest = np.flatnonzero(left > 0)
     owner = np.concatenate([rest, row])
     frame = public.frame.iloc[owner].reset_index(drop=True)

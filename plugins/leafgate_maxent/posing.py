@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from leafgate.errors import InconclusiveError
+from leafgate_maxent.narrowing import only
 from leafgate_maxent.outcome import Binding, Outcome
-from leafgate_maxent.part import Part, Solved, only
+from leafgate_maxent.part import Part, Solved
 from leafgate_maxent.problem import Problem
 from leafgate_maxent.reducing import Active, Reduced, reduced
 from leafgate_maxent.referee import Engine

@@ -11,7 +11,9 @@ import numpy as np
 
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.certificate import caps_of
-from leafgate_maxent.part import Part, Solved, elastic, only
+from leafgate_maxent.elastic import elastic
+from leafgate_maxent.narrowing import only
+from leafgate_maxent.part import Part, Solved
 from leafgate_maxent.problem import Problem
 from leafgate_maxent.reducing import Active, reduced
 from leafgate_maxent.structured import Way, solve

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.activating import broken, joined, nothing
 from leafgate_maxent.certificate import capped, caps_of, upper_bound
+from leafgate_maxent.elastic import elastic
 from leafgate_maxent.outcome import Outcome, Settings
-from leafgate_maxent.part import elastic
 from leafgate_maxent.posing import Posed, Search, posed
 from leafgate_maxent.problem import Problem
 from leafgate_maxent.reducing import Active

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.errors import InconclusiveError
-from leafgate.possible import Interval, Rest, both, edge, rest_of
+from leafgate.possible import Rest, rest_of
 from leafgate.routing import NOWHERE
 from leafgate.schema import Column, Schema
 from leafgate.table import Table
-from leafgate.tree import Cut, Node, children
+from leafgate.tree import Node
+from leafgate_maxent.cells import Cells, cells_of, share_of
 from leafgate_maxent.walk import Floats, Ids, Way, ways_through
 
 MOST = 4_000_000
@@ -56,7 +55,7 @@ def strata_of(
         ways = _counted(way for one in ways for way in ways_through(tree, one, public, schema))
     for name in told:
         ways = _counted(part for way in ways for part in _by_value(way, schema[name]))
-    cells = _cells_of(trees, schema)
+    cells = cells_of(trees, schema)
     strata = _gathered(ways, len(trees), cells, schema, told)
     return _sorted(strata if members else _with_outsiders(strata, ways, cells, schema, told))
 
@@ -82,41 +81,6 @@ def _by_value(way: Way, column: Column) -> Iterable[Way]:
             yield Way(way.rows, {**way.possible, column.name: frozenset([value])}, way.leaf)
 
 
-Cells = Mapping[str, Sequence[Rest]]
-"""What of an unknown column is counted: its values, or the intervals between all cuts."""
-
-
-def _cells_of(trees: Sequence[Node], schema: Schema) -> Cells:
-    edges: dict[str, set[float]] = {}
-    waiting: list[Node] = list(trees)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Cut):
-            edges.setdefault(node.column, set()).add(edge(node))
-        waiting += children(node)
-    return {name: _intervals(schema[name], sorted(at)) for name, at in edges.items() if not schema[name].public}
-
-
-def _intervals(column: Column, edges: Sequence[float]) -> list[Rest]:
-    whole = rest_of(column, {})
-    assert isinstance(whole, Interval)
-    inside = [at for at in edges if whole.low < at < whole.high]
-    limits = [whole.low, *inside, whole.high]
-    parts: list[Rest] = [Interval(low, high, False) for low, high in pairwise(limits)]
-    return [*parts, *([Interval(math.inf, -math.inf, True)] if column.missing else [])]
-
-
-def _share(way: Way, cells: Cells, schema: Schema) -> float:
-    """The part of the unknown cells' possible values that this way takes."""
-    share = 1.0
-    for name, rest in way.possible.items():
-        if isinstance(rest, frozenset):
-            share *= len(rest) / len(schema[name].domain)
-        else:
-            share *= sum(bool(both(rest, cell)) for cell in cells[name]) / len(cells[name])
-    return share
-
-
 def _gathered(ways: Sequence[Way], n_trees: int, cells: Cells, schema: Schema, told: Sequence[str]) -> Strata:
     sizes = [len(way.rows) for way in ways]
     leaf = np.array([way.leaf for way in ways], dtype=np.int64).reshape(len(ways), n_trees)
@@ -126,7 +90,7 @@ def _gathered(ways: Sequence[Way], n_trees: int, cells: Cells, schema: Schema, t
         value[name] = np.repeat([code[_only(way.possible[name])] for way in ways], sizes)
     return Strata(
         np.concatenate([way.rows for way in ways]),
-        np.repeat([_share(way, cells, schema) for way in ways], sizes),
+        np.repeat([share_of(way, cells, schema) for way in ways], sizes),
         np.repeat(leaf, sizes, axis=0),
         value,
     )

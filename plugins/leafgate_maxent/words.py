@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leafgate.tree import Cut, Fan, Leaf
+from leafgate.tree import Cut, Fan
 from leafgate_maxent.choices import Choices
 from leafgate_maxent.walk import Walked
 
@@ -26,15 +26,7 @@ def leaf_words(walked: Walked, leaf: int) -> str:
     if leaf < 0:
         return "no leaf"
     path = " and ".join(_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
-    return f"{path} -> {_told(walked.leaves[leaf])}"
-
-
-def _told(leaf: Leaf) -> str:
-    if leaf.counts is not None:
-        return ", ".join(f"{count} {name}" for name, count in leaf.counts.items() if count) or "nobody"
-    if leaf.shares is not None:
-        return ", ".join(f"{share:.3g} {name}" for name, share in leaf.shares.items() if share)
-    return f"{leaf.label}" + (f", error rate {leaf.error_rate:.3g}" if leaf.error_rate is not None else "")
+    return f"{path} -> {walked.leaves[leaf].words}"
 
 
 def _answer(node: Cut | Fan, child: int) -> str:

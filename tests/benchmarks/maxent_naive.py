@@ -90,7 +90,7 @@ def in_a_child(root: Path, people: int, level: Level, naive: bool) -> Measured |
         return f"over {LIMIT:.0f} s"
     if done.returncode:
         why = done.stderr.strip().splitlines()[-1]
-        return f"over {LIMIT:.0f} s" if "Time" in why else why
+        return f"over {LIMIT:.0f} s" if "Time" in why else "ends without a solution"
     return Measured(**json.loads(done.stdout))
 
 

@@ -23,14 +23,12 @@ from leafgate_maxent.counting.mixing import mixing_of
 from leafgate_maxent.problem import Problem
 from literal_counting import count
 from literal_maxent import model_of
+from maxent_examples import AGE, DEGREE, SALARY, example_1
 from random_maxent import LEVELS, VALUES, Case, cases, release_of, secret_tables, sklearn_cases
 from random_tables import categorical, table_of
 
 SMALL = secret_tables(most=7, heaviest=3)
 
-SALARY = categorical("salary", "class", "sensitive", values=("<=50K", ">50K"))
-AGE = categorical("age", "quasi_identifier", values=("20-30", "30-40", "40-50"))
-DEGREE = categorical("education", "quasi_identifier", values=("Masters", "Doctorate"))
 ILL = categorical("ill", "class", "sensitive", values=("no", "a bit", "very"))
 TOWN = categorical("town", "quasi_identifier", values=("here", "there"))
 
@@ -66,14 +64,7 @@ def test_it_is_the_brute_force(level: Level, internal: bool) -> None:
 
 def test_in_example_1_everybody_is_found_out() -> None:
     """Zhu, Du 2010, section 4.2: with whole people education would have been no worse a test otherwise."""
-    rows = [
-        ("20-30", "Doctorate", "<=50K"),
-        ("30-40", "Masters", "<=50K"),
-        ("30-40", "Doctorate", ">50K"),
-        ("40-50", "Masters", ">50K"),
-    ]
-    table = table_of((AGE, DEGREE, SALARY), rows, [2, 1, 1, 2])
-    release, known = release_of(Id3(min_split=3), table, "counts"), known_of(table)
+    release, known = example_1()
     without = answer(problem_of(release, known, internal=False))
     assert sorted((without.people.max(axis=1) / known.weight).tolist()) == [0.5, 0.5, 1, 1]
     found = answer(problem_of(release, known))

@@ -17,10 +17,11 @@ import scipy.sparse as sp
 from leafgate.errors import InconclusiveError
 from leafgate_maxent import gekko_engine, structured
 from leafgate_maxent.batching import batches
+from leafgate_maxent.elastic import elastic
 from leafgate_maxent.gekko_model import OPTIONS, solver_of
 from leafgate_maxent.impurity import impurity
 from leafgate_maxent.lifting import lifted
-from leafgate_maxent.part import Part, elastic
+from leafgate_maxent.part import Part
 from leafgate_maxent.pricing import prices_at
 from leafgate_maxent.spanning import independent
 from maxent_parts import crossed_leaves, parts
