@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 class Belief:
     """One attack's conclusion about one secret.
 
-    `groups` numbers, for each of `records` (by default the rows of Known), the set of records
-    the adversary cannot tell apart. `chances` has a row of probabilities for each record and a
-    column for each value of the secret; `secret` and `chances` are None together, when the
-    attack speaks of groups only. `baseline`, laid out like `chances`, is what the release says of
-    each record without the attack's further reasoning; `alternatives` are other beliefs the attack
-    has no less reason for: a limit that does not come out the same for all is inconclusive.
-    `evidence` is JSON: bounds, gaps, counts of constraints; a key `refutes` names guarantees the
-    attack disproves. `explain(group)` words what the release says of one group; only auditors see
-    it. `population_groups` numbers in the same way, where the policy names a population, the group
-    each row of `Known.population` would be in.
+    `groups` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
+    cannot tell apart; it is None for attacks on the mechanism, which say nothing of people. `chances` has a
+    row of probabilities for each record and a column for each value of the secret; `secret` and `chances` are
+    None together, when the attack speaks of groups only. `baseline`, laid out like `chances`, is what the
+    release says of each record without the attack's further reasoning; `alternatives` are other beliefs the
+    attack has no less reason for: a limit that does not come out the same for all is inconclusive. `evidence`
+    is JSON: bounds, gaps, counts of constraints; a key `tries` names guarantees the attack tries to disprove,
+    `refutes` those it does. `explain(group)` words what the release says of one group; only auditors see it.
+    `population_groups` numbers in the same way, where the policy names a population, the group each row of
+    `Known.population` would be in.
     """
 
     secret: str | None
-    groups: NDArray[Any]
+    groups: NDArray[Any] | None
     chances: pd.DataFrame | None = None
     records: pd.DataFrame | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -52,13 +52,13 @@ def checked(belief: object, known: Known) -> Belief:
     if belief.records is not None:
         rows_for(known, belief.records)
         rows = len(belief.records)
-    groups = _numbers(belief.groups, rows, "records")
+    groups = None if belief.groups is None else _numbers(belief.groups, rows, "records")
     if belief.population_groups is not None:
         people = 0 if known.population is None else len(known.population)
         belief = replace(belief, population_groups=_numbers(belief.population_groups, people, "of the population"))
     _check_evidence(belief.evidence)
-    if (belief.secret is None) != (belief.chances is None):
-        raise InconclusiveError("its belief needs a secret and chances together, or neither")
+    if (belief.secret is None) != (belief.chances is None) or (groups is None and belief.chances is not None):
+        raise InconclusiveError("its belief needs a secret, chances and groups together, or neither of the first two")
     if belief.secret is not None:
         _check_chances(belief.secret, belief.chances, rows, known, "chances")
     if belief.baseline is not None:
@@ -117,6 +117,7 @@ def _check_chances(secret: object, chances: object, rows: int, known: Known, nou
 
 
 def _check_evidence(evidence: object) -> None:
-    refuted = checked_evidence(evidence, {"worst"}).get("refutes", ())
-    if isinstance(refuted, str) or not isinstance(refuted, Sequence) or not all(isinstance(r, str) for r in refuted):
-        raise InconclusiveError("its evidence must list the guarantees it refutes by name")
+    told = checked_evidence(evidence, {"worst", "tried"})
+    for names in (told.get("refutes", ()), told.get("tries", ())):
+        if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+            raise InconclusiveError("its evidence must list the guarantees it refutes, or tries to, by name")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pydantic import ValidationError
@@ -15,7 +17,9 @@ from leafgate.fitting import read_fitting
 from leafgate.interfaces import AttackModel
 from leafgate.known import Known
 from leafgate.release_file import seal
+from leafgate.report import People, Private
 from leafgate.running import Run
+from leafgate.strict_json import readable
 
 
 def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Belief, Known]:
@@ -51,6 +55,20 @@ def _attack(run: Run, use: str) -> AttackModel:
         raise PolicyError(
             f"{use!r} needs {needed}", place="--use", remedy="put it into the policy, and name it here"
         ) from None
+
+
+def belief_file(belief: Belief, known: Known) -> bytes:
+    """The belief as CSV; of an attack on the mechanism, which believes nothing of people, its evidence as JSON."""
+    return belief_csv(belief, known) if belief.groups is not None else readable(_plain(belief.evidence))
+
+
+def _plain(told: Any) -> Any:
+    """Evidence with nothing held back."""
+    if isinstance(told, Mapping):
+        return {key: _plain(value) for key, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [_plain(value) for value in told]
+    return _plain(told.content) if isinstance(told, Private) else told.count if isinstance(told, People) else told
 
 
 def belief_csv(belief: Belief, known: Known) -> bytes:

@@ -24,7 +24,7 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
     InconclusiveError when the builder fails or makes what no file can hold.
     """
     builder = policy.build
-    rng = np.random.default_rng(None if builder.randomness == "system" else policy.seed)
+    rng = np.random.default_rng(None if builder.unrepeatable else policy.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
     with plugin_trouble(builder, plugins):
         draft = builder.build(table.without_key.lent(), rng, **_more(builder, test))
@@ -86,7 +86,7 @@ def knowledge(
     builder, level, share = policy.build, sealed.release.publish, policy.knows.sample
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
-        return published(builder.build(own, rng), level, builder.tells_measure)
+        return published(builder.bare.build(own, rng), level, builder.tells_measure)
 
     public = builder.public_algorithm and level.measure and not builder.wants_test
     return known_of(

@@ -122,6 +122,8 @@ class Case:
         """The number of the group each record is in; equal means: cannot be told apart."""
         import pandas as pd
 
+        if self._belief.groups is None:
+            raise UnreadableError("the attack says nothing of people")
         return pd.Series(self._belief.groups[self._position])
 
     @cached_property

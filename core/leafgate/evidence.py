@@ -12,7 +12,10 @@ LARGEST = 1e300
 """Numbers beyond it are no evidence; NaN is not within it either."""
 
 RESERVED = frozenset(
-    {"claim", "composition", "derived", "problem", "reason", "refutes", "remedy", "unbounded", "worst"}
+    {
+        *("claim", "composition", "derived", "problem", "reason", "refutes", "remedy", "tried", "tries"),
+        *("unbounded", "worst"),
+    }
 )
 """The keys that mean something to the core; no metric may use them."""
 

@@ -20,15 +20,17 @@ WORST_FIRST = (False, None, True)
 def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
     """One finding for each guarantee the release claims: the worst of what its checks find.
 
-    A claim is refuted by an attack's evidence, or when it does not hold for some secret; nobody who can
-    check it: inconclusive. `attack` runs an attack that the policy does not try.
+    A claim is refuted by an attack's evidence, or when it does not hold for some secret; nobody who can check
+    it: inconclusive. What attacks came to that tried and did not refute it stands beside. `attack` runs an
+    attack that the policy does not try.
     """
     for claim, promised in judged.release.guarantee.items():
         checked = (found for one in _each(promised) for found in _checked(claim, one, judged, attack))
         found = [*_refuted(claim, judged), *checked]
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
         worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
-        yield replace(worst, id=f"guarantee:{claim}", evidence={"claim": promised} | dict(worst.evidence))
+        evidence = {"claim": promised} | _tried(claim, judged) | dict(worst.evidence)
+        yield replace(worst, id=f"guarantee:{claim}", evidence=evidence)
 
 
 def _margin(finding: Finding) -> float:
@@ -44,6 +46,17 @@ def _each(promised: Any) -> list[Any]:
     """Several claims of one kind stand in a list of mappings."""
     several = isinstance(promised, list) and all(isinstance(one, dict) for one in promised)
     return promised if several and promised else [promised]
+
+
+def _tried(claim: str, judged: Judged) -> dict[str, Any]:
+    """What attacks that tried to refute a claim, and did not, came to."""
+    told = {
+        attempt.attack.called: dict(belief.evidence)
+        for attempt in judged.attempts
+        for belief in attempt.beliefs
+        if claim in belief.evidence.get("tries", ()) and claim not in belief.evidence.get("refutes", ())
+    }
+    return {"tried": told} if told else {}
 
 
 def _refuted(claim: str, judged: Judged) -> Iterator[Finding]:

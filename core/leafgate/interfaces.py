@@ -55,7 +55,8 @@ class TreeBuilder(Component):
     """Makes what the owner would publish.
 
     `randomness` says where its coins come from: `none`, `seed` (repeatable) or `system` (the
-    operating system's entropy). `tells_measure` names the options that give the selection
+    operating system's entropy); a builder with an option `rehearsal` may then take the seed all the same,
+    for a release that must not be published. `tells_measure` names the options that give the selection
     measure away, so that `publish: {measure: false}` can leave them out. `promises` names guarantees
     (`epsilon`) that hold only while nobody chooses among several releases by looking at the data.
     """
@@ -64,6 +65,21 @@ class TreeBuilder(Component):
     tells_measure: ClassVar[frozenset[str]] = frozenset()
     public_algorithm: ClassVar[bool] = True
     promises: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def rehearses(self) -> bool:
+        """Is this for trying out only, repeatable by the seed though it should not be?"""
+        return bool(getattr(self, "rehearsal", False))
+
+    @property
+    def unrepeatable(self) -> bool:
+        """Are its coins drawn once, from the operating system?"""
+        return self.randomness == "system" and not self.rehearses
+
+    @property
+    def bare(self) -> TreeBuilder:
+        """The builder without what anyone could compute from the rest it shows: what attacks on the mechanism run."""
+        return self
 
     @property
     def wants_test(self) -> bool:

@@ -65,9 +65,9 @@ class Release:
 def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:
     """The draft cut down to what the policy publishes.
 
-    Leaves keep their label and the one statistic of `publish.leaves`; without `publish.measure`
-    the selection facts go, and with them the builder's options named in `tells_measure`.
-    A release that was read from a file is published as it is.
+    Leaves keep their label and the one statistic of `publish.leaves`, beside counts the scores made of them;
+    without `publish.measure` the selection facts go, and with them the builder's options named in
+    `tells_measure`. A release that was read from a file is published as it is.
     """
     if draft.sealed is not None:
         return draft

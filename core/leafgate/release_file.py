@@ -135,6 +135,7 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
         for leaf in leaves(tree):
             told = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
             more = [level for level, fact in told.items() if fact is not None and level != release.publish.leaves]
+            more += ["scores"] if leaf.scores is not None and release.publish.leaves != "counts" else []
             if more or (release.publish.leaves == "counts" and leaf.counts is None):
                 raise ReleaseError("leaves tell other statistics than it says", place=f"{place}.publish.leaves")
 

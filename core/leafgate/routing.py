@@ -64,6 +64,8 @@ def route(tree: Node, table: Table) -> Routed:
         if isinstance(node, Leaf):
             where[rows] = len(found)
             found.append(node)
+        elif not len(rows):
+            found.extend(leaves(node))
         else:
             waiting.extend(reversed(list(split_rows(node, table, rows))))
     return Routed(tuple(found), where)
@@ -72,36 +74,40 @@ def route(tree: Node, table: Table) -> Routed:
 def predict(release: Release, table: Table) -> NDArray[np.int64]:
     """Each row's class as a position in the release's classes, -1 where no leaf speaks.
 
-    One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves' counts and
-    `mean_per_tree` their shares; a tie goes to the first class. Raises InconclusiveError for what
+    One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves' counts, `mean_per_tree`
+    their shares and `boost` their scores; a tie goes to the first class. Raises InconclusiveError for what
     cannot be combined from what is published.
     """
-    position = {label: i for i, label in enumerate(release.classes)}
-    votes = np.zeros((len(table), len(release.classes) + 1))
+    votes = class_votes(release, table)
+    return np.where(np.isnan(votes[:, 0]), NOWHERE, np.nan_to_num(votes).argmax(axis=1))
+
+
+def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
+    """What all trees together say for each class, a row for each of the table; NaN where no leaf speaks.
+
+    Raises InconclusiveError for what cannot be combined from what is published.
+    """
+    votes = np.zeros((len(table), len(release.classes)))
+    spoken = np.zeros(len(table), dtype=bool)
+    silent = np.zeros((1, len(release.classes)))
     for tree in release.trees:
         routed = route(tree, table)
-        told = np.array([_vote(leaf, release, position) for leaf in routed.leaves] + [_nothing(release)])
-        votes += told[routed.leaf]
-    best = votes[:, :-1].argmax(axis=1)
-    return np.where(votes[:, :-1].sum(axis=1) > 0, best, NOWHERE)
+        told = np.concatenate([*(_vote(leaf, release)[None] for leaf in routed.leaves), silent])[routed.leaf]
+        votes += told
+        spoken |= (routed.leaf != NOWHERE) if release.combine == "boost" else told.sum(axis=1) > 0
+    votes[~spoken] = np.nan
+    return votes
 
 
-def _nothing(release: Release) -> NDArray[np.float64]:
-    return np.zeros(len(release.classes) + 1)
-
-
-def _vote(leaf: Leaf, release: Release, position: dict[str, int]) -> NDArray[np.float64]:
-    vote = _nothing(release)
+def _vote(leaf: Leaf, release: Release) -> NDArray[np.float64]:
+    """What one leaf adds to each class."""
     if release.combine in {"one", "vote"}:
-        vote[position.get(leaf.label or "", -1)] = 1
-        return vote
-    told = leaf.counts if leaf.counts is not None else leaf.shares
-    if release.combine not in {"sum", "mean_per_tree"} or told is None:
+        return np.array([float(leaf.label == label) for label in release.classes])
+    told = leaf.scores if release.combine == "boost" else leaf.counts if leaf.counts is not None else leaf.shares
+    if told is None:
         raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
     numbers = np.array([float(told.get(label, 0)) for label in release.classes])
-    scale = max(numbers.sum(), 1e-300) if release.combine == "mean_per_tree" else 1.0
-    vote[:-1] = numbers / scale
-    return vote
+    return numbers / max(numbers.sum(), 1e-300) if release.combine == "mean_per_tree" else numbers
 
 
 def count_leaves(release: Release) -> int:

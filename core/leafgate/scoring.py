@@ -50,7 +50,7 @@ def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
 def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, named: bool = True) -> Iterator[Finding]:
     """A finding for each belief of an attempt that the metric is about and can read; `named` gives it an id."""
     for belief in attempt.beliefs:
-        if metric.secret not in {None, belief.secret}:
+        if belief.groups is None or metric.secret not in {None, belief.secret}:
             continue
         try:
             finding = score_one(metric, judged, _id(metric, attempt, belief) if named else "", attempt, belief)

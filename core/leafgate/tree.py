@@ -15,7 +15,7 @@ class Leaf:
 
     `counts` are people per class, `shares` fractions per class, `error_rate` the fraction of
     the leaf's people that have another class than `label`. A leaf nobody reaches has neither
-    shares nor an error rate.
+    shares nor an error rate. `scores` are what it adds to each class where several trees are added up.
     """
 
     label: str | None = None
@@ -23,6 +23,7 @@ class Leaf:
     shares: Mapping[str, float] | None = None
     error_rate: float | None = None
     value: float | None = None
+    scores: Mapping[str, float] | None = None
 
     @property
     def size(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ def tree_document(node: Node) -> dict[str, Any]:
                 "shares": node.shares,
                 "error_rate": node.error_rate,
                 "value": node.value,
+                "scores": node.scores,
             }
             told = {name: dict(fact) if isinstance(fact, Mapping) else fact for name, fact in facts.items()}
             return {"kind": "leaf"} | {name: fact for name, fact in told.items() if fact is not None}
@@ -40,7 +42,7 @@ def tree_document(node: Node) -> dict[str, Any]:
 
 
 KEYS = {
-    "leaf": ("kind", "label", "counts", "shares", "error_rate", "value"),
+    "leaf": ("kind", "label", "counts", "shares", "error_rate", "value", "scores"),
     "cut": ("kind", "column", "at", "low", "high", "missing", "strict", "float32"),
     "fan": ("kind", "column", "branches", "other"),
 }
@@ -72,17 +74,21 @@ def _leaf(told: dict[str, Any], schema: Schema, place: str) -> Leaf:
     shares = _per_class(told, "shares", schema, place)
     if shares is not None and abs(sum(shares.values()) - 1) > 1e-6:
         raise ReleaseError("`shares` must sum to 1", place=place)
-    return Leaf(label, _per_class(told, "counts", schema, place), shares, error_rate, value)
+    scores = _per_class(told, "scores", schema, place, least=-math.inf)
+    return Leaf(label, _per_class(told, "counts", schema, place), shares, error_rate, value, scores)
 
 
-def _per_class(told: dict[str, Any], key: str, schema: Schema, place: str) -> dict[str, Any] | None:
+def _per_class(
+    told: dict[str, Any], key: str, schema: Schema, place: str, *, least: float = 0
+) -> dict[str, Any] | None:
     found = told.get(key)
     if found is None:
         return None
     if not isinstance(found, dict) or not set(found) <= set(schema.classes):
         raise ReleaseError(f"`{key}` must hold one number for each class", place=place)
-    if not all(is_number(number) and number >= 0 for number in found.values()):
-        raise ReleaseError(f"`{key}` must not be negative", place=place)
+    if not all(is_number(number) and number >= least for number in found.values()):
+        what = "must not be negative" if least == 0 else "must be finite numbers"
+        raise ReleaseError(f"`{key}` {what}", place=place)
     return {name: found.get(name, 0) for name in schema.classes}
 
 

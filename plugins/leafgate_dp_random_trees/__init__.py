@@ -1,16 +1,198 @@
-"""Differentially private random trees: what sampling and a threshold promise without noise.
+"""Differentially private random trees: builders, the check of their claim, and an attack that tries to refute it.
 
-The account stands alone: `leafgate privacy`, or `leafgate_dp_random_trees.account` from Python.
+The account stands alone too: `leafgate privacy`, or `leafgate_dp_random_trees.account` from Python.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from leafgate import hookimpl
+from pydantic import BaseModel, Field, model_validator
+
+from leafgate import AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
+from leafgate.interfaces import STRICT
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
     import typer
+
+    from leafgate import Table
+
+Combine = Literal["evidence", "normalised", "sum"]
+Structure = Literal["balanced", "random"]
+Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Many = Annotated[int, Field(ge=1, le=10_000)]
+Neighbours = Literal["add_remove", "replace_one"]
+STRUCTURE = "Every pair of columns about equally often, or at every node a column drawn anew."
+DEPTH = "Columns on every path; where the structure is random, tests."
+COMBINE = "How the leaves' numbers are put together; nothing but them is used."
+
+
+class RandomTrees(TreeBuilder):
+    """Random trees with everybody's counts: no sampling, no threshold, no promise. To compare with."""
+
+    use: Literal["random_trees"] = "random_trees"
+    trees: Many = Field(128, description="How many.")
+    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
+    structure: Structure = Field("balanced", description=STRUCTURE)
+    combine: Combine = Field("evidence", description=COMBINE)
+
+    randomness = "seed"
+    threat_model = "None: this builder protects nobody."
+    formula = "each tree asks columns drawn from the declared domains; the leaves count everybody"
+    source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        from leafgate_dp_random_trees.forest import random_trees
+
+        return random_trees(self, table, rng)
+
+
+class Wanted(BaseModel):
+    """A promise to keep."""
+
+    model_config = STRICT
+
+    epsilon: Above = 1.0
+    delta: Chance = 1e-6
+
+
+class Private(TreeBuilder):
+    """What the private builders share: how trees are drawn and put together, and which promise they make."""
+
+    depth: Annotated[int, Field(ge=0, le=50)] = Field(2, description=DEPTH)
+    structure: Structure = Field("balanced", description=STRUCTURE)
+    combine: Combine = Field("evidence", description=COMBINE)
+    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+    rehearsal: bool = Field(False, description="Repeat by the policy's seed, for trying out; not fit to be published.")
+
+    randomness = "system"
+    promises = frozenset({"epsilon"})
+
+    @property
+    def bare(self) -> TreeBuilder:
+        return self.model_copy(update={"combine": "sum"})
+
+
+class DpRandomTrees(Private):
+    """Random trees from samples that show no small number: differential privacy without noise."""
+
+    use: Literal["dp_random_trees"] = "dp_random_trees"
+    wanted: Wanted | None = Field(None, description="The promise to keep; says how many trees, unless they are given.")
+    trees: Many | None = Field(None, description="How many; without `wanted`, 128.")
+    k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
+    beta: Chance = Field(0.075, description="The chance of each person to be in a tree's sample.")
+    delta: Chance = Field(1e-6, description="At which epsilon is claimed; with `wanted`, its.")
+
+    threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
+    formula = (
+        "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
+        "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
+    )
+    source = "Waseda, Nojima, Wang; corrected and made tight: docs/sources.md"
+
+    @model_validator(mode="after")
+    def _one_delta(self) -> Self:
+        if self.wanted is not None and "delta" in self.model_fields_set:
+            raise ValueError("`wanted` has its own delta; leave the other out")
+        return self
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        from leafgate_dp_random_trees.forest import dp_random_trees
+
+        return dp_random_trees(self, table, rng)
+
+
+class DpLaplaceTrees(Private):
+    """Random trees with noise on every number: the usual way to differential privacy, to compare with."""
+
+    use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
+    trees: Many = Field(10, description="How many.")
+    scale: Above = Field(10.0, description="Of the noise: a tree costs 1/scale of epsilon at most.")
+    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
+
+    threat_model = DpRandomTrees.threat_model
+    formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
+    source = (
+        'Jagannathan, Pillaipakkamnatt, Wright, "A Practical Differentially Private Random Decision Tree Classifier", '
+        "Trans. Data Privacy 5(1), 2012"
+    )
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        from leafgate_dp_random_trees.forest import dp_laplace_trees
+
+        return dp_laplace_trees(self, table, rng)
+
+
+class DifferentialPrivacy(ReleaseAtMost):
+    """The epsilon that a release's own numbers and their builder's options come to, accounted anew."""
+
+    use: Literal["differential_privacy"] = "differential_privacy"
+    delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is accounted.")
+    neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
+
+    checks = "epsilon"
+    scale = "nats; infinite where a condition of the account does not hold"
+    safe = "1 is strong; 10 says little"
+    threat_model = DpRandomTrees.threat_model
+    formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
+    source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
+
+    def score(self, case: Case) -> float:
+        from leafgate_dp_random_trees.claim import accounted
+
+        return accounted(self, case)
+
+    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+        from leafgate_dp_random_trees.claim import evidence
+
+        return evidence(self, case)
+
+    @classmethod
+    def of_claim(cls, claim: Any) -> Metric:
+        """The claim without what stands in it to be compared: the printed theorem's epsilon."""
+        told = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
+        return super().of_claim(told)
+
+
+class Distinguish(AttackModel):
+    """Runs the builder on tables of its own, with a person and without, and tries to refute what it promises."""
+
+    use: Literal["distinguish"] = "distinguish"
+    method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
+    runs: Annotated[int, Field(ge=20, le=1_000_000)] = Field(400, description="Releases with, and as many without.")
+    confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
+
+    reads = frozenset({"sampled", "noisy"})
+    threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
+    formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
+    source = (
+        'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
+        'Training Run", NeurIPS 2023'
+    )
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        from leafgate_dp_random_trees.distinguish import distinguish
+
+        return [distinguish(self, release, known)]
+
+
+@hookimpl
+def tree_builders() -> list[type[TreeBuilder]]:
+    return [DpRandomTrees, DpLaplaceTrees, RandomTrees]
+
+
+@hookimpl
+def attack_models() -> list[type[AttackModel]]:
+    return [Distinguish]
+
+
+@hookimpl
+def privacy_metrics() -> list[type[Metric]]:
+    return [DifferentialPrivacy]
 
 
 @hookimpl

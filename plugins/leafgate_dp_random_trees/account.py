@@ -106,16 +106,17 @@ def _theorem_delta(forest: Forest, epsilon: float, neighbours: Neighbours) -> fl
     if neighbours == "add_remove":
         return theorem.delta_of(forest.k, forest.beta, forest.trees, epsilon)
     once = theorem.delta_of(forest.k, forest.beta, forest.trees, epsilon / 2)
-    return min((1 + math.exp(epsilon / 2)) * once, 1.0)
+    return min((1 + math.exp(min(epsilon / 2, 700))) * once, 1.0)
 
 
 def _theorem_epsilon(forest: Forest, delta: float, neighbours: Neighbours) -> float:
     if neighbours == "add_remove":
         return theorem.epsilon_of(forest.k, forest.beta, forest.trees, delta)
-    low, high = 0.0, 1.0
-    while _theorem_delta(forest, high, neighbours) > delta:
-        low, high = high, 2 * high
-        if high > 2000 * forest.trees:
+    low = 2 * forest.trees * -math.log1p(-forest.beta)
+    high = 1.05 * low
+    while _theorem_delta(forest, high, neighbours) > delta:  # falls, and rises again
+        low, high = high, 1.05 * high
+        if high > 100 * forest.trees:
             return math.inf
     while high - low > 1e-7:
         middle = (low + high) / 2

@@ -16,7 +16,8 @@ def one_tree_delta(k: int, beta: float, epsilon: float) -> float:
     (e^epsilon - 1 + beta) / e^epsilon, the maximum over n >= ceil(k / gamma - 1) of the chance that
     more than gamma n of n people are sampled. 1 below -ln(1 - beta), where the theorem says nothing.
 
-    Departure: the maximum over n ends where Chernoff's bound says that nothing larger can come.
+    Departure: the maximum over n ends where Chernoff's bound says that nothing larger can come. gamma is below 1, so n
+    is k or more and somebody is left out, also where floating point makes gamma 1.
 
     >>> f"{one_tree_delta(20, 0.1, 0.5):.6g}"
     '1.60625e-09'
@@ -25,9 +26,9 @@ def one_tree_delta(k: int, beta: float, epsilon: float) -> float:
         return 1.0
     gamma = -math.expm1(-epsilon) + beta * math.exp(-epsilon)
     rate = gamma * math.log(gamma / beta) - (gamma - beta)
-    best, n = 0.0, max(math.ceil(k / gamma - 1), 1)
-    while math.exp(-n * rate) >= best:
-        best = max(best, _tail(n, beta, math.floor(gamma * n)))
+    best, n = 0.0, max(math.ceil(k / gamma - 1), k)
+    while math.exp(-n * rate) > best:
+        best = max(best, _tail(n, beta, min(math.floor(gamma * n), n - 1)))
         if rate <= 0 or best >= 1:
             break
         n += 1

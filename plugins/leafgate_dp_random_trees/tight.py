@@ -103,3 +103,20 @@ def _library() -> Any:
             "the tight account needs dp-accounting", remedy='install it: pip install "leafgate[privacy]"'
         ) from None
     return pld_pmf
+
+
+def noisy(scale: float, neighbours: Neighbours = "add_remove") -> Any:
+    """The loss of one tree whose every number has discrete Laplace noise of this scale.
+
+    A person is in one number of a tree; who is replaced leaves one and enters another, or changes nothing.
+    """
+    library = _privacy_loss()
+    one = library.from_discrete_laplace_mechanism(1 / scale, 1, value_discretization_interval=STEP)
+    return one.compose(one) if neighbours == "replace_one" else one
+
+
+def _privacy_loss() -> Any:
+    _library()
+    from dp_accounting.pld import privacy_loss_distribution
+
+    return privacy_loss_distribution

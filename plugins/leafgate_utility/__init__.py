@@ -1,4 +1,4 @@
-"""What the release is good for: accuracy."""
+"""What the release is good for: accuracy, and the area under the curve."""
 
 from __future__ import annotations
 
@@ -22,6 +22,21 @@ class Accuracy(ReleaseAtLeast):
         return accuracy(case)
 
 
+class AreaUnderCurve(ReleaseAtLeast):
+    """How well the released trees rank the people in `data.test` by their class, where there are two."""
+
+    use: Literal["area_under_curve"] = "area_under_curve"
+
+    threat_model = "None: this is what the release is good for."
+    formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"
+    source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
+
+    def score(self, case: Case) -> float:
+        from leafgate_utility.area import area_under_curve
+
+        return area_under_curve(case)
+
+
 @hookimpl
 def privacy_metrics() -> list[type[Metric]]:
-    return [Accuracy]
+    return [Accuracy, AreaUnderCurve]

@@ -46,7 +46,7 @@ def test_a_metric_that_writes_into_a_belief_harms_itself_alone() -> None:
         case.groups[:] = 0
         case.chances[:] = 0
         case.truth[:] = "flu"
-        if case.belief is not None:
+        if case.belief is not None and case.belief.groups is not None:
             case.belief.groups[:] = 0
         return case.weight
 

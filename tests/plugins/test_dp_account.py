@@ -228,3 +228,8 @@ def test_without_the_library_the_theorem_remains(monkeypatch: pytest.MonkeyPatch
     ended = leafgate("privacy", *ALL, "--delta", "1e-6")
     assert (ended.code, ended.out) == (2, "")
     assert 'pip install "leafgate[privacy]"' in ended.err
+
+
+@pytest.mark.parametrize("epsilon", [40.0, 600.0, 5_000.0])
+def test_however_large_epsilon_the_theorem_leaves_a_counter_of_k_people(epsilon: float) -> None:
+    assert one_tree_delta(10, 0.1, epsilon) == pytest.approx(0.1**10, rel=1e-6)

@@ -81,6 +81,7 @@ def test_without_a_secret_there_are_groups_only() -> None:
     (belief,) = Linking().infer(release_of(table, TREE), known_of(table))
     assert belief.secret is None
     assert belief.chances is None
+    assert belief.groups is not None
     assert len(set(belief.groups.tolist())) == 2
 
 

@@ -97,6 +97,7 @@ def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
     release, known = release_of(table, forest, level), known_of(table, distribution=distribution)
     for belief in Linking().infer(release, known):
         checked(belief, known)
+        assert belief.groups is not None
         sizes = group_sizes(belief.groups.tolist(), known.weight)
         assert sum(sizes.values()) == table.people
         assert Case(table, None, release, known, belief).sizes.min() == min(sizes.values())

@@ -47,7 +47,7 @@ def audit(
         remove_files(out, RESULTS)
 
     run = prepare(policy, data, root, test)
-    if run.policy.build.randomness == "system" and out is None:
+    if run.policy.build.unrepeatable and out is None:
         raise PolicyError(
             "this builder never draws the same again", place="build", remedy="keep the release: add --out"
         )
@@ -84,17 +84,17 @@ def attack(
     policy: PolicyFile,
     release: Annotated[Path, typer.Option(help="The release file to attack.")],
     use: Annotated[str, typer.Option(metavar="NAME", help="An attack of the policy, or one that is installed.")],
-    out: Annotated[Path, typer.Option(help="The CSV file to write (for its owner's eyes only).")],
+    out: Annotated[Path, typer.Option(help="The file to write (for its owner's eyes only).")],
     data: DataFile = None,
     root: Root = None,
     secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
 ) -> int:
-    """Write what one attack believes of everybody, a row for each distinct public record."""
+    """Write what one attack believes of everybody as CSV; of an attack on the mechanism, its evidence as JSON."""
     make_folder(out.parent)
-    from leafgate.believing import belief_csv, believe
+    from leafgate.believing import belief_file, believe
 
     run = prepare(policy, data, root)
     belief, known = believe(run, release, use, secret)
-    write_file(out, belief_csv(belief, known), OWNER_ONLY)
+    write_file(out, belief_file(belief, known), OWNER_ONLY)
     typer.echo(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")
     return 0

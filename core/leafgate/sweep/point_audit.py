@@ -90,7 +90,7 @@ def _refuse_choosing(policy: Policy) -> None:
 
 def _refuse_promise(policy: Policy) -> None:
     """PolicyError for a promise that choosing breaks, unless it is a rehearsal."""
-    if not getattr(policy.build, "rehearsal", False):
+    if not policy.build.rehearses:
         raise PolicyError(
             f"{policy.build.use} promises differential privacy, or draws what may be drawn once; to choose the best of "
             "several releases of the same people breaks that",

@@ -1,0 +1,118 @@
+"""Accounting for a release anew: from what it shows and says of itself, and from the policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from leafgate.errors import InconclusiveError
+from leafgate.release import Release
+from leafgate.tree import leaves
+from leafgate_dp_random_trees.account import Forest
+from leafgate_dp_random_trees.balanced import undealt
+from leafgate_dp_random_trees.follows import strange_facts
+from leafgate_dp_random_trees.forest import SELECTION
+from leafgate_dp_random_trees.promise import account, claimed, noise_epsilon
+from leafgate_dp_random_trees.structure import undrawn
+
+if TYPE_CHECKING:
+    from leafgate import Case
+    from leafgate_dp_random_trees import DifferentialPrivacy
+
+OPTIONS = {
+    "dp_random_trees": {
+        "use",
+        "wanted",
+        "trees",
+        "depth",
+        "structure",
+        "k",
+        "beta",
+        "delta",
+        "combine",
+        "neighbours",
+        "rehearsal",
+    },
+    "dp_laplace_trees": {"use", "trees", "depth", "structure", "scale", "delta", "combine", "neighbours", "rehearsal"},
+}
+COUNTED = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
+
+
+def accounted(metric: DifferentialPrivacy, case: Case) -> float:
+    """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
+
+    Raises InconclusiveError where a condition cannot be seen from the release and the policy.
+    """
+    release = case.release
+    if release.builder.get("use") not in OPTIONS:
+        raise InconclusiveError("no account is known for this builder's releases")
+    if release.builder.get("rehearsal") is not False:
+        raise InconclusiveError(
+            "a rehearsal repeats by a seed that others may know", place="build.rehearsal", remedy="leave it out"
+        )
+    if release.publish.leaves != "counts" or release.selection is None:
+        raise InconclusiveError(
+            "what the account rests on cannot be seen in this release",
+            place="publish",
+            remedy="publish {leaves: counts, measure: true}: it costs nothing",
+        )
+    epsilon = claimed(_epsilon(metric, release))
+    return math.inf if any(broken(case)) else epsilon
+
+
+def evidence(metric: DifferentialPrivacy, case: Case) -> Mapping[str, Any]:
+    """The conditions that do not hold; where all do and trees are of samples, the printed theorem and a lower bound."""
+    problems = list(broken(case))
+    if problems:
+        return {"broken": problems}
+    if case.release.builder["use"] != "dp_random_trees":
+        return {}
+    forest = _forest(case.release)
+    theorem = account(forest, metric.delta, "theorem", metric.neighbours).epsilon
+    tight = account(forest, metric.delta, "tight", metric.neighbours)
+    told = {"theorem": claimed(theorem)} if math.isfinite(theorem) else {}
+    return told | {"at_least": tight.epsilon_lower}
+
+
+def broken(case: Case) -> Iterator[str]:
+    """The conditions of the account that the release, or the policy, breaks."""
+    release, use = case.release, str(case.release.builder["use"])
+    if not set(release.builder) <= OPTIONS[use] or dict(release.selection or {}) != SELECTION:
+        yield "the release tells more of how it was made than the account allows"
+    if release.records is not None or release.alternatives:
+        yield "the release shows more than its trees"
+    if release.counted != COUNTED[use]:
+        yield f"the leaves do not say that what they show is {COUNTED[use]}"
+    if set(release.guarantee) != {"epsilon"}:
+        yield "the release claims more than epsilon"
+    for column in (*case.table.schema.features, case.table.schema.target):
+        if not column.declared:
+            yield f"the domain of {column.name!r} was taken from the data"
+    drawn = undealt if release.builder.get("structure") == "balanced" else undrawn
+    yield from drawn(release.trees, case.table.schema, release.builder.get("depth"))
+    yield from _strange_numbers(release)
+    yield from strange_facts(release)
+
+
+def _strange_numbers(release: Release) -> Iterator[str]:
+    k = int(release.builder.get("k", 1))
+    shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
+    if any(n != int(n) for n in shown):
+        yield "a leaf shows a number that is not whole"
+    if any(0 < n < k for n in shown):
+        yield "a leaf shows a number below k"
+
+
+def _epsilon(metric: DifferentialPrivacy, release: Release) -> float:
+    """By the trees there are, not by those it says there are."""
+    try:
+        if release.builder["use"] == "dp_random_trees":
+            return account(_forest(release), metric.delta, "tight", metric.neighbours).epsilon
+        return noise_epsilon(len(release.trees), float(release.builder["scale"]), metric.delta, metric.neighbours)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise InconclusiveError("the release does not say how it was made") from None
+
+
+def _forest(release: Release) -> Forest:
+    return Forest(int(release.builder["k"]), float(release.builder["beta"]), len(release.trees))

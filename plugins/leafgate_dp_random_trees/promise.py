@@ -1,0 +1,83 @@
+"""Which forest keeps a wanted promise, and what a forest claims."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from leafgate.errors import PolicyError
+from leafgate_dp_random_trees.account import Account, Forest, Method, at_delta
+from leafgate_dp_random_trees.tight import Losses, Neighbours, noisy, upper
+
+if TYPE_CHECKING:
+    from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
+
+TREES, MOST = 128, 1_000
+"""Without a wish, and at most."""
+
+DIGITS = 1e6
+"""A claim is rounded up to one over this."""
+
+
+def settled(options: DpRandomTrees) -> Forest:
+    """The forest of these options: as many trees as they say or, by the tight account, as their promise allows.
+
+    Raises PolicyError where the promise cannot be kept. Looks at no table.
+    """
+    trees = options.trees
+    if options.wanted is not None:
+        allowed = _most(options.k, options.beta, options.wanted.epsilon, options.wanted.delta, options.neighbours)
+        if (trees or 1) > allowed:
+            raise PolicyError(
+                f"so many trees cannot keep it: {allowed} can" if allowed else "not even one tree keeps this promise",
+                place="build.wanted",
+                remedy="raise k, lower beta, or grow fewer trees" if trees else "raise k or lower beta",
+            )
+        trees = trees or allowed
+    return Forest(options.k, options.beta, trees or TREES)
+
+
+@cache
+def _most(k: int, beta: float, epsilon: float, delta: float, neighbours: Neighbours) -> int:
+    """The most trees, up to MOST, that keep the promise; found by halving, for more trees tell more."""
+    losses = upper(k, beta, neighbours)
+    low, high = 0, MOST + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        keeps = Forest(k, beta, middle).floor <= delta and losses.delta(middle, epsilon) <= delta
+        low, high = (middle, high) if keeps else (low, middle)
+    return low
+
+
+def of_samples(options: DpRandomTrees, forest: Forest) -> dict[str, Any]:
+    """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it."""
+    delta = options.delta if options.wanted is None else options.wanted.delta
+    epsilon, theorem = (account(forest, delta, method, options.neighbours).epsilon for method in ("tight", "theorem"))
+    claim = {"at_most": claimed(epsilon), "delta": delta, "neighbours": options.neighbours}
+    return claim | {"theorem": claimed(theorem) if math.isfinite(theorem) else None}
+
+
+@cache
+def account(forest: Forest, delta: float, method: Method, neighbours: Neighbours) -> Account:
+    """The account of a forest, made once: it depends on no data."""
+    return at_delta(forest, delta, method, neighbours)
+
+
+def of_noise(options: DpLaplaceTrees) -> dict[str, Any]:
+    """The claim of a noisy forest."""
+    epsilon = noise_epsilon(options.trees, options.scale, options.delta, options.neighbours)
+    return {"at_most": claimed(epsilon), "delta": options.delta, "neighbours": options.neighbours}
+
+
+def noise_epsilon(trees: int, scale: float, delta: float, neighbours: Neighbours) -> float:
+    """The epsilon at `delta` of numbers with discrete Laplace noise in each of so many trees; at 0 they add up."""
+    pure = trees / scale * (2 if neighbours == "replace_one" else 1)
+    if delta == 0:
+        return pure
+    return min(pure, Losses((noisy(scale, neighbours),)).epsilon(trees, delta))
+
+
+def claimed(epsilon: float) -> float:
+    """Rounded up, so that what is claimed can be read."""
+    return math.ceil(epsilon * DIGITS) / DIGITS

@@ -1,0 +1,47 @@
+"""Area under the curve on the test table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate import Case, InconclusiveError
+from leafgate.release import Release
+from leafgate.routing import class_votes
+
+
+def area_under_curve(case: Case) -> float:
+    """How likely a person of one class is ranked above one of the other, ties counting one half: 0 to 1.
+
+    People are ranked by what the trees say for the second class against the first; whom no leaf speaks about stands
+    in the middle. Raises InconclusiveError where there are not two classes, or nobody of one in the test table.
+    """
+    if case.test is None:
+        raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
+    if not case.release.trees:
+        raise InconclusiveError("the release has no tree to predict with", remedy="release a tree, or leave this out")
+    if len(case.release.classes) != 2:
+        raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
+    second = case.test.codes(case.release.target) == 1
+    people = case.test.weight * second, case.test.weight * ~second
+    if not people[0].sum() or not people[1].sum():
+        raise InconclusiveError("the test table has nobody of one class", place="data.test")
+    ranked = np.unique(_ranking(case.release, class_votes(_graded(case.release), case.test)), return_inverse=True)[1]
+    mine, others = (np.bincount(ranked, weights=each) for each in people)
+    below = np.cumsum(others) - others / 2
+    return float((mine * below).sum() / (mine.sum() * others.sum()))
+
+
+def _graded(release: Release) -> Release:
+    """One tree, or trees that vote, rank by their leaves' shares where these are told."""
+    told = release.publish.leaves in {"counts", "shares"}
+    return replace(release, combine="mean_per_tree") if told and release.combine in {"one", "vote"} else release
+
+
+def _ranking(release: Release, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    if release.combine == "boost":
+        return np.asarray(np.nan_to_num(votes[:, 1] - votes[:, 0]))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nan_to_num(votes[:, 1] / votes.sum(axis=1), nan=0.5))

@@ -1,0 +1,135 @@
+"""The metric accounts anew, and sees in a release what breaks the account's conditions: the broken twins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dp_survey import ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
+from leafgate.errors import InconclusiveError
+from leafgate.release import Publish, Records, Release, map_leaves, published
+from leafgate.schema import Schema
+from leafgate.table import Table
+from leafgate.tree import Branch, Cut, Fan, Leaf, leaves
+from leafgate_dp_random_trees import DifferentialPrivacy, RandomTrees
+from leafgate_dp_random_trees.account import Forest, at_delta
+
+TABLE = survey()
+RELEASE = released(dp_trees(), TABLE)
+NOISY = released(laplace_trees(), TABLE)
+
+
+def test_the_account_is_that_of_the_numbers_of_trees_k_and_beta() -> None:
+    expected = at_delta(Forest(10, 0.1, 8), 1e-4).epsilon
+    assert epsilon(RELEASE, TABLE) == pytest.approx(expected, abs=1e-6)
+    assert epsilon(RELEASE, TABLE) == RELEASE.guarantee["epsilon"]["at_most"]
+    told = problems(RELEASE, TABLE)
+    assert told["at_least"] <= expected <= told["theorem"]
+
+
+def test_noise_adds_up_at_delta_0_and_to_less_beyond() -> None:
+    assert NOISY.guarantee["epsilon"]["at_most"] == epsilon(NOISY, TABLE) < 0.8
+    assert epsilon(NOISY, TABLE, delta=0) == pytest.approx(8 / 10)
+
+
+def test_who_is_replaced_costs_more_than_who_is_added() -> None:
+    added, replaced = (
+        released(dp_trees(neighbours=n), TABLE).guarantee["epsilon"] for n in ("add_remove", "replace_one")
+    )
+    assert added["at_most"] < replaced["at_most"]
+
+
+def with_leaf(release: Release, change: Callable[[Leaf], Leaf]) -> Release:
+    """The release with its first leaf of people changed."""
+    done = False
+
+    def once(leaf: Leaf) -> Leaf:
+        nonlocal done
+        if done or not any((leaf.counts or {}).values()):
+            return leaf
+        done = True
+        return change(leaf)
+
+    return replace(release, trees=tuple(map_leaves(tree, once) for tree in release.trees))
+
+
+def beyond(tree: Any) -> Any:
+    """The tree with its uppermost cuts beyond the bounds."""
+    if isinstance(tree, Cut):
+        return replace(tree, at=120.0)
+    if isinstance(tree, Fan):
+        return replace(tree, branches=tuple(replace(b, node=beyond(b.node)) for b in tree.branches))
+    return tree
+
+
+TWINS: dict[str, Callable[[Release], Release]] = {
+    "leaf totals published": lambda r: replace(r, selection={**(r.selection or {}), "leaf_people": [31, 17]}),
+    "suppressed total published": lambda r: replace(r, selection={**(r.selection or {}), "suppressed": 93}),
+    "seed published": lambda r: saying(r, seed=7),
+    "a number below k": lambda r: with_leaf(r, lambda leaf: replace(leaf, counts={"no": 3, "yes": 0}, label="no")),
+    "a number that is not whole": lambda r: with_leaf(r, lambda leaf: replace(leaf, counts={"no": 31.5, "yes": 0})),
+    "labels of the raw numbers": lambda r: with_leaf(r, lambda leaf: replace(leaf, label=None)),
+    "a further value": lambda r: with_leaf(r, lambda leaf: replace(leaf, value=0.3)),
+    "scores of the raw numbers": lambda r: with_leaf(r, lambda leaf: replace(leaf, scores={"no": 0.0, "yes": 9.0})),
+    "cuts beyond the bounds": lambda r: replace(r, trees=tuple(map(beyond, r.trees))),
+    "fewer branches than values": lambda r: replace(r, trees=(Fan("q0", (only_branch(),)), *r.trees[1:])),
+    "trees not as deep": lambda r: replace(r, trees=(Leaf(None, {"no": 0, "yes": 0}), *r.trees[1:])),
+    "further trees": lambda r: replace(r, alternatives={"other": r.trees[0]}),
+    "records": lambda r: replace(r, records=Records(("q0",), (("a",),), (30,))),
+    "a further claim": lambda r: replace(r, guarantee={**r.guarantee, "k": 10}),
+    "numbers that say they are exact": lambda r: replace(r, counted="exact"),
+}  # fmt: skip
+
+
+def only_branch() -> Branch:
+    return Branch(("a",), Leaf(None, {"no": 0, "yes": 0}))
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_broken_condition_makes_epsilon_infinite(name: str) -> None:
+    twin = TWINS[name](RELEASE)
+    assert twin != RELEASE
+    assert epsilon(twin, TABLE) == math.inf
+    assert problems(twin, TABLE)["broken"]
+
+
+def test_a_claim_for_half_of_the_trees_is_refuted() -> None:
+    half = released(dp_trees(trees=4), TABLE).guarantee["epsilon"]
+    twin = saying(replace(RELEASE, guarantee={"epsilon": half}), trees=4)
+    metric = DifferentialPrivacy.of_claim(half)
+    assert epsilon(twin, TABLE) > metric.limit
+    assert not metric.holds(epsilon(twin, TABLE))
+    assert metric.holds(epsilon(released(dp_trees(trees=4), TABLE), TABLE))
+
+
+def test_suppressing_one_number_more_keeps_the_claim() -> None:
+    """`<=` for `<` at the threshold shows less than was promised, not more; the other way shows a number below k."""
+    shown = {n for tree in RELEASE.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values()}
+    assert epsilon(saying(RELEASE, k=min(shown - {0}) + 1), TABLE) == math.inf
+    hiding = released(dp_trees(k=11, combine="sum"), TABLE)
+    assert epsilon(saying(hiding, k=10), TABLE) == RELEASE.guarantee["epsilon"]["at_most"]
+    assert epsilon(hiding, TABLE) < RELEASE.guarantee["epsilon"]["at_most"]
+
+
+def test_a_domain_from_the_data_breaks_the_account() -> None:
+    columns = (replace(ASKED[0], declared=False), *TABLE.schema.columns[1:])
+    assert epsilon(RELEASE, Table(Schema(columns), TABLE.frame, TABLE.weight)) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("release", "problem"),
+    [
+        (released(RandomTrees(trees=2), TABLE), "no account is known"),
+        (released(dp_trees(rehearsal=True), TABLE), "rehearsal"),
+        (published(RELEASE, Publish("labels", True), frozenset()), "cannot be seen"),
+        (published(RELEASE, Publish("counts", False), frozenset()), "cannot be seen"),
+        (replace(RELEASE, builder={k: v for k, v in RELEASE.builder.items() if k != "beta"}), "does not say"),
+    ],
+)
+def test_what_cannot_be_seen_is_inconclusive(release: Release, problem: str) -> None:
+    with pytest.raises(InconclusiveError, match=problem):
+        epsilon(release, TABLE)

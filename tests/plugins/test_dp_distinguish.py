@@ -1,0 +1,204 @@
+"""The attack that tries to refute epsilon: it leaves honest builders alone, and catches broken ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
+from leafgate.belief import Belief, checked
+from leafgate.errors import InconclusiveError
+from leafgate.interfaces import TreeBuilder
+from leafgate.known import known_of
+from leafgate.release import Publish, Release, published
+from leafgate.schema import Schema
+from leafgate.table import Table
+from leafgate_dp_random_trees import Distinguish, RandomTrees
+from leafgate_dp_random_trees.bounds import clopper_pearson, from_errors, from_one_run
+from leafgate_dp_random_trees.coins import Ids, kept
+from leafgate_dp_random_trees.distinguish import in_world
+from leafgate_dp_random_trees.worlds import worlds
+from random_tables import categorical, table_of
+
+TABLE = survey(people=200)
+
+
+def tried(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "many_runs") -> Belief:
+    release = released(builder, TABLE)
+    attack = Distinguish.model_validate({"use": "distinguish", "runs": runs, "method": method})
+    known = attacked(builder, TABLE, seed)
+    return checked(attack.infer(release, known)[0], known)
+
+
+def refuted(builder: TreeBuilder, runs: int = 100, seed: int = 0, method: str = "many_runs") -> bool:
+    belief = tried(builder, runs, seed, method)
+    assert (belief.evidence["epsilon_at_least"] > belief.evidence["claimed"]) == ("refutes" in belief.evidence)
+    return "refutes" in belief.evidence
+
+
+@pytest.mark.parametrize("builder", [dp_trees(), dp_trees(neighbours="replace_one"), laplace_trees()])
+def test_an_honest_builder_is_not_refuted(builder: TreeBuilder) -> None:
+    belief = tried(builder, runs=60)
+    assert "refutes" not in belief.evidence
+    assert belief.evidence["tries"] == ["epsilon"]
+    assert "nothing is proved" in belief.evidence["meaning"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["many_runs", "one_run"])
+def test_of_200_honest_runs_no_more_than_chance_allows_are_flagged(method: str) -> None:
+    flagged = sum(refuted(dp_trees(trees=4, depth=1), runs=40, seed=seed, method=method) for seed in range(200))
+    assert flagged <= stats.binom.ppf(0.999, 200, 0.05)
+
+
+def fixed_size(weight: Ids, beta: float, rng: np.random.Generator) -> Ids:
+    """A sample of a fixed part of the people."""
+    return np.asarray(rng.multivariate_hypergeometric(weight, int(beta * weight.sum())))
+
+
+def from_the_data(schema: Schema, table: Table) -> Schema:
+    """Bounds that are those of the people who are there."""
+    ages = table.numbers("age")
+    bounds = (float(ages.min()), float(ages.max()))
+    return Schema(tuple(replace(c, bounds=bounds) if c.name == "age" else c for c in schema.columns))
+
+
+def test_a_sample_of_a_fixed_size_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", fixed_size)
+    assert refuted(dp_trees())
+
+
+def test_thresholds_from_the_data_are_refuted() -> None:
+    builder = dp_trees()
+
+    def mechanism(own: Table, rng: np.random.Generator) -> Release:
+        schema = from_the_data(own.schema, own)
+        draft = builder.bare.build(Table(schema, own.frame, own.weight), rng)
+        return published(replace(draft, schema=own.schema), Publish(), frozenset())
+
+    known = known_of(TABLE, mechanism=mechanism)
+    found = Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence
+    assert found["refutes"] == ["epsilon"]
+    assert (found["world"], found["by"]) == ("unlike", "highest cut of age")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [False, True])
+def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, shared: bool) -> None:
+    """Where others are like the person in part, each tree counts them with other people, and they cannot hide.
+
+    One in ten samples has the person, whatever the number of trees; so it takes a few thousand runs.
+    """
+    builder = dp_trees(trees=150, k=5, delta=0.02)
+    asked = tuple(categorical(f"q{i}", "quasi_identifier", values=("a", "b")) for i in range(24))
+    table = table_of((*asked, TRUTH), [(*"a" * 24, "no")])
+    claim = released(builder, table).guarantee["epsilon"]
+    if shared:
+        monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", SharedSample(150))
+    world = next(w for w in worlds(table.schema, 5, 0.1, 2, replaced=False) if w.name == "alike in part")
+    mechanism = attacked(builder, table).mechanism
+    assert mechanism is not None
+    shown = in_world(world, mechanism, 2_000, claim["delta"], 0.95, np.random.default_rng(0))
+    assert (shown.epsilon > claim["at_most"]) == shared
+
+
+class SharedSample:
+    """The sample that the first of so many trees drew, for all of them."""
+
+    def __init__(self, trees: int) -> None:
+        self.trees, self.calls, self.sample = trees, 0, np.zeros(0, dtype=np.int64)
+
+    def __call__(self, weight: Ids, beta: float, rng: np.random.Generator) -> Ids:
+        if self.calls % self.trees == 0:
+            self.sample = kept(weight, beta, rng)
+        self.calls += 1
+        return self.sample
+
+
+@pytest.mark.parametrize("told", ["suppressed", "people"])
+def test_what_is_told_beside_the_trees_is_refuted(told: str) -> None:
+    builder = dp_trees()
+
+    def mechanism(own: Table, rng: np.random.Generator) -> Release:
+        release = published(builder.bare.build(own, rng), Publish(), frozenset())
+        return replace(release, selection={**(release.selection or {}), told: [own.people, 3]})
+
+    known = known_of(TABLE, mechanism=mechanism)
+    assert Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence["refutes"] == ["epsilon"]
+
+
+def test_half_of_the_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from leafgate_dp_random_trees import noise
+
+    honest = noise.discrete_laplace
+    monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng: honest(scale / 10, size, rng))
+    assert refuted(laplace_trees(trees=4, scale=4.0), runs=200)
+
+
+def test_without_a_threshold_and_with_everybody_one_run_is_enough() -> None:
+    """Counts of everybody, claimed to be private: who is there is read off."""
+    exact = RandomTrees(trees=30, depth=4, combine="sum")
+    claim = dp_trees(k=5, trees=1, depth=4).model_dump()
+
+    def mechanism(own: Table, rng: np.random.Generator) -> Release:
+        return published(exact.build(own, rng), Publish(), frozenset())
+
+    release = replace(released(dp_trees(), TABLE), builder=claim | {"beta": 0.9})
+    found = Distinguish(runs=100, method="one_run").infer(release, known_of(TABLE, mechanism=mechanism))[0].evidence
+    assert found["epsilon_at_least"] > 0.5
+
+
+def test_what_claims_nothing_or_cannot_be_run_is_inconclusive() -> None:
+    with pytest.raises(InconclusiveError, match="claims no epsilon"):
+        Distinguish().infer(released(RandomTrees(trees=1), TABLE), attacked(dp_trees(), TABLE))
+    with pytest.raises(InconclusiveError, match="no builder to run"):
+        Distinguish().infer(released(dp_trees(), TABLE), known_of(TABLE))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 60), st.data())
+def test_the_interval_is_the_exact_binomial_one(tries: int, data: st.DataObject) -> None:
+    hits = data.draw(st.integers(0, tries))
+    found = stats.binomtest(hits, tries).proportion_ci(0.95, method="exact")
+    assert clopper_pearson(hits, tries, 0.95) == pytest.approx((found.low, found.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
+def test_randomised_response_shows_its_own_epsilon_and_no_more(epsilon: float) -> None:
+    """Who answers truly with chance e^eps / (1 + e^eps) is eps-private, and exactly so."""
+    truly = 1 / (1 + math.exp(-epsilon))
+    rng = np.random.default_rng(5)
+    shown = [
+        from_errors((rng.binomial(4000, truly), 4000), (rng.binomial(4000, 1 - truly), 4000), 0.0, 0.95)
+        for _ in range(200)
+    ]
+    assert np.mean(np.array(shown) > epsilon) <= 0.1
+    assert np.median(shown) > 0.7 * epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
+def test_one_run_of_randomised_response_shows_its_own_epsilon_and_no_more(epsilon: float) -> None:
+    truly = 1 / (1 + math.exp(-epsilon))
+    rng = np.random.default_rng(6)
+    shown = [from_one_run(int(rng.binomial(1000, truly)), 1000, 1000, 0.0, 0.95) for _ in range(200)]
+    assert np.mean(np.array(shown) > epsilon) <= 0.1
+    assert np.median(shown) > 0.6 * epsilon
+
+
+def test_delta_takes_away_from_what_is_shown() -> None:
+    assert from_errors((50, 100), (0, 100), 0.3, 0.95) < from_errors((50, 100), (0, 100), 0.0, 0.95)
+    assert from_one_run(90, 100, 1000, 1e-3, 0.95) < from_one_run(90, 100, 1000, 0.0, 0.95)
+    assert from_errors((5, 100), (5, 100), 0.0, 0.95) == from_one_run(50, 100, 100, 0.0, 0.95) == 0
+
+
+def test_the_worlds_differ_by_one_person() -> None:
+    for replaced in (False, True):
+        for world in worlds(TABLE.schema, 10, 0.1, 2, replaced=replaced):
+            assert world.along.people - world.without.people == (0 if replaced else 1)
+            assert world.person.people == 1

@@ -1,0 +1,185 @@
+"""Differentially private random trees: what they show, what they claim, and where their coins come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy import stats
+
+from dp_survey import ASKED, COLUMNS, TRUTH, dp_trees, laplace_trees, released, survey
+from leafgate.errors import PolicyError
+from leafgate.release import map_leaves
+from leafgate.release_file import seal
+from leafgate.routing import class_votes, predict, route
+from leafgate.schema import Schema
+from leafgate.table import Table
+from leafgate.tree import Leaf, columns_asked, leaves
+from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
+from leafgate_dp_random_trees.coins import kept
+from leafgate_dp_random_trees.leaves import told
+from leafgate_dp_random_trees.noise import discrete_laplace
+from leafgate_dp_random_trees.promise import settled
+from leafgate_dp_random_trees.structure import drawn, undrawn
+from random_tables import table_of
+
+TABLE = survey()
+
+
+def test_no_number_below_k_is_shown() -> None:
+    every = (leaf for tree in released(dp_trees(), TABLE).trees for leaf in leaves(tree))
+    shown = {n for leaf in every for n in (leaf.counts or {}).values()}
+    assert 0 in shown
+    assert min(shown - {0}) >= 10
+
+
+def test_without_sampling_and_threshold_every_tree_counts_everybody() -> None:
+    for tree in released(RandomTrees(trees=3), TABLE).trees:
+        assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(tree)) == TABLE.people
+
+
+def test_a_sample_keeps_every_person_with_the_same_chance() -> None:
+    weight = np.array([1, 2, 5, 1000], dtype=np.int64)
+    drawn = np.array([kept(weight, 0.3, np.random.default_rng(seed)) for seed in range(4000)])
+    assert (drawn <= weight).all()
+    for people, column in zip(weight, drawn.T, strict=True):
+        expected = stats.binom(people, 0.3)
+        assert abs(column.mean() - expected.mean()) < 5 * expected.std() / np.sqrt(len(drawn))
+        assert column.std() == pytest.approx(expected.std(), rel=0.1)
+    assert abs(np.corrcoef(drawn.T)[np.triu_indices(4, 1)]).max() < 0.08
+
+
+def test_two_trees_have_samples_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    weight = np.ones(10_000, dtype=np.int64)
+    first, second = kept(weight, 0.5, rng), kept(weight, 0.5, rng)
+    assert abs((first & second).mean() - 0.25) < 0.02
+
+
+@pytest.mark.parametrize("scale", [0.5, 3.0, 10.0])
+def test_noise_has_the_chances_of_the_discrete_laplace_distribution(scale: float) -> None:
+    draws = Counter(discrete_laplace(scale, 20_000, np.random.default_rng(1)).tolist())
+    expected = stats.dlaplace(1 / scale)
+    values = [z for z in range(-60, 61) if 20_000 * expected.pmf(z) > 8]
+    found = np.array([draws[z] for z in values] + [20_000 - sum(draws[z] for z in values)])
+    chances = [expected.pmf(z) for z in values]
+    assert stats.chisquare(found, 20_000 * np.array([*chances, 1 - sum(chances)])).pvalue > 1e-4
+
+
+def test_the_structure_is_drawn_from_the_domains_alone() -> None:
+    other = survey(people=7, seed=9)
+    one, two = (RandomTrees(trees=5, combine="sum").build(t, np.random.default_rng(4)) for t in (TABLE, other))
+    bare = [[stripped(tree) for tree in release.trees] for release in (one, two)]
+    assert bare[0] == bare[1]
+
+
+def stripped(tree: Any) -> Any:
+    return map_leaves(tree, lambda leaf: Leaf())
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 3), st.integers(0, 2**32))
+def test_every_structure_that_is_drawn_is_recognised(depth: int, seed: int) -> None:
+    schema = Schema(COLUMNS)
+    tree = drawn(schema, depth, np.random.default_rng(seed))
+    assert not list(undrawn([tree], schema, depth))
+    assert list(undrawn([tree], schema, depth + 1))
+
+
+def test_a_claim_is_the_tight_account_with_the_theorem_beside_it() -> None:
+    claim = released(DpRandomTrees(trees=8, k=20, beta=0.1), TABLE).guarantee["epsilon"]
+    assert claim["at_most"] == pytest.approx(0.357, abs=1e-3)  # theory: .357 against 2.773
+    assert claim["theorem"] == pytest.approx(2.773, abs=1e-3)
+    assert (claim["delta"], claim["neighbours"]) == (1e-6, "add_remove")
+
+
+@pytest.mark.parametrize("beta", [0.05, 0.1])
+def test_a_wanted_promise_says_how_many_trees(beta: float) -> None:
+    wanted = {"epsilon": 0.5, "delta": 1e-6}
+    builder = DpRandomTrees.model_validate({"wanted": wanted, "beta": beta})
+    release = released(builder, TABLE)
+    assert release.guarantee["epsilon"]["at_most"] <= 0.5
+    assert len(release.trees) == settled(builder).trees == release.builder["trees"]
+    more = builder.model_copy(update={"trees": len(release.trees) + 1})
+    with pytest.raises(PolicyError, match="so many trees cannot keep it"):
+        settled(more)
+
+
+def test_what_cannot_be_promised_is_refused() -> None:
+    with pytest.raises(PolicyError, match="not even one tree"):
+        settled(DpRandomTrees.model_validate({"k": 2, "beta": 0.5, "wanted": {"epsilon": 1, "delta": 1e-6}}))
+    with pytest.raises(ValidationError, match="its own delta"):
+        DpRandomTrees.model_validate({"wanted": {}, "delta": 1e-5})
+
+
+@pytest.mark.parametrize("builder", [dp_trees(), laplace_trees()])
+def test_a_domain_that_was_taken_from_the_data_is_refused(builder: DpRandomTrees) -> None:
+    columns = (replace(ASKED[0], declared=False), *COLUMNS[1:])
+    table = Table(Schema(columns), TABLE.frame, TABLE.weight)
+    with pytest.raises(PolicyError, match="declared"):
+        builder.build(table, np.random.default_rng(0))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["evidence", "normalised", "sum"]))
+def test_equal_numbers_predict_equally(seed: int, combine: Any) -> None:
+    """Only the numbers are used: labels and scores are the same whichever table they came from."""
+    release = released(dp_trees(combine=combine), TABLE, seed)
+    k, beta = release.builder["k"], release.builder["beta"]
+    numbers = [
+        (stripped(tree), np.array([[(leaf.counts or {})[c] for c in release.classes] for leaf in leaves(tree)]))
+        for tree in release.trees
+    ]
+    other = survey(people=5)
+    again = replace(release, trees=tuple(told(numbers, other.schema, scored=combine == "evidence", k=k, beta=beta)))
+    assert again.trees == release.trees
+    assert (predict(again, TABLE) == predict(release, TABLE)).all()
+
+
+@pytest.mark.parametrize("combine", ["evidence", "normalised", "sum"])
+def test_a_forest_tells_more_than_the_most_frequent_class(combine: Any) -> None:
+    release = released(RandomTrees(trees=40, combine=combine), TABLE)
+    test = survey(people=4_000, seed=1)
+    right = predict(release, test) == test.codes("truth")
+    share = np.bincount(test.codes("truth"), weights=test.weight).max() / test.people
+    assert test.weight[right].sum() / test.people > share + (0.05 if combine == "evidence" else 0.01)
+
+
+def test_a_forest_is_written_and_read_back_with_its_scores() -> None:
+    release = released(dp_trees(), TABLE)
+    assert seal(release).release.trees == release.trees
+    votes = class_votes(seal(release).release, TABLE)
+    assert np.isfinite(votes).all()
+
+
+@pytest.mark.parametrize("builder", [dp_trees(k=400), dp_trees(depth=0), dp_trees(trees=1, depth=9), laplace_trees()])
+def test_nothing_shown_and_other_extremes_still_predict(builder: DpRandomTrees) -> None:
+    release = released(builder, TABLE)
+    votes = class_votes(release, TABLE)
+    assert np.isfinite(votes).all()
+    assert (predict(release, TABLE) >= 0).all()
+
+
+def test_missing_numbers_and_categories_are_counted_somewhere() -> None:
+    columns = (replace(ASKED[0], missing=True), *COLUMNS[1:])
+    rows = [(None, "a", "b", "c", 3.0, "yes"), ("a", "a", "b", "c", 99.0, "no")]
+    table = table_of(columns, rows, [30, 40])
+    for tree in released(RandomTrees(trees=20), table).trees:
+        assert (route(tree, table).leaf >= 0).all()
+
+
+def test_the_class_is_never_asked() -> None:
+    asked = frozenset().union(*(columns_asked(tree) for tree in released(RandomTrees(trees=30), TABLE).trees))
+    assert TRUTH.name not in asked
+    assert len(asked) == len(COLUMNS) - 1
+
+
+def test_a_scale_is_the_fraction_it_is_written_as() -> None:
+    assert Fraction(0.1).limit_denominator(10**9) == Fraction(1, 10)

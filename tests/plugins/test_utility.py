@@ -1,0 +1,87 @@
+"""Area under the curve: against scikit-learn's, and by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from leafgate import Case, InconclusiveError
+from leafgate.known import known_of
+from leafgate.release import Combine, Publish, Release, published
+from leafgate.tree import Branch, Fan, Leaf
+from leafgate_utility import AreaUnderCurve
+from random_tables import categorical, table_of
+
+BAD = categorical("bad", "class", "sensitive", values=("no", "yes"))
+TOWN = categorical("town", "quasi_identifier", values=("a", "b", "c", "d"))
+
+
+def forest(combine: Combine, *trees: Sequence[tuple[int, int]]) -> Release:
+    """Trees that fan out over the towns, with these numbers."""
+
+    def leaf(no: int, yes: int) -> Leaf:
+        return Leaf("yes" if yes > no else "no", {"no": no, "yes": yes}, scores={"no": -no / 8, "yes": -yes / 8})
+
+    fans = tuple(
+        Fan("town", tuple(Branch((town,), leaf(*n)) for town, n in zip("abcd", numbers, strict=True)))
+        for numbers in trees
+    )
+    return Release({"use": "x"}, table_of((TOWN, BAD), []).schema, fans, combine=combine)
+
+
+def area(release: Release, people: Sequence[int]) -> float:
+    """People: in each town those without, then those with."""
+    rows = [(town, bad) for town in "abcd" for bad in ("no", "yes")]
+    kept = [(row, n) for row, n in zip(rows, people, strict=True) if n]
+    test = table_of((TOWN, BAD), [row for row, _ in kept], [n for _, n in kept])
+    return AreaUnderCurve(at_least=0).score(Case(test, test, release, known_of(test)))
+
+
+NUMBERS = st.tuples(*[st.tuples(st.integers(0, 5), st.integers(0, 5)) for _ in range(4)])
+PEOPLE = st.lists(st.integers(0, 4), min_size=8, max_size=8).filter(lambda n: any(n[::2]) and any(n[1::2]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(NUMBERS, NUMBERS, PEOPLE, st.sampled_from(["sum", "mean_per_tree", "boost"]))
+def test_it_is_scikit_learns(
+    one: Sequence[tuple[int, int]], two: Sequence[tuple[int, int]], people: list[int], combine: Combine
+) -> None:
+    scores = []
+    for i in range(4):
+        numbers = [np.array(tree[i], dtype=float) for tree in (one, two)]
+        if combine == "boost":
+            scores.append(sum((n[0] - n[1]) / 8 for n in numbers))
+            continue
+        parts = [n / max(n.sum(), 1e-300) if combine == "mean_per_tree" else n for n in numbers]
+        no, yes = parts[0] + parts[1]
+        scores.append(yes / (no + yes) if no + yes else 0.5)
+    truth, score = np.tile([0, 1], 4), np.repeat(scores, 2)
+    expected = roc_auc_score(truth, np.round(score, 12), sample_weight=people)
+    assert area(forest(combine, one, two), people) == pytest.approx(expected, abs=1e-9)
+
+
+def test_one_tree_ranks_by_its_shares_or_by_its_labels_where_these_are_all_it_tells() -> None:
+    numbers = [(9, 1), (4, 6), (1, 9), (2, 8)]
+    release = forest("one", numbers)
+    people = [10, 0, 0, 10, 0, 10, 10, 10]  # without: 10 in a, 10 in d; with: 10 each in b, c, d
+    assert area(release, people) == pytest.approx((30 * 10 + 10 * 10 + 0.5 * 10 * 10) / 600)  # a < b < d < c
+    labels = published(release, Publish("labels"), frozenset())
+    assert area(labels, people) == pytest.approx((30 * 10 + 0.5 * 30 * 10) / 600)
+
+
+def test_without_two_classes_or_test_people_it_is_inconclusive() -> None:
+    release = forest("sum", [(1, 2)] * 4)
+    with pytest.raises(InconclusiveError, match="nobody of one class"):
+        area(release, [1, 0] * 4)
+    test = table_of((TOWN, BAD), [("a", "no")])
+    metric = AreaUnderCurve(at_least=0)
+    with pytest.raises(InconclusiveError, match="no test table"):
+        metric.score(Case(test, None, release, known_of(test)))
+    with pytest.raises(InconclusiveError, match="no tree"):
+        metric.score(Case(test, test, replace(release, trees=()), known_of(test)))

@@ -1,0 +1,76 @@
+"""A survey that differentially private forests are grown from, and audits of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.case import Case
+from leafgate.interfaces import TreeBuilder
+from leafgate.known import Known, known_of
+from leafgate.release import Publish, Release, published
+from leafgate.schema import Column
+from leafgate.table import Table
+from leafgate_dp_random_trees import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
+from random_tables import categorical, numeric, table_of
+
+TRUTH = categorical("truth", "class", "sensitive", values=("no", "yes"))
+ASKED = tuple(categorical(f"q{i}", "quasi_identifier", values=("a", "b", "c")) for i in range(4))
+AGE = numeric("age", "quasi_identifier", bounds=(0.0, 100.0))
+COLUMNS: tuple[Column, ...] = (*ASKED, AGE, TRUTH)
+
+
+def survey(people: int = 2_000, seed: int = 0) -> Table:
+    """Answers of which the first two, and age, have to do with the truth."""
+    rng = np.random.default_rng(seed)
+    answers = rng.integers(3, size=(people, len(ASKED)))
+    age = rng.uniform(0, 100, size=people).round()
+    yes = rng.random(people) < 0.1 + 0.25 * answers[:, 0] + 0.15 * (answers[:, 1] == 1) + 0.2 * (age > 60)
+    rows = [
+        (*("abc"[a] for a in row), float(years), ("no", "yes")[int(y)])
+        for row, years, y in zip(answers, age, yes, strict=True)
+    ]
+    return table_of(COLUMNS, rows)
+
+
+def dp_trees(**options: Any) -> DpRandomTrees:
+    """A small forest, unless the options say otherwise."""
+    return DpRandomTrees.model_validate({"trees": 8, "k": 10, "beta": 0.1, "delta": 1e-4, "depth": 2} | options)
+
+
+def laplace_trees(**options: Any) -> DpLaplaceTrees:
+    return DpLaplaceTrees.model_validate({"trees": 8, "scale": 10.0, "delta": 1e-4} | options)
+
+
+def released(builder: TreeBuilder, table: Table, seed: int = 0) -> Release:
+    """The release as it is published, with counts and all that is known of the algorithm."""
+    draft = builder.build(table, np.random.default_rng(seed))
+    return published(draft, Publish("counts", True), builder.tells_measure)
+
+
+def attacked(builder: TreeBuilder, table: Table, seed: int = 0) -> Known:
+    """What an adversary has against a builder."""
+    return known_of(
+        table, mechanism=lambda own, rng: published(builder.bare.build(own, rng), Publish(), frozenset()), seed=seed
+    )
+
+
+def epsilon(release: Release, table: Table, delta: float = 1e-4) -> float:
+    """By the metric."""
+    metric = DifferentialPrivacy(at_most=1, delta=delta)
+    return float(metric.score(Case(table, None, release, known_of(table))))
+
+
+def problems(release: Release, table: Table, delta: float = 1e-4) -> Mapping[str, Any]:
+    """What the metric says beside its score."""
+    metric = DifferentialPrivacy(at_most=1, delta=delta)
+    case = Case(table, None, release, known_of(table))
+    return metric.evidence(case, metric.score(case))
+
+
+def saying(release: Release, **more: Any) -> Release:
+    """The release with more told of its builder."""
+    return replace(release, builder={**release.builder, **more})
