@@ -6,12 +6,11 @@ The account stands alone too: `leafgate privacy`, or `leafgate_dp_random_trees.a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field
 
 from leafgate import AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
-from leafgate.interfaces import STRICT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,15 +50,6 @@ class RandomTrees(TreeBuilder):
         return random_trees(self, table, rng)
 
 
-class Wanted(BaseModel):
-    """A promise to keep."""
-
-    model_config = STRICT
-
-    epsilon: Above = 1.0
-    delta: Chance = 1e-6
-
-
 class Private(TreeBuilder):
     """What the private builders share: how trees are drawn and put together, and which promise they make."""
 
@@ -81,11 +71,11 @@ class DpRandomTrees(Private):
     """Random trees from samples that show no small number: differential privacy without noise."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
-    wanted: Wanted | None = Field(None, description="The promise to keep; says how many trees, unless they are given.")
-    trees: Many | None = Field(None, description="How many; without `wanted`, 128.")
+    epsilon: Above | None = Field(None, description="A promise to keep at `delta`: as many trees as it allows.")
+    trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
     k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
     beta: Chance = Field(0.075, description="The chance of each person to be in a tree's sample.")
-    delta: Chance = Field(1e-6, description="At which epsilon is claimed; with `wanted`, its.")
+    delta: Chance = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
     formula = (
@@ -93,12 +83,6 @@ class DpRandomTrees(Private):
         "number of a class is shown if it is at least k, else as 0. (epsilon, delta) by the privacy-loss distribution"
     )
     source = "Waseda, Nojima, Wang; corrected and made tight: docs/sources.md"
-
-    @model_validator(mode="after")
-    def _one_delta(self) -> Self:
-        if self.wanted is not None and "delta" in self.model_fields_set:
-            raise ValueError("`wanted` has its own delta; leave the other out")
-        return self
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_dp_random_trees.forest import dp_random_trees

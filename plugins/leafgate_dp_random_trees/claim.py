@@ -20,22 +20,8 @@ if TYPE_CHECKING:
     from leafgate import Case
     from leafgate_dp_random_trees import DifferentialPrivacy
 
-OPTIONS = {
-    "dp_random_trees": {
-        "use",
-        "wanted",
-        "trees",
-        "depth",
-        "structure",
-        "k",
-        "beta",
-        "delta",
-        "combine",
-        "neighbours",
-        "rehearsal",
-    },
-    "dp_laplace_trees": {"use", "trees", "depth", "structure", "scale", "delta", "combine", "neighbours", "rehearsal"},
-}
+SHARED = {"use", "trees", "depth", "structure", "delta", "combine", "neighbours", "rehearsal"}
+OPTIONS = {"dp_random_trees": SHARED | {"epsilon", "k", "beta"}, "dp_laplace_trees": SHARED | {"scale"}}
 COUNTED = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
 
 

@@ -26,12 +26,12 @@ def settled(options: DpRandomTrees) -> Forest:
     Raises PolicyError where the promise cannot be kept. Looks at no table.
     """
     trees = options.trees
-    if options.wanted is not None:
-        allowed = _most(options.k, options.beta, options.wanted.epsilon, options.wanted.delta, options.neighbours)
+    if options.epsilon is not None:
+        allowed = _most(options.k, options.beta, options.epsilon, options.delta, options.neighbours)
         if (trees or 1) > allowed:
             raise PolicyError(
                 f"so many trees cannot keep it: {allowed} can" if allowed else "not even one tree keeps this promise",
-                place="build.wanted",
+                place="build.epsilon",
                 remedy="raise k, lower beta, or grow fewer trees" if trees else "raise k or lower beta",
             )
         trees = trees or allowed
@@ -52,7 +52,7 @@ def _most(k: int, beta: float, epsilon: float, delta: float, neighbours: Neighbo
 
 def of_samples(options: DpRandomTrees, forest: Forest) -> dict[str, Any]:
     """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it."""
-    delta = options.delta if options.wanted is None else options.wanted.delta
+    delta = options.delta
     epsilon, theorem = (account(forest, delta, method, options.neighbours).epsilon for method in ("tight", "theorem"))
     claim = {"at_most": claimed(epsilon), "delta": delta, "neighbours": options.neighbours}
     return claim | {"theorem": claimed(theorem) if math.isfinite(theorem) else None}

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from scipy import stats
 
 from dp_survey import ASKED, COLUMNS, TRUTH, dp_trees, laplace_trees, released, survey
@@ -102,8 +101,7 @@ def test_a_claim_is_the_tight_account_with_the_theorem_beside_it() -> None:
 
 @pytest.mark.parametrize("beta", [0.05, 0.1])
 def test_a_wanted_promise_says_how_many_trees(beta: float) -> None:
-    wanted = {"epsilon": 0.5, "delta": 1e-6}
-    builder = DpRandomTrees.model_validate({"wanted": wanted, "beta": beta})
+    builder = DpRandomTrees(epsilon=0.5, beta=beta)
     release = released(builder, TABLE)
     assert release.guarantee["epsilon"]["at_most"] <= 0.5
     assert len(release.trees) == settled(builder).trees == release.builder["trees"]
@@ -114,9 +112,7 @@ def test_a_wanted_promise_says_how_many_trees(beta: float) -> None:
 
 def test_what_cannot_be_promised_is_refused() -> None:
     with pytest.raises(PolicyError, match="not even one tree"):
-        settled(DpRandomTrees.model_validate({"k": 2, "beta": 0.5, "wanted": {"epsilon": 1, "delta": 1e-6}}))
-    with pytest.raises(ValidationError, match="its own delta"):
-        DpRandomTrees.model_validate({"wanted": {}, "delta": 1e-5})
+        settled(DpRandomTrees(k=2, beta=0.5, epsilon=1.0))
 
 
 @pytest.mark.parametrize("builder", [dp_trees(), laplace_trees()])
