@@ -42,14 +42,14 @@ def beside(metric: RecordMetric, plugins: Plugins, case: Case, scores: Scores, f
 
 def tells_of_everyone(case: Case) -> bool:
     """Was a score made with everyone's shares of the secret, which nobody could derive?"""
-    if "overall" not in vars(case) or case.secret.name in case.known.distribution or _counts_everyone(case):
+    if "overall" not in vars(case) or case.secret.name in case.known.distribution or counts_everyone(case):
         return False
     derived = replace(case, scored="derived").chances.to_numpy(dtype=float)
     everyone = case.table.weight @ derived / case.table.people
     return not np.allclose(everyone, case.overall, rtol=0, atol=1e-12)
 
 
-def _counts_everyone(case: Case) -> bool:
+def counts_everyone(case: Case) -> bool:
     """Do the leaves, added up, tell the secret's shares?"""
     release = case.release
     return bool(release.trees) and release.publish.leaves == "counts" and case.secret.name == release.target

@@ -47,15 +47,14 @@ def _header(data: Data, path: Path) -> list[str] | None:
 
 
 def _refuse_strangers(people: Table, table: Table) -> None:
-    """DataError when more people have a record among the known people than in the table."""
+    """DataError when more people have a record among the known people than in the table; not how many are strange."""
     own = table.project([column.name for column in people.schema.columns])[0]
     first, place = distinct_rows(pd.concat([own.frame, people.frame], ignore_index=True), people.schema)
     there = np.bincount(place[: len(own)], weights=own.weight, minlength=len(first))
     known = np.bincount(place[len(own) :], weights=people.weight, minlength=len(first))
-    strange = int((known > there).sum())
-    if strange:
+    if (known > there).any():
         raise DataError(
-            f"{strange} record(s) stand for more people than have them in the table",
+            "some of them are not in the table, or not so often",
             place=KEY,
             remedy="name people of the table, each once",
         )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from leafgate.attacking import Attempt, plugin_trouble
 from leafgate.belief import Belief
-from leafgate.beside import beside, tells_of_everyone
+from leafgate.beside import beside, counts_everyone, tells_of_everyone
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.evidence import RESERVED, checked_evidence
@@ -105,7 +105,18 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
     finding = _judge_people(metric, scores, case, found)
     finding = replace(finding, evidence={**finding.evidence, **told})
     finding = beside(metric, judged.plugins, case, scores, finding)
-    return replace(finding, private=finding.private or tells_of_everyone(case))
+    return replace(
+        finding, private=finding.private or tells_of_everyone(case) or _tells_what_was_granted(case, attempt)
+    )
+
+
+def _tells_what_was_granted(case: Case, attempt: Attempt | None) -> bool:
+    """Was a score made of a belief that holds what the policy grants, and the release does not tell?"""
+    known = case.known
+    shares = known.distribution and not counts_everyone(case)
+    granted = {"distribution": shares, "people": known.people is not None, "facts": known.facts}
+    told = {name for name, what in granted.items() if what}
+    return attempt is not None and "chances" in vars(case) and bool(told & attempt.attack.uses)
 
 
 def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[str, Any]:

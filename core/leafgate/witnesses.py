@@ -30,8 +30,9 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     worst = rows[rows["past"]].groupby("group")["score"].min().to_frame("score")
     worst["people"] = sizes
     chosen = worst.sort_values(["score", "people"], kind="stable").head(SHOWN)
+    first = rows[rows["past"]].sort_values("score", kind="stable").reset_index().groupby("group")["index"].first()
     return [
-        _told(case, int(group), int(people))
+        _told(case, int(group), int(people), int(first[group]))
         for group, people in zip(chosen.index.to_numpy(), chosen["people"], strict=True)
     ]
 
@@ -45,7 +46,8 @@ def _path(belief: Belief | None, group: int) -> str:
     return words if isinstance(words, str) else ""
 
 
-def _told(case: Case, group: int, people: int) -> dict[str, Any]:
+def _told(case: Case, group: int, people: int, worst: int) -> dict[str, Any]:
+    """A group, and what is believed of the worst-off record in it."""
     rows = case.groups.to_numpy() == group
     told: dict[str, Any] = {"people": People(people)}
     belief = case.belief
@@ -56,7 +58,7 @@ def _told(case: Case, group: int, people: int) -> dict[str, Any]:
         told["shares"] = "records"
     if belief is None or belief.chances is None:
         return told
-    chances = case.chances[rows].iloc[0]
+    chances = case.chances.iloc[worst]
     told["possible_values"] = int((chances > 0).sum())
     told["believed"] = Private({str(chances.idxmax()): round(float(chances.max()), 6)})
     truth = case.weight[rows].groupby(case.truth[rows], observed=True).sum()

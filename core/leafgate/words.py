@@ -75,6 +75,8 @@ def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
     for key in ("reason", "problem", "remedy"):
         if evidence.get(key):
             yield f"          {evidence[key]}"
+    tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
+    yield from (f"          {name}: {found['says']}" for name, found in tried if found.get("says"))
     if finding["passed"] is False:
         for told in dict.fromkeys(group_words(group) for group in evidence.get("worst", ())):
             yield f"          {told}"

@@ -147,7 +147,7 @@ class Distinguish(AttackModel):
 
     use: Literal["distinguish"] = "distinguish"
     method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
-    runs: Annotated[int, Field(ge=20, le=1_000_000)] = Field(400, description="Releases with, and as many without.")
+    runs: Annotated[int, Field(ge=20, le=1_000_000)] = Field(100, description="Releases with, and as many without.")
     confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
 
     reads = frozenset({"sampled", "noisy"})

@@ -147,5 +147,8 @@ def _evidence(options: Distinguish, claim: Claim, found: Shown) -> dict[str, Any
     refuted: Sequence[str] = ["epsilon"] if found.epsilon > claim.epsilon else []
     told = {"tries": ["epsilon"], "epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
     told |= {"confidence": options.confidence, "world": found.world, "by": found.by}
-    meaning = "the claim is refuted" if refuted else "nothing is proved: a better attack may show more"
-    return told | {"meaning": meaning} | ({"refutes": refuted} if refuted else {})
+    shown = (
+        f"epsilon >= {found.epsilon:.4g} with {100 * options.confidence:g} % confidence; claimed {claim.epsilon:.4g}"
+    )
+    meaning = "the claim is refuted" if refuted else "this proves nothing, a better attack may show more"
+    return told | {"says": f"{shown}: {meaning}"} | ({"refutes": refuted} if refuted else {})

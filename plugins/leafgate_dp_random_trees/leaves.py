@@ -36,12 +36,13 @@ def summed_scores(trees: Sequence[Node], schema: Schema, k: int, beta: float) ->
 
 
 def _with_counts(tree: Node, numbers: Ids, classes: Sequence[str]) -> Node:
-    rows = iter(numbers)
+    labels = np.where(numbers.any(axis=1), numbers.argmax(axis=1), len(classes)).tolist()
+    rows = zip(labels, numbers.tolist(), strict=True)
+    names = (*classes, None)
 
     def leaf(_: Leaf) -> Leaf:
-        row = next(rows)
-        counts = dict(zip(classes, row.tolist(), strict=True))
-        return Leaf(classes[int(np.argmax(row))] if row.any() else None, counts)
+        label, row = next(rows)
+        return Leaf(names[label], dict(zip(classes, row, strict=True)))
 
     return map_leaves(tree, leaf)
 

@@ -25,14 +25,19 @@ MANY = 200
 
 def refuse(problem: Problem, people: Floats, deadline: float) -> NoReturn:
     """Raises InconclusiveError: what contradicts what, as far as it can be found in time."""
+    refuse_conflict(problem, deadline)
+    kind, missed = max(problem.broken(people).items(), key=lambda each: each[1])
+    why = f"no belief was found that keeps all constraints; the {kind} constraints are missed by {missed:.2g}"
+    raise InconclusiveError(why, remedy=REMEDY)
+
+
+def refuse_conflict(problem: Problem, deadline: float) -> None:
+    """InconclusiveError that names the linear constraints in conflict, if there are any."""
     told = in_conflict(problem, deadline)
     if told:
         more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
         why = f"no belief keeps all constraints; in conflict are: {'; '.join(told[:SHOWN])}{more}"
-    else:
-        kind, missed = max(problem.broken(people).items(), key=lambda each: each[1])
-        why = f"no belief was found that keeps all constraints; the {kind} constraints are missed by {missed:.2g}"
-    raise InconclusiveError(why, remedy=REMEDY)
+        raise InconclusiveError(why, remedy=REMEDY)
 
 
 REMEDY = "was the release learned from this table, with the measure it names, and is what is known of people true?"
@@ -82,7 +87,8 @@ def in_conflict(problem: Problem, deadline: float) -> list[str]:
     matrix = sp.csr_array(sp.vstack([each.matrix for each in linear], format="csr"))
     bound = np.concatenate([each.bound for each in linear])
     equal = np.concatenate([np.full(len(each), each.equal) for each in linear])
-    system = System(matrix, bound, equal, np.where(problem.allowed.ravel(), np.inf, 0))
+    possible = problem.allowed if problem.unless_facts is None else problem.unless_facts
+    system = System(matrix, bound, equal, np.where(possible.ravel(), np.inf, 0))
     if system.holds:
         return []
     part = _component(system)

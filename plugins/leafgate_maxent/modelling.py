@@ -59,11 +59,12 @@ def model_of(release: Release, known: Known, *, internal: bool, members: bool = 
         left_out = {"internal": f"the numbers count other people than the table's: {release.counted}"}
     if release.records is not None:
         left_out["records"] = "published records are not read"
-    allowed = _allowed(people, strata, target)
+    possible = _allowed(people, strata, target)
+    allowed = possible & ~_ruled_out(known, public, strata, target)
     settled = release.publish.leaves in ("counts", "shares") or (
         release.publish.leaves == "error_rates" and len(target.domain) == 2
     )
-    problem = Problem(public, strata, len(target.domain), allowed, trees, linear, choices, left_out, settled)
+    problem = Problem(public, strata, len(target.domain), allowed, trees, linear, choices, left_out, settled, possible)
     return Model(problem, people, target)
 
 
@@ -111,6 +112,17 @@ def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> 
     if name == target.name:
         return np.broadcast_to(np.isin(np.arange(classes), codes), (len(strata), classes))
     return np.broadcast_to(np.isin(strata.value[name], codes)[:, None], (len(strata), classes))
+
+
+def _ruled_out(known: Known, public: Table, strata: Strata, target: Column) -> NDArray[np.bool_]:
+    """The cells that a fact leaves nobody in: none of some people has a value, or all have others."""
+    empty = np.zeros((len(strata), len(target.domain)), dtype=bool)
+    for fact in known.facts:
+        domain = known.schema[fact.column].domain
+        having = _having(strata, target, fact.column, [domain.index(value) for value in fact.values])
+        there = fact.holds_for(public)[strata.row][:, None]
+        empty |= there & ((having & (fact.high <= 0)) | (~having & (fact.low >= 1)))
+    return empty
 
 
 def _allowed(people: People, strata: Strata, target: Column) -> NDArray[np.bool_]:

@@ -35,6 +35,8 @@ class Problem:
     choices: Sequence[Choices] = ()
     left_out: Mapping[str, int | str] = field(default_factory=dict)
     settled: bool = True
+    unless_facts: NDArray[np.bool_] | None = None
+    """The cells that could hold somebody if the facts were not true; the same as `allowed` when left out."""
 
     @property
     def weight(self) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.activating import broken, joined, nothing
 from leafgate_maxent.certificate import capped, caps_of, upper_bound
+from leafgate_maxent.conflict import refuse_conflict
 from leafgate_maxent.elastic import elastic
 from leafgate_maxent.outcome import Outcome, Settings
 from leafgate_maxent.posing import Posed, Search, posed
@@ -46,9 +47,10 @@ def searched(search: Search, settings: Settings) -> Outcome:
     ended = [each for each in all_starts(one_start, search, settings) if max(each.missed.values()) <= KEPT]
     search.in_time(relaxed.bound)
     if not ended:
+        refuse_conflict(search.problem, search.deadline)
+        at_most = f"; the entropy is at most {relaxed.bound:.6g} nats a person" if relaxed.bound >= 0 else ""
         raise InconclusiveError(
-            f"no start of {settings.starts} led to a belief that keeps all constraints; the entropy is at most "
-            f"{relaxed.bound:.6g} nats a person",
+            f"no start of {settings.starts} led to a belief that keeps all constraints{at_most}",
             remedy="try more `starts`",
         )
     best = max(ended, key=lambda each: each.entropy)

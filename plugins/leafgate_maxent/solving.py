@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import numpy as np
+
 from leafgate_maxent.activating import broken, joined, nothing
 from leafgate_maxent.certificate import upper_bound
 from leafgate_maxent.closed import closed_form
@@ -27,6 +29,8 @@ KEPT = 1e-6
 """No constraint of the full problem may be missed by more people than this at the end."""
 POOR = 1e-7
 """With a larger gap a convex problem may have cells that its constraints together force to be empty."""
+FEW = 20_000
+"""Up to so many cells a linear program looks at once for those that facts force to be empty."""
 ROUNDS = 25
 """Constraints are added at most so often."""
 
@@ -41,12 +45,19 @@ def solve(problem: Problem, settings: Settings) -> Outcome:
     deadline = time.monotonic() + settings.time_limit
     if alone and not len(broken(problem, start, nothing(problem))):
         return _kept(problem, _closed(problem, start), deadline)
-    search = Search(problem, fixed_cells(problem), start, alone, engine_of(settings.solver), deadline)
+    search = Search(problem, _settled_cells(problem), start, alone, engine_of(settings.solver), deadline)
     outcome = _attempt(search, settings)
     if max(outcome.missed.values()) > KEPT or (outcome.convex and outcome.gap > POOR):
         search = replace(search, fixed=forced_cells(problem, search.fixed))
         outcome = _kept(problem, _attempt(search, settings), deadline)
     return replace(outcome, engine=search.engine.name, checked=second_opinion(search))
+
+
+def _settled_cells(problem: Problem) -> Floats:
+    """The cells that are settled before anything is solved; facts may force more to be empty than equalities do."""
+    fixed = fixed_cells(problem)
+    facts = any(linear.kind == "background" for linear in problem.linear)
+    return forced_cells(problem, fixed) if facts and np.isnan(fixed).sum() <= FEW else fixed
 
 
 def _attempt(search: Search, settings: Settings) -> Outcome:

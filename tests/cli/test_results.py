@@ -113,3 +113,30 @@ def test_a_release_that_is_never_drawn_again_must_be_kept(tmp_path: Path, monkey
     ended = leafgate("audit", survey(tmp_path, {"build": {"use": "dice"}}), "--json")
     assert (ended.code, ended.problems[0]["place"]) == (2, "build")
     assert "--out" in ended.problems[0]["remedy"]
+
+
+PRIVATE = {
+    "build": {"use": "dp_random_trees", "trees": 4, "k": 5, "beta": 0.2, "delta": 0.01, "combine": "sum"},
+    "attacks": [{"use": "distinguish", "runs": 20}],
+    "metrics": [{"use": "differential_privacy", "at_most": 9, "delta": 0.01}],
+}
+
+
+def test_a_private_release_is_audited_and_its_attack_writes_evidence(tmp_path: Path) -> None:
+    policy, out = survey(tmp_path, PRIVATE), tmp_path / "out"
+    told = leafgate("audit", policy, "--out", out, "--json")
+    assert told.code == 0, told.out
+    assert {found["id"] for found in told.document["findings"]} == {"differential_privacy", "guarantee:epsilon"}
+    assert "people" not in told.document["data"]
+    assert "epsilon >= " in leafgate("audit", policy, "--out", out).out
+    options = ["--release", out / "release.json", "--use", "distinguish", "--out", tmp_path / "e.json"]
+    assert leafgate("attack", policy, *options).code == 0
+    assert json.loads((tmp_path / "e.json").read_text())["tries"] == ["epsilon"]
+
+
+def test_a_rehearsal_repeats_and_is_never_fit_to_be_published(tmp_path: Path) -> None:
+    rehearsal = PRIVATE | {"build": {**PRIVATE["build"], "rehearsal": True}, "seed": 3}  # type: ignore[dict-item]
+    policy = survey(tmp_path, rehearsal)
+    one, two = (leafgate("audit", policy, "--json") for _ in range(2))
+    assert (one.code, one.out) == (3, two.out)
+    assert "rehearsal" in one.out

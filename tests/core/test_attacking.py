@@ -98,6 +98,8 @@ NONSENSE: dict[str, Says] = {
     "people in an array's number": evidence({"smallest": People(np.int64(3))}),  # type: ignore[arg-type]
     "a refutation that names nothing": evidence({"refutes": 5}),
     "a refutation of a list": evidence({"refutes": [["k"]]}),
+    "an attempt that names nothing": evidence({"tries": 5}),
+    "a secret of nobody": groups(None),
     "records without the public columns": records(age=[1, 2]),
     "records that leave people out": records(zip=["1"]),
     "records that name people twice": records(zip=["1", "2", "2"]),

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from command_line import Ended, leafgate
+from command_line import leafgate
 from leafgate import Belief, DataError, Fact, Known, PolicyError, Release
 from leafgate.errors import Problem
 from leafgate.fact import Between
@@ -342,22 +342,20 @@ def test_known_people_come_from_parquet_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "strangers"),
+    "content",
     [
-        ("age,sex,ill\n30,f,yes\n", 1),  # she is not ill
-        ("age,sex,ill\n31,f,no\n", 1),  # nobody is 31
-        ("age,sex,ill\n40,m,yes\n40,m,yes\n", 1),  # there is one, not two
-        ("age,sex,ill\n30,f,no\n30,f,no\n30,f,no\n50,f,no\n", 2),
-        ("age,sex,ill,rich\n50,m,no,no\n", 1),  # he is rich
-        ("n,age,sex,ill\n3,30,f,no\n", 1),
+        "age,sex,ill\n30,f,yes\n",  # she is not ill
+        "age,sex,ill\n31,f,no\n",  # nobody is 31
+        "age,sex,ill\n40,m,yes\n40,m,yes\n",  # there is one, not two
+        "age,sex,ill\n30,f,no\n30,f,no\n30,f,no\n50,f,no\n",
+        "age,sex,ill,rich\n50,m,no,no\n",  # he is rich
+        "n,age,sex,ill\n3,30,f,no\n",
     ],
 )
-def test_known_people_who_are_not_in_the_table_are_refused_and_counted(
-    tmp_path: Path, content: str, strangers: int
-) -> None:
+def test_known_people_who_are_not_in_the_table_are_refused_and_not_counted(tmp_path: Path, content: str) -> None:
     with pytest.raises(DataError) as error:
         read(tmp_path, content, COUNTED if content.startswith("n,") else TWO_SECRETS)
-    message = f"{strangers} record(s) stand for more people than have them in the table"
+    message = "some of them are not in the table, or not so often"
     assert error.value.problems == (Problem("knows.people", message, "name people of the table, each once"),)
 
 
@@ -427,18 +425,33 @@ def test_a_share_that_is_none_cannot_be_drawn(insider: Path, share: Any) -> None
 FIVE = "\n".join([HEADER, *ROWS[:5]]) + "\n"
 
 
-def sure(ended: Ended) -> float:
-    """How sure the insider is: 1/2 knowing nobody, 3/4 knowing everybody, 1/8 more for each fact."""
-    assert ended.code == 0, ended.out + ended.err
-    value: float = ended.document["findings"][0]["value"]
-    return value
+def sure(path: Path) -> float:
+    """How sure the insider is, for auditors: 1/2 knowing nobody, 3/4 knowing everybody, 1/8 more for each fact."""
+    out = path.parent / "out"
+    assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 0
+    return float(json.loads((out / "report.json").read_text())["findings"][0]["value"])
 
 
 def test_an_audit_hands_known_people_and_facts_to_the_attack(insider: Path) -> None:
-    assert sure(leafgate("audit", knowing(insider), "--json")) == 0.5
-    assert sure(leafgate("audit", with_known(insider, FIVE), "--json")) == pytest.approx(0.5 + 0.25 * 5 / 24)
-    half = knowing(insider, {"knows": {"sample": 0.5, "facts": [FACT]}})
-    assert sure(leafgate("audit", half, "--json")) == pytest.approx(0.75)
+    assert sure(knowing(insider)) == 0.5
+    assert sure(with_known(insider, FIVE)) == pytest.approx(0.5 + 0.25 * 5 / 24)
+    assert sure(knowing(insider, {"knows": {"sample": 0.5, "facts": [FACT]}})) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("knows", [{"sample": 0.5}, {"facts": [FACT]}, {"people": "known.csv"}])
+def test_numbers_that_rest_on_what_was_granted_are_for_auditors(insider: Path, knows: dict[str, Any]) -> None:
+    (insider / "known.csv").write_text(FIVE)
+    told = leafgate("audit", knowing(insider, {"knows": knows}), "--json").document["findings"][0]
+    assert (told["value"], told["passed"]) == (None, True)
+
+
+@pytest.mark.parametrize("over", ["knows.people=five.csv", "knows.facts[0].share=0,0.5", "knows={}"])
+def test_the_public_sees_no_sweep_over_who_or_what_is_known(insider: Path, over: str) -> None:
+    ended = leafgate(
+        "sweep", knowing(insider, {"knows": {"facts": [FACT]}}), "--over", over, "--out", insider / "o", "--json"
+    )
+    assert ended.code == 2
+    assert "auditor" in ended.out
 
 
 def test_so_does_the_single_attack(insider: Path) -> None:
@@ -487,7 +500,8 @@ def test_a_sweep_draws_risk_against_knowledge(
     (insider / "five.csv").write_text(FIVE)
     (insider / "all.csv").write_text(PEOPLE)
     path, out = knowing(insider, {"knows": knows, "seed": 7}), insider / "swept"
-    ended = leafgate("sweep", path, "--over", over, "--out", out, "--workers", 1, "--json")
+    options = ["--out", out, "--workers", 1, "--audience", "auditor"]
+    ended = leafgate("sweep", path, "--over", over, *options)
     assert ended.code == 0, ended.out + ended.err
     points = json.loads((out / "sweep.json").read_text())["points"]
     found = [point["findings"][0]["value"] for point in points]

@@ -10,10 +10,12 @@ import pytest
 from leafgate import AttackModel, Belief, Case, Known, Release
 from leafgate.auditing import audit
 from leafgate.cli import run
+from leafgate.disclosure import document
 from leafgate.policy_file import policy_of
 from leafgate.release_file import seal
 from leafgate.report import Report
 from leafgate.tree import Branch, Fan, Leaf
+from leafgate.words import summary
 from random_tables import table_of
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
@@ -104,6 +106,18 @@ def test_an_attack_refutes_a_claim_by_its_evidence() -> None:
     found = finding(report, "guarantee:calm")
     assert (found.passed, found.attack, found.plugin) == (False, "nosy", ORIGIN)
     assert report.exit_code == 1
+
+
+def test_what_an_attack_tried_in_vain_stands_beside_the_claim() -> None:
+    def tries(release: Release, known: Known) -> Sequence[Belief]:
+        return [Belief(None, None, evidence={"tries": ["calm"], "says": "at least 1: this proves nothing"})]
+
+    calm = release_metric_that(lambda case: 3, checks="calm")
+    report = audited(attack_that(tries), calm, attacks=[{"use": "nosy"}], **CLAIMS)
+    found = finding(report, "guarantee:calm")
+    assert found.passed is True
+    assert found.evidence["tried"]["nosy"]["says"] == "at least 1: this proves nothing"
+    assert "nosy: at least 1: this proves nothing" in summary(document(report, "public"))
 
 
 @pytest.mark.parametrize(("score", "passed"), [(3, True), (2, False), (float("nan"), None)])

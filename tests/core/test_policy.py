@@ -48,7 +48,12 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
         ({"attacks": "linking"}, "attacks", "", ""),
         ({"attacks": []}, "attacks", "list at least one", ""),
         ({"metrics": []}, "metrics", "list at least one", ""),
-        ({"attacks.0.use": "lnking"}, "attacks[0]", "nobody offers 'lnking'", "installed: counting, linking, maxent"),
+        (
+            {"attacks.0.use": "lnking"},
+            "attacks[0]",
+            "nobody offers 'lnking'",
+            "installed: counting, distinguish, linking, maxent",
+        ),
         ({"metrics.0.use": "l_anonymity"}, "metrics[0]", "nobody offers 'l_anonymity'", "k_anonymity"),
         ({"build.use": "kadett"}, "build", "nobody offers 'kadett'", "kadet"),
         ({"metrics.0.use": ...}, "metrics[0]", "says not what it uses", "k_anonymity"),

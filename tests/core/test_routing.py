@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leafgate.errors import InconclusiveError
 from leafgate.release import Combine, Level, Publish, Release, map_leaves, published
-from leafgate.routing import count_leaves, predict, route
+from leafgate.routing import class_votes, count_leaves, predict, route
 from leafgate.table import Table
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
 from oracles import Person, leaf_at, path_of, persons
@@ -131,6 +131,28 @@ def test_votes_sums_and_means_differ(combine: Combine, winner: int) -> None:
 @pytest.mark.parametrize("combine", ["vote", "sum", "mean_per_tree"])
 def test_a_tie_goes_to_the_first_class(combine: Combine) -> None:
     assert predict(*forest(combine, (1, 3), (3, 1))).tolist() == [0]
+
+
+def test_scores_are_added_up_and_may_be_negative() -> None:
+    table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "good")])
+    trees = (
+        Cut("age", 5.0, Leaf(scores={"good": -3.0, "bad": -1.0}), Leaf(scores={"good": 0.5, "bad": 0.0})),
+        Leaf(scores={"good": 1.0, "bad": 0.5}),
+    )
+    release = Release({}, table.schema, trees, combine="boost")
+    assert class_votes(release, table).tolist() == [[-2.0, -0.5], [1.5, 0.5]]
+    assert predict(release, table).tolist() == [1, 0]
+
+
+def test_whom_no_leaf_speaks_about_has_no_votes() -> None:
+    table = table_of((COLOUR, RISK), [("red", "good"), ("blue", "good")])
+    tree = Fan("colour", (Branch(("red",), Leaf("good", {"good": 0, "bad": 2}, scores={"good": 0.0, "bad": 0.0})),))
+    for combine, voted in (("sum", [False, True]), ("boost", [False, True])):
+        votes = class_votes(Release({}, table.schema, (tree,), combine=combine), table)  # type: ignore[arg-type]
+        order = table.frame["colour"].tolist()
+        assert {c: bool(np.isfinite(v[0])) for c, v in zip(order, votes, strict=True)} == dict(
+            zip(("blue", "red"), voted, strict=True)
+        )
 
 
 def test_means_can_be_taken_of_published_shares() -> None:

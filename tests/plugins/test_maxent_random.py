@@ -53,13 +53,15 @@ def compared(case: Case, *, internal: bool = True) -> tuple[Release, Known, Mode
     return release, known, model_of(release, known, internal=internal)
 
 
-def is_the_optimum(release: Release, known: Known, model: Model, other: Answer, solver: str = "structured") -> None:
+def is_the_optimum(
+    release: Release, known: Known, model: Model, other: Answer, solver: str = "structured", *, cells: float = 1e-5
+) -> None:
     outcome = answer(release, known, solver=solver, internal=bool(model.comparisons))
     p = believed(problem_of(release, known), outcome.people)
     assert max(violation(model, p).values()) < 1e-8
     assert outcome.entropy == pytest.approx(entropy(model, p), abs=1e-12)
     assert outcome.entropy == pytest.approx(other.entropy, rel=1e-8, abs=1e-8)
-    assert p == pytest.approx(other.p, abs=1e-5)
+    assert p == pytest.approx(other.p, abs=cells)
     assert outcome.gap < 1e-9
 
 
@@ -78,7 +80,8 @@ def test_so_does_gekko_of_the_whole_problem_written_out(case: Case, solver: str)
     release, known, model = compared(case)
     assume(model.comparisons)
     start = next(starts(model, np.random.default_rng(0)))
-    is_the_optimum(release, known, model, best([solve_gekko(model, start)]), solver)
+    # GEKKO keeps equations to 1e-9 and sees no better entropy: a flat optimum then allows cells that far apart
+    is_the_optimum(release, known, model, best([solve_gekko(model, start)]), solver, cells=1e-4)
 
 
 def test_where_everything_is_settled_gekko_has_nothing_to_do() -> None:

@@ -86,11 +86,13 @@ def points_of(document: Mapping[str, Any], axes: Sequence[Axis]) -> list[Point]:
 
 
 def refuse_probing(axes: Sequence[Axis]) -> None:
-    """PolicyError for places that decide what a report shows: limit after limit would tell what one report hides."""
+    """PolicyError for places where many verdicts tell what one report hides: limits, and what is known."""
     for axis in axes:
-        if _steps(axis.place)[0] in {"metrics", "report"}:
+        first, *below = _steps(axis.place)
+        if first in {"metrics", "report"} or (first == "knows" and below[:1] in ([], ["facts"], ["people"])):
+            what = "limits" if first != "knows" else "who or what is known"
             raise PolicyError(
-                "to vary limits tells the public what each report hides",
+                f"to vary {what} tells the public what each report hides",
                 place=f"{OVER} {axis.place}",
                 remedy="say --audience auditor",
             )

@@ -56,7 +56,7 @@ def _refuse_unread(problem: Problem) -> None:
     if len(strata) != len(weight) or strata.member is not None or (strata.share != 1).any():
         raise InconclusiveError(
             "counting reads only trees that ask public columns, of people who are all known to be in the table",
-            remedy="use the estimator `maxent`, or declare the columns public that the tree asks",
+            remedy="use the attack `maxent`, or declare the columns public that the tree asks",
         )
 
 

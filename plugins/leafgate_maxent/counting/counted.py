@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from leafgate_maxent.conflict import refuse_conflict
 from leafgate_maxent.counting.answer import Answer
 from leafgate_maxent.counting.census import census_of
 from leafgate_maxent.counting.island import Island
@@ -18,9 +19,12 @@ from leafgate_maxent.counting.lone import closed_form
 from leafgate_maxent.counting.rivals import rivals_of
 from leafgate_maxent.counting.sampling import sampled
 from leafgate_maxent.counting.sums import sums_of
-from leafgate_maxent.counting.whole import out_of_time
+from leafgate_maxent.counting.whole import out_of_time, refuse_parts_of_people
 from leafgate_maxent.problem import Problem
 from leafgate_maxent.walk import Floats
+
+FEW = 20_000
+"""Up to so many cells a linear program looks first whether facts contradict each other, or the release."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,9 @@ def counted(problem: Problem, *, seed: int, deadline: float, most_states: int = 
     Departure: the paper (Zhu, Du 2010) relaxes shares of people to real numbers; its Example 1 argues with
     whole people.
     """
+    refuse_parts_of_people(problem)
+    if problem.allowed.size <= FEW and any(linear.kind == "background" for linear in problem.linear):
+        refuse_conflict(problem, deadline)
     census = census_of(problem)
     equal, least = sums_of(problem, census)
     rivals = rivals_of(problem, census)

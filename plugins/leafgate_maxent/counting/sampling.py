@@ -82,5 +82,5 @@ def _not_mixed(mixing: Mixing) -> InconclusiveError:
     return InconclusiveError(
         f"the sampler of data sets has not converged: {mixing}",
         remedy=f"allow more time (needed: R-hat {R_HAT}, {DRAWS} draws, standard error {ERROR}), "
-        "or use the estimator `maxent`",
+        "or use the attack `maxent`",
     )

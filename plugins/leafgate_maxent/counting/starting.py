@@ -36,7 +36,7 @@ def started(island: Island, walker: Walker, rng: np.random.Generator, deadline: 
             return chains.kept(found)
     raise InconclusiveError(
         "no data set was found that agrees with everything the release tells, to start the sampler from",
-        remedy="use the estimator `maxent`, or count without internal constraints",
+        remedy="use the attack `maxent`, or count without internal constraints",
     )
 
 
@@ -61,7 +61,7 @@ def _refuse_crossing(island: Island) -> None:
     if not island.equal.rings.all() or not same:
         raise InconclusiveError(
             "the leaves of several trees leave too many data sets to count one by one, and those are not sampled",
-            remedy="attack one tree, or use the estimator `maxent`",
+            remedy="attack one tree, or use the attack `maxent`",
         )
 
 

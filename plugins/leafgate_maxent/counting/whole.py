@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leafgate.errors import InconclusiveError
+from leafgate_maxent.problem import Problem
 from leafgate_maxent.walk import Floats
 
 WHOLE = 1e-6
@@ -19,9 +20,25 @@ def whole(people: Floats) -> Floats:
     if (np.abs(people - near) > WHOLE * np.maximum(np.abs(near), 1)).any():
         raise InconclusiveError(
             "the leaves do not tell whole numbers of people, and counting takes them at their word",
-            remedy="publish shares and error rates unrounded, or use the estimator `maxent`",
+            remedy="publish shares and error rates unrounded, or use the attack `maxent`",
         )
     return np.asarray(near)
+
+
+def refuse_parts_of_people(problem: Problem) -> None:
+    """InconclusiveError for a fact whose share of its people no whole number of them is."""
+    for linear in problem.linear:
+        for row in range(0, len(linear) if linear.kind == "background" else 0, 2):
+            least, others = np.ceil(linear.bound[row : row + 2] - TIE * max(linear.bound[row : row + 2].sum(), 1))
+            cells = linear.matrix[[row, row + 1]].sum(axis=0).astype(bool)
+            strata = np.unique(np.flatnonzero(np.asarray(cells).ravel()) // problem.classes)
+            people = problem.weight[np.unique(problem.strata.row[strata])].sum()
+            if least + others > people:
+                raise InconclusiveError(
+                    "no whole number of people is this share of those it is about",
+                    place=f"knows.facts[{int(linear.about[row, 0])}].share",
+                    remedy="give a share from one to another, or use the attack `maxent`",
+                )
 
 
 def impossible() -> InconclusiveError:
@@ -33,5 +50,5 @@ def impossible() -> InconclusiveError:
 
 def out_of_time() -> InconclusiveError:
     return InconclusiveError(
-        "the data sets were not counted in the time allowed", remedy="allow more time, or use the estimator `maxent`"
+        "the data sets were not counted in the time allowed", remedy="allow more time, or use the attack `maxent`"
     )

@@ -1,0 +1,153 @@
+"""The bound on the entropy holds for any prices, at any point, wherever the tangent is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+from leafgate.known import known_of
+from leafgate.release import Level
+from leafgate_baselines import Id3
+from leafgate_maxent.activating import broken, nothing
+from leafgate_maxent.certificate import capped, caps_of, upper_bound
+from leafgate_maxent.closed import closed_form
+from leafgate_maxent.fixing import fixed_cells
+from leafgate_maxent.part import Part, Solved
+from leafgate_maxent.reducing import Active, Reduced, reduced
+from maxent_parts import random_table
+from maxent_questions import answer, problem_of, truth_in
+from random_maxent import release_of
+
+SEEDS = range(12)
+
+
+def everything(seed: int, measure: str, level: Level) -> tuple[Reduced, list[np.ndarray]]:
+    """A problem with all inequalities imposed, and points that keep them: the truth, and what the attack finds."""
+    table = random_table(seed, rows=14, values=2)
+    release = release_of(Id3.model_validate({"use": "id3", "measure": measure, "min_split": 8}), table, level)
+    known = known_of(table)
+    problem = problem_of(release, known)
+    choices = [np.arange(len(each)) for each in problem.choices]
+    linear = [np.arange(0 if each.equal else len(each)) for each in problem.linear]
+    left = reduced(problem, Active(choices, linear), closed_form(problem)[0], fixed_cells(problem))
+    found = [truth_in(problem, release, table), answer(release, known, starts=2).people]
+    kept = [people for people in found if max(problem.broken(people).values()) < 1e-7]
+    assert not len(broken(problem, kept[0], nothing(problem)))
+    return left, [left.variables(people) for people in kept]
+
+
+def priced(part: Part, x: np.ndarray, rng: np.random.Generator, size: float) -> Solved:
+    """Prices drawn at random, of the size that is asked for; those that must be are not negative."""
+    curved, least, equal = len(part.curved), len(part.least_bound), len(part.equal_bound)
+    return Solved(x, size * rng.random(curved), size * rng.random(least), size * rng.normal(size=equal), done=True)
+
+
+def points(part: Part, inside: list[np.ndarray], rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Points that keep the equalities: between those that keep everything."""
+    for _ in range(8):
+        share = rng.dirichlet(np.ones(len(inside)))
+        yield sum((s * x for s, x in zip(share, inside, strict=True)), start=np.zeros(len(part)))
+
+
+@pytest.mark.parametrize("measure", ["gini", "gain"])
+@pytest.mark.parametrize("level", ["labels", "error_rates"])
+def test_capped_prices_bound_every_belief_that_keeps_the_constraints(measure: str, level: Level) -> None:
+    rng, tried = np.random.default_rng(0), 0
+    for seed in SEEDS:
+        left, inside = everything(seed, measure, level)
+        part = left.part
+        if not len(part) or not len(part.curved):
+            continue
+        caps, most = caps_of(part)
+        for x in points(part, inside, rng):
+            for size in (0.1, 1.0, 10.0):
+                solved = capped(priced(part, x, rng, size), caps, most)
+                bound = upper_bound(part, solved)
+                assert all(part.entropy(y) <= bound + 1e-7 for y in inside)
+                tried += 1
+    assert tried > 100
+
+
+@pytest.mark.parametrize("measure", ["gini", "gain"])
+def test_capped_prices_make_the_lagrangian_concave(measure: str) -> None:
+    """Between any two points that keep the equalities it lies above the chord."""
+    rng, tried = np.random.default_rng(1), 0
+    for seed in SEEDS:
+        left, inside = everything(seed, measure, "error_rates")
+        part = left.part
+        if len(inside) < 2 or not len(part.curved):
+            continue
+        caps, most = caps_of(part)
+        for size in (1.0, 10.0, 100.0):
+            prices = capped(priced(part, inside[0], rng, size), caps, most).prices
+
+            def lagrangian(x: np.ndarray, prices: np.ndarray = prices, part: Part = part) -> float:
+                return part.entropy(x) + float(prices @ part.curved.values(x))
+
+            for t in (0.1, 0.5, 0.9):
+                a, b = inside
+                between = lagrangian((1 - t) * a + t * b)
+                assert between >= (1 - t) * lagrangian(a) + t * lagrangian(b) - 1e-7
+                tried += 1
+    assert tried > 30
+
+
+def test_prices_that_are_too_high_are_lowered_and_others_are_not() -> None:
+    left, inside = everything(1, "gini", "error_rates")
+    part = left.part
+    caps, most = caps_of(part)
+    rng = np.random.default_rng(2)
+    for size in (1e-6, 50.0):
+        solved = priced(part, inside[0], rng, size)
+        lowered = capped(solved, caps, most).prices
+        assert (caps.T @ lowered <= most + 1e-9).all()
+        assert (lowered <= solved.prices + 1e-12).all()
+        assert (lowered == solved.prices).all() == (size < 1e-3)
+
+
+@pytest.mark.parametrize("measure", ["gini", "gain"])
+@pytest.mark.parametrize("level", ["labels", "error_rates"])
+def test_the_bound_is_the_largest_value_of_the_tangent_in_the_box(measure: str, level: Level) -> None:
+    """With the slope of the Lagrangian by finite differences, every constraint by its own arithmetic."""
+    rng = np.random.default_rng(3)
+    for seed in SEEDS:
+        left, inside = everything(seed, measure, level)
+        part = left.part
+        if not len(part):
+            continue
+        solved = priced(part, np.mean(inside, axis=0) + 0.05, rng, 1.0)
+        prices = np.concatenate([solved.prices, solved.least_prices])
+
+        def lagrangian(
+            x: np.ndarray, part: Part = part, prices: np.ndarray = prices, equal: np.ndarray = solved.equal_prices
+        ) -> float:
+            return part.entropy(x) + float(prices @ part.slack(x)) + float(equal @ (part.equal @ x - part.equal_bound))
+
+        steps = 1e-6 * np.eye(len(part))
+        slope = np.array([(lagrangian(solved.x + s) - lagrangian(solved.x - s)) / 2e-6 for s in steps])
+        largest = lagrangian(solved.x) - slope @ solved.x + np.maximum(slope * part.limit, 0).sum()
+        assert upper_bound(part, solved) == pytest.approx(largest, rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("measure", ["gini", "gain"])
+def test_at_the_caps_the_lagrangian_bends_nowhere_upwards(measure: str) -> None:
+    """Along no direction that keeps the equalities, wherever the largest shares are kept."""
+    rng, tried = np.random.default_rng(4), 0
+    for seed in SEEDS:
+        left, inside = everything(seed, measure, "error_rates")
+        part = left.part
+        if not len(part) or not len(part.curved):
+            continue
+        caps, most = caps_of(part)
+        free = null_space(part.equal.toarray()) if len(part.equal_bound) else np.eye(len(part))
+        for x in points(part, inside, rng):
+            prices = capped(priced(part, x, rng, 1e4), caps, most).prices
+            here = np.maximum(x, 1e-9)
+            curved = [part.curved.bend(part.curved.counts(here), along, prices) for along in np.eye(len(part))]
+            bent = free.T @ (np.diag(1 / here) + np.array(curved)) @ free
+            assert np.linalg.eigvalsh((bent + bent.T) / 2).min(initial=0) > -1e-7
+            tried += 1
+    assert tried > 30
