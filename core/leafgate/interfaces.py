@@ -50,6 +50,10 @@ class Component(BaseModel):
     formula: ClassVar[str] = ""
     source: ClassVar[str] = ""
 
+    def lacks(self, policy: Policy) -> str:
+        """What the policy does not have and this one needs; empty where there is nothing. No data is read."""
+        return ""
+
 
 class TreeBuilder(Component):
     """Makes what the owner would publish.
@@ -170,10 +174,6 @@ class Metric(Component):
     def limit(self) -> float:
         """The bound of the policy, to be read in the metric's direction."""
         return float(getattr(self, self.direction))
-
-    def lacks(self, policy: Policy) -> str:
-        """What the policy does not have and this metric needs; empty where there is nothing. No data is read."""
-        return ""
 
     def holds(self, score: float) -> bool:
         """Is this score good enough? What floating point adds or takes away does not count."""

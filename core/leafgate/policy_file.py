@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union
@@ -70,7 +70,8 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     if problems:
         _refuse(problems, plugins)
     policy.data.meaning()
-    lacking = [(f"metrics[{i}]", metric.lacks(policy)) for i, metric in enumerate(policy.metrics)]
+    chosen: Mapping[str, Sequence[Component]] = {"attacks": policy.attacks, "metrics": policy.metrics}
+    lacking = [(f"{key}[{i}]", one.lacks(policy)) for key, many in chosen.items() for i, one in enumerate(many)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     if idle:
         raise PolicyError.listing(idle)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from leafgate import AttackModel, Belief, Known, Release, hookimpl
+
+if TYPE_CHECKING:
+    from leafgate.policy import Policy
 
 SOURCE = (
     'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
@@ -41,6 +44,10 @@ class MaxEnt(AttackModel):
         "for every other test that competed at a node N"
     )
     source = SOURCE
+
+    def lacks(self, policy: Policy) -> str:
+        stranded = self.members != "all" and policy.data.population is None
+        return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
         from leafgate_maxent.infer import infer

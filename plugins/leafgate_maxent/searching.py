@@ -54,6 +54,8 @@ def searched(search: Search, settings: Settings) -> Outcome:
             remedy="try more `starts`",
         )
     best = max(ended, key=lambda each: each.entropy)
+    if best.entropy > relaxed.bound + CERTAIN * max(1.0, abs(relaxed.bound)):
+        raise InconclusiveError("a belief was found above the bound that no belief can be above: this is a defect")
     return replace(
         best,
         bound=max(relaxed.bound, best.entropy),

@@ -157,9 +157,9 @@ def test_a_wrong_option_is_an_invalid_policy(tmp_path: Path, option: str, value:
     assert message in ended.err
 
 
-def test_without_a_population_not_knowing_the_members_is_inconclusive(tmp_path: Path) -> None:
+def test_without_a_population_not_knowing_the_members_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     changes: dict[str, Any] = {"attacks": [{"use": "maxent", "members": "subset"}]}
     changes["metrics"] = [{"use": "l_diversity", "at_least": 1}]
-    ended = leafgate("audit", survey(tmp_path, changes))
-    assert ended.code == 3
+    ended = leafgate("validate", survey(tmp_path, changes))
+    assert ended.code == 2
     assert "data.population" in ended.out + ended.err
