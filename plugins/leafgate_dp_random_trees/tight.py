@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate.errors import InvalidError
+from leafgate.errors import PolicyError
 from leafgate_dp_random_trees.counter import Floats, Profile, chances_of, profile
 
 Neighbours = Literal["add_remove", "replace_one"]
@@ -99,7 +99,7 @@ def _library() -> Any:
     try:
         from dp_accounting.pld import pld_pmf
     except ImportError:
-        raise InvalidError(
+        raise PolicyError(
             "the tight account needs dp-accounting", remedy='install it: pip install "leafgate[privacy]"'
         ) from None
     return pld_pmf

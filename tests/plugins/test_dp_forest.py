@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -179,3 +180,9 @@ def test_the_class_is_never_asked() -> None:
 
 def test_a_scale_is_the_fraction_it_is_written_as() -> None:
     assert Fraction(0.1).limit_denominator(10**9) == Fraction(1, 10)
+
+
+def test_without_the_accounting_library_the_builder_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    with pytest.raises(PolicyError, match=r"leafgate\[privacy\]"):
+        dp_trees(k=13, beta=0.0917).build(TABLE, np.random.default_rng(0))
