@@ -12,7 +12,7 @@ from leafgate.release import Combine, Counted, Release
 from leafgate.routing import route
 from leafgate.table import Table
 from leafgate_dp_random_trees import balanced, structure
-from leafgate_dp_random_trees.coins import Ids, kept
+from leafgate_dp_random_trees.coins import Ids, Key, kept
 from leafgate_dp_random_trees.leaves import told
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from leafgate.tree import Node
     from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees, Private, RandomTrees
 
-Numbers = Callable[[Ids, Ids], Ids]
-"""From the counter each record is in, and its people, to what the counters show."""
+Numbers = Callable[[Ids, Ids, int, Key], Ids]
+"""From the counter each record is in, its people, how many counters there are, and a key, to what these show."""
 
 COMBINES: dict[str, Combine] = {"sum": "sum", "normalised": "mean_per_tree", "evidence": "boost"}
 SELECTION = {"columns": "random"}
@@ -40,12 +40,9 @@ def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generat
 
     promised = settled(options)
 
-    def shown(counters: int) -> Numbers:
-        def numbers(counter: Ids, weight: Ids) -> Ids:
-            counts = _added(counter, kept(weight, promised.beta, rng), counters)
-            return np.asarray(np.where(counts >= promised.k, counts, 0))
-
-        return numbers
+    def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
+        counts = _added(counter, kept(weight, promised.beta, key), counters)
+        return np.asarray(np.where(counts >= promised.k, counts, 0))
 
     trees = _grown(options, table, promised.trees, rng, shown)
     builder = options.described() | {"trees": promised.trees}
@@ -64,12 +61,9 @@ def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Gener
     from leafgate_dp_random_trees.noise import discrete_laplace
     from leafgate_dp_random_trees.promise import of_noise
 
-    def shown(counters: int) -> Numbers:
-        def numbers(counter: Ids, weight: Ids) -> Ids:
-            noise = discrete_laplace(options.scale, counters, rng)
-            return np.asarray(np.maximum(_added(counter, weight, counters) + noise, 0))
-
-        return numbers
+    def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
+        noise = discrete_laplace(options.scale, counters, key)
+        return np.asarray(np.maximum(_added(counter, weight, counters) + noise, 0))
 
     trees = _grown(options, table, options.trees, rng, shown)
     return _release(options, options.described(), table, trees, "noisy", of_noise(options))
@@ -78,8 +72,8 @@ def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Gener
 def random_trees(options: RandomTrees, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody, and promise nothing."""
 
-    def shown(counters: int) -> Numbers:
-        return lambda counter, weight: _added(counter, weight, counters)
+    def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
+        return _added(counter, weight, counters)
 
     trees = _grown(options, table, options.trees, rng, shown, careful=False)
     return Release(
@@ -100,7 +94,7 @@ def _grown(
     table: Table,
     trees: int,
     rng: np.random.Generator,
-    shown: Callable[[int], Numbers],
+    shown: Numbers,
     *,
     careful: bool = True,
 ) -> list[tuple[Node, Ids]]:
@@ -110,10 +104,12 @@ def _grown(
     classes = len(table.schema.classes)
     codes = table.codes(table.schema.target.name)
     found = []
-    for tree in list(STRUCTURES[options.structure](table.schema, options.depth, trees, rng)):
+    key = Key.drawn(rng)
+    forest = STRUCTURES[options.structure](table.schema, options.depth, trees, key.for_use("structure").generator())
+    for number, tree in enumerate(forest):
         routed = route(tree, table)
         counters = len(routed.leaves) * classes
-        numbers = shown(counters)(routed.leaf * classes + codes, table.weight)
+        numbers = shown(routed.leaf * classes + codes, table.weight, counters, key.for_use(f"tree {number}"))
         found.append((tree, numbers.reshape(-1, classes)))
     return found
 

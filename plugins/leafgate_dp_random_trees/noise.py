@@ -1,36 +1,35 @@
 """Whole noise with exactly the chances it says, made of whole numbers alone.
 
 Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Algorithms 1 and 2.
-Departure: none; the bits come from SHAKE-256 on a key, as those of samples do.
+Departure: none; the bits come from a key, as the coins of samples do.
 """
 
 from __future__ import annotations
 
-import hashlib
 from fractions import Fraction
 
 import numpy as np
 
-from leafgate_dp_random_trees.coins import KEY, Ids
+from leafgate_dp_random_trees.coins import Ids, Key
 
 BLOCK = 512
 """Bytes that are made at once."""
 
 
-def discrete_laplace(scale: float, size: int, rng: np.random.Generator) -> Ids:
+def discrete_laplace(scale: float, size: int, key: Key) -> Ids:
     """Independent whole numbers z with chances proportional to exp(-|z| / scale).
 
     Floating point would tell of the number below the noise by the last bits of the sum.
     """
-    bits, exact = Bits(rng), Fraction(scale).limit_denominator(10**9)
+    bits, exact = Bits(key), Fraction(scale).limit_denominator(10**9)
     return np.array([_laplace(bits, exact) for _ in range(size)], dtype=np.int64)
 
 
 class Bits:
-    """Chances that are fractions, from a stream that a key of the generator begins."""
+    """Chances that are fractions, from the stream of a key, block by block."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._key, self._block = rng.bytes(KEY), 0
+    def __init__(self, key: Key) -> None:
+        self._key, self._block = key, 0
         self._held, self._left = 0, 0
 
     def below(self, limit: int) -> int:
@@ -45,7 +44,7 @@ class Bits:
                 return drawn
 
     def _refill(self) -> None:
-        stream = hashlib.shake_256(self._key + self._block.to_bytes(8, "little")).digest(BLOCK)
+        stream = self._key.for_use(str(self._block)).stream(BLOCK)
         self._held |= int.from_bytes(stream, "little") << self._left
         self._left, self._block = self._left + 8 * BLOCK, self._block + 1
 

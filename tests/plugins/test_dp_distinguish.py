@@ -21,7 +21,7 @@ from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees
 from leafgate_dp_random_trees.bounds import clopper_pearson, from_errors, from_one_run
-from leafgate_dp_random_trees.coins import Ids, kept
+from leafgate_dp_random_trees.coins import Ids, Key, kept
 from leafgate_dp_random_trees.distinguish import in_world
 from leafgate_dp_random_trees.worlds import worlds
 from random_tables import categorical, table_of
@@ -57,9 +57,9 @@ def test_of_200_honest_runs_no_more_than_chance_allows_are_flagged(method: str) 
     assert flagged <= stats.binom.ppf(0.999, 200, 0.05)
 
 
-def fixed_size(weight: Ids, beta: float, rng: np.random.Generator) -> Ids:
+def fixed_size(weight: Ids, beta: float, key: Key) -> Ids:
     """A sample of a fixed part of the people."""
-    return np.asarray(rng.multivariate_hypergeometric(weight, int(beta * weight.sum())))
+    return np.asarray(key.generator().multivariate_hypergeometric(weight, int(beta * weight.sum())))
 
 
 def from_the_data(schema: Schema, table: Table) -> Schema:
@@ -114,9 +114,9 @@ class SharedSample:
     def __init__(self, trees: int) -> None:
         self.trees, self.calls, self.sample = trees, 0, np.zeros(0, dtype=np.int64)
 
-    def __call__(self, weight: Ids, beta: float, rng: np.random.Generator) -> Ids:
+    def __call__(self, weight: Ids, beta: float, key: Key) -> Ids:
         if self.calls % self.trees == 0:
-            self.sample = kept(weight, beta, rng)
+            self.sample = kept(weight, beta, key)
         self.calls += 1
         return self.sample
 
@@ -137,7 +137,7 @@ def test_half_of_the_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     from leafgate_dp_random_trees import noise
 
     honest = noise.discrete_laplace
-    monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng: honest(scale / 10, size, rng))
+    monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, key: honest(scale / 10, size, key))
     assert refuted(laplace_trees(trees=4, scale=4.0), runs=200)
 
 

@@ -23,7 +23,7 @@ from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Leaf, columns_asked, leaves
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.coins import kept
+from leafgate_dp_random_trees.coins import Key, kept
 from leafgate_dp_random_trees.leaves import told
 from leafgate_dp_random_trees.noise import discrete_laplace
 from leafgate_dp_random_trees.promise import settled
@@ -47,7 +47,7 @@ def test_without_sampling_and_threshold_every_tree_counts_everybody() -> None:
 
 def test_a_sample_keeps_every_person_with_the_same_chance() -> None:
     weight = np.array([1, 2, 5, 1000], dtype=np.int64)
-    drawn = np.array([kept(weight, 0.3, np.random.default_rng(seed)) for seed in range(4000)])
+    drawn = np.array([kept(weight, 0.3, Key.drawn(np.random.default_rng(seed))) for seed in range(4000)])
     assert (drawn <= weight).all()
     for people, column in zip(weight, drawn.T, strict=True):
         expected = stats.binom(people, 0.3)
@@ -57,15 +57,24 @@ def test_a_sample_keeps_every_person_with_the_same_chance() -> None:
 
 
 def test_two_trees_have_samples_of_their_own() -> None:
-    rng = np.random.default_rng(0)
+    key = Key.drawn(np.random.default_rng(0))
     weight = np.ones(10_000, dtype=np.int64)
-    first, second = kept(weight, 0.5, rng), kept(weight, 0.5, rng)
+    first, second = (kept(weight, 0.5, key.for_use(name)) for name in ("tree 0", "tree 1"))
     assert abs((first & second).mean() - 0.25) < 0.02
+
+
+def test_what_is_asked_and_the_coins_come_from_different_secrets() -> None:
+    key = Key(bytes(32))
+    uses = {key.for_use(name).secret for name in ("structure", *(f"tree {i}" for i in range(100)))}
+    assert len(uses) == 101
+    assert key.secret not in uses
+    assert key.stream(10) == key.stream(20)[:10]
+    assert "secret" not in repr(key)
 
 
 @pytest.mark.parametrize("scale", [0.5, 3.0, 10.0])
 def test_noise_has_the_chances_of_the_discrete_laplace_distribution(scale: float) -> None:
-    draws = Counter(discrete_laplace(scale, 20_000, np.random.default_rng(1)).tolist())
+    draws = Counter(discrete_laplace(scale, 20_000, Key.drawn(np.random.default_rng(1))).tolist())
     expected = stats.dlaplace(1 / scale)
     values = [z for z in range(-60, 61) if 20_000 * expected.pmf(z) > 8]
     found = np.array([draws[z] for z in values] + [20_000 - sum(draws[z] for z in values)])
