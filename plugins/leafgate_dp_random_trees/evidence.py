@@ -14,11 +14,12 @@ from leafgate_dp_random_trees.simulated import TINY, People, simulate, totals
 
 SWEEPS = 8
 """Newton steps for every tree; twice as many change nothing on Adult."""
-RIDGE = 1.0
-"""The ridge, in kept people a tree: all trees together shall tell about one unit of log odds unless counts insist."""
+RIDGE, OF = 1.0, 2_500
+"""The ridge is one person a tree or, where that is more, one in so many: where few people are kept single ones are noise,
+and where many are, what the simulation misses grows with them."""
 
 
-def leaf_scores(trees: Sequence[Node], schema: Schema, k: int, beta: float) -> tuple[Floats, list[Floats]]:
+def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, list[Floats]]:
     """A constant per class, and for each tree an array of scores: leaves from left to right, by classes.
 
     A person's class scores are the constant plus the scores of the leaves reached; the largest decides, and their
@@ -33,7 +34,7 @@ def leaf_scores(trees: Sequence[Node], schema: Schema, k: int, beta: float) -> t
     if not total.any():
         return constant, [np.zeros_like(tree.counts) for tree in told]
     people = simulate(told, grid, k)
-    return constant, _fitted(people, constant, ridge=RIDGE * max(len(trees) * (1 - beta), 1.0))
+    return constant, _fitted(people, constant, ridge=RIDGE * len(trees) * max(1.0, total.sum() / OF))
 
 
 def _fitted(people: People, constant: Floats, ridge: float) -> list[Floats]:

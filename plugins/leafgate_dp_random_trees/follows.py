@@ -41,8 +41,7 @@ _SEEN: dict[bytes, bool] = {}
 
 
 def _follow(release: Release) -> bool:
-    k, beta = int(release.builder.get("k", 1)), float(release.builder.get("beta", 1))
-    expected = summed_scores(release.trees, release.schema, k, beta)
+    expected = summed_scores(release.trees, release.schema, int(release.builder.get("k", 1)))
     for tree, scores in zip(release.trees, expected, strict=True):
         shown = [[(leaf.scores or {}).get(name, np.nan) for name in release.classes] for leaf in leaves(tree)]
         if not np.allclose(shown, scores, rtol=1e-6, atol=1e-6):

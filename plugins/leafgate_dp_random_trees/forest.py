@@ -47,7 +47,7 @@ def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generat
     trees = _grown(options, table, promised.trees, rng, shown)
     builder = options.described() | {"trees": promised.trees}
     claim = of_samples(options, promised)
-    return _release(options, builder, table, trees, "sampled", claim, k=promised.k, beta=promised.beta)
+    return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
 def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Generator) -> Release:
@@ -135,12 +135,11 @@ def _release(
     claim: dict[str, Any],
     *,
     k: int = 1,
-    beta: float = 1.0,
 ) -> Release:
     return Release(
         builder=builder,
         schema=table.schema,
-        trees=tuple(told(trees, table.schema, scored=options.combine == "evidence", k=k, beta=beta)),
+        trees=tuple(told(trees, table.schema, scored=options.combine == "evidence", k=k)),
         counted=counted,
         selection=SELECTION,
         guarantee={"epsilon": claim},

@@ -14,9 +14,7 @@ from leafgate_dp_random_trees.coins import Ids
 from leafgate_dp_random_trees.evidence import leaf_scores
 
 
-def told(
-    trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: int = 1, beta: float = 1.0
-) -> Iterator[Node]:
+def told(trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: int = 1) -> Iterator[Node]:
     """The trees with their numbers on the leaves, and with scores if `scored`.
 
     A leaf's label is its most frequent class, the first of equals; it has none where it shows nobody.
@@ -25,13 +23,13 @@ def told(
     if not scored:
         yield from counted
         return
-    for tree, scores in zip(counted, summed_scores(counted, schema, k, beta), strict=True):
+    for tree, scores in zip(counted, summed_scores(counted, schema, k), strict=True):
         yield _with_scores(tree, scores, schema.classes)
 
 
-def summed_scores(trees: Sequence[Node], schema: Schema, k: int, beta: float) -> list[Floats]:
+def summed_scores(trees: Sequence[Node], schema: Schema, k: int) -> list[Floats]:
     """The scores of each tree's leaves, which need only be added: the first tree's have the constant in them."""
-    constant, scores = leaf_scores(trees, schema, k, beta)
+    constant, scores = leaf_scores(trees, schema, k)
     return [each + constant if not i else each for i, each in enumerate(scores)]
 
 

@@ -114,7 +114,7 @@ def test_scores_are_finite_whatever_is_shown(numbers: list[int]) -> None:
     schema = table_of((age, y), [(1.0, "no")]).schema
     low, high = ({"no": numbers[i], "yes": numbers[i + 1]} for i in (0, 2))
     trees: list[Node] = [Cut("age", 4.0, Leaf(None, low), Leaf(None, high)), Leaf(None, low)]
-    constant, scores = leaf_scores(trees, schema, 20, 0.1)
+    constant, scores = leaf_scores(trees, schema, 20)
     assert np.isfinite(constant).all()
     assert [each.shape for each in scores] == [(2, 2), (1, 2)]
     assert all(np.isfinite(each).all() for each in scores)
@@ -122,5 +122,5 @@ def test_scores_are_finite_whatever_is_shown(numbers: list[int]) -> None:
 
 def test_scores_repeat() -> None:
     release = released(dp_trees(), TABLE)
-    one, two = (leaf_scores(release.trees, TABLE.schema, 10, 0.1)[1] for _ in range(2))
+    one, two = (leaf_scores(release.trees, TABLE.schema, 10)[1] for _ in range(2))
     assert all((a == b).all() for a, b in zip(one, two, strict=True))

@@ -138,13 +138,13 @@ def test_a_domain_that_was_taken_from_the_data_is_refused(builder: DpRandomTrees
 def test_equal_numbers_predict_equally(seed: int, combine: Any) -> None:
     """Only the numbers are used: labels and scores are the same whichever table they came from."""
     release = released(dp_trees(combine=combine), TABLE, seed)
-    k, beta = release.builder["k"], release.builder["beta"]
+    k = release.builder["k"]
     numbers = [
         (stripped(tree), np.array([[(leaf.counts or {})[c] for c in release.classes] for leaf in leaves(tree)]))
         for tree in release.trees
     ]
     other = survey(people=5)
-    again = replace(release, trees=tuple(told(numbers, other.schema, scored=combine == "evidence", k=k, beta=beta)))
+    again = replace(release, trees=tuple(told(numbers, other.schema, scored=combine == "evidence", k=k)))
     assert again.trees == release.trees
     assert (predict(again, TABLE) == predict(release, TABLE)).all()
 
