@@ -71,10 +71,12 @@ class DpRandomTrees(Private):
     """Random trees from samples that show no small number: differential privacy without noise."""
 
     use: Literal["dp_random_trees"] = "dp_random_trees"
-    epsilon: Above | None = Field(None, description="A promise to keep at `delta`: as many trees as it allows.")
+    epsilon: Above | None = Field(None, description="A promise to keep at `delta`; says how many trees, and the rate.")
     trees: Many | None = Field(None, description="How many; 128 if no `epsilon` is wanted.")
     k: Annotated[int, Field(ge=1, le=1_000)] = Field(20, description="Numbers of fewer people are shown as 0.")
-    beta: Chance = Field(0.075, description="The chance of each person to be in a tree's sample.")
+    beta: Chance | None = Field(
+        None, description="The chance of each person to be in a tree's sample; 0.075 if no `epsilon` is wanted."
+    )
     delta: Chance = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"

@@ -15,8 +15,8 @@ from leafgate_dp_random_trees.simulated import TINY, People, simulate, totals
 SWEEPS = 8
 """Newton steps for every tree; twice as many change nothing on Adult."""
 RIDGE, OF = 1.0, 2_500
-"""The ridge is one person a tree or, where that is more, one in so many: where few people are kept single ones are noise,
-and where many are, what the simulation misses grows with them."""
+"""The ridge is one person a tree or, where that is more, one in so many: where few people are kept single ones are
+noise, and where many are, what the simulation misses grows with them."""
 
 
 def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, list[Floats]]:

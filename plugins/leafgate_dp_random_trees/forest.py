@@ -45,7 +45,7 @@ def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generat
         return np.asarray(np.where(counts >= promised.k, counts, 0))
 
     trees = _grown(options, table, promised.trees, rng, shown)
-    builder = options.described() | {"trees": promised.trees}
+    builder = options.described() | {"trees": promised.trees, "beta": promised.beta}
     claim = of_samples(options, promised)
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 

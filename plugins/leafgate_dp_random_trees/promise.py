@@ -8,34 +8,58 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import PolicyError
 from leafgate_dp_random_trees.account import Account, Forest, Method, at_delta
+from leafgate_dp_random_trees.reach import reached
 from leafgate_dp_random_trees.tight import Losses, Neighbours, noisy, upper
 
 if TYPE_CHECKING:
     from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
 
-TREES, MOST = 128, 1_000
-"""Without a wish, and at most."""
+TREES, RATE, MOST = 128, 0.075, 1_000
+"""Without a wish: trees, and the rate; and the most trees that are looked at."""
+FEW, MANY = 64, 256
+"""With fewer trees most pairs of columns are never asked; with more, only the fitting takes longer."""
 
 DIGITS = 1e6
 """A claim is rounded up to one over this."""
 
 
 def settled(options: DpRandomTrees) -> Forest:
-    """The forest of these options: as many trees as they say or, by the tight account, as their promise allows.
+    """The forest of these options or, by the tight account, one that keeps the promise they want.
 
     Raises PolicyError where the promise cannot be kept. Looks at no table.
     """
-    trees = options.trees
-    if options.epsilon is not None:
-        allowed = _most(options.k, options.beta, options.epsilon, options.delta, options.neighbours)
-        if (trees or 1) > allowed:
-            raise PolicyError(
-                f"so many trees cannot keep it: {allowed} can" if allowed else "not even one tree keeps this promise",
-                place="build.epsilon",
-                remedy="raise k, lower beta, or grow fewer trees" if trees else "raise k or lower beta",
-            )
-        trees = trees or allowed
-    return Forest(options.k, options.beta, trees or TREES)
+    if options.epsilon is None:
+        return Forest(options.k, options.beta or RATE, options.trees or TREES)
+    wanted = options.epsilon, options.delta, options.neighbours
+    if options.trees is None and options.beta is None:
+        return _chosen(options.k, *wanted)
+    if options.beta is None:
+        return _with_trees(options.k, options.trees or TREES, *wanted)
+    allowed = _most(options.k, options.beta, *wanted)
+    if (options.trees or 1) > allowed:
+        raise _refusal(f"so many trees cannot keep it: {allowed} can" if allowed else "not even one tree keeps it")
+    return Forest(options.k, options.beta, options.trees or allowed)
+
+
+def _chosen(k: int, epsilon: float, delta: float, neighbours: Neighbours) -> Forest:
+    """As many trees as the usual rate allows; with FEW or MANY of them, where that is fewer or more, another rate."""
+    trees = _most(k, RATE, epsilon, delta, neighbours)
+    if FEW <= trees <= MANY:
+        return Forest(k, RATE, trees)
+    return _with_trees(k, FEW if trees < FEW else MANY, epsilon, delta, neighbours)
+
+
+@cache
+def _with_trees(k: int, trees: int, epsilon: float, delta: float, neighbours: Neighbours) -> Forest:
+    """So many trees with the largest rate, to a hundredth, that keeps the promise."""
+    rate = next(reached(epsilon, delta, (k,), (trees,), neighbours)).beta
+    if rate is None:
+        raise _refusal(f"no rate lets {trees} trees keep it")
+    return Forest(k, rate, trees)
+
+
+def _refusal(why: str) -> PolicyError:
+    return PolicyError(why, place="build.epsilon", remedy="raise k, lower beta, or grow fewer trees")
 
 
 @cache

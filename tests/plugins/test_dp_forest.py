@@ -23,6 +23,7 @@ from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Leaf, columns_asked, leaves
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
+from leafgate_dp_random_trees.account import at_delta
 from leafgate_dp_random_trees.coins import Key, kept
 from leafgate_dp_random_trees.leaves import told
 from leafgate_dp_random_trees.noise import discrete_laplace
@@ -120,9 +121,28 @@ def test_a_wanted_promise_says_how_many_trees(beta: float) -> None:
         settled(more)
 
 
+@pytest.mark.parametrize(("epsilon", "trees"), [(0.25, 64), (1.0, 147), (3.0, 256)])
+def test_a_promise_alone_says_everything_and_is_kept(epsilon: float, trees: int) -> None:
+    builder = DpRandomTrees(epsilon=epsilon)
+    found = settled(builder)
+    assert found.trees == trees
+    assert (found.beta == 0.075) == (trees == 147)
+    assert at_delta(found, 1e-6).epsilon <= epsilon
+    if trees != 147:
+        assert at_delta(replace(found, beta=found.beta + 0.011), 1e-6).epsilon > epsilon
+
+
+def test_a_promise_with_trees_says_the_rate_and_the_release_tells_it() -> None:
+    release = released(DpRandomTrees(epsilon=1.0, trees=16), TABLE)
+    assert (len(release.trees), release.builder["beta"]) == (16, settled(DpRandomTrees(epsilon=1.0, trees=16)).beta)
+    assert release.guarantee["epsilon"]["at_most"] <= 1
+
+
 def test_what_cannot_be_promised_is_refused() -> None:
     with pytest.raises(PolicyError, match="not even one tree"):
         settled(DpRandomTrees(k=2, beta=0.5, epsilon=1.0))
+    with pytest.raises(PolicyError, match="no rate lets"):
+        settled(DpRandomTrees(k=1, epsilon=1.0))
 
 
 @pytest.mark.parametrize("builder", [dp_trees(), laplace_trees()])
