@@ -87,6 +87,7 @@ def at_epsilon(
         delta = _theorem_delta(forest, epsilon, neighbours)
     else:
         delta = upper(forest.k, forest.beta, neighbours).delta(forest.trees, epsilon)
+        delta = min(delta, _theorem_delta(forest, epsilon, neighbours))  # below 1e-14 the library's rounding tells
     return _account(forest, delta, epsilon, method, neighbours)
 
 

@@ -233,3 +233,8 @@ def test_without_the_library_the_theorem_remains(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("epsilon", [40.0, 600.0, 5_000.0])
 def test_however_large_epsilon_the_theorem_leaves_a_counter_of_k_people(epsilon: float) -> None:
     assert one_tree_delta(10, 0.1, epsilon) == pytest.approx(0.1**10, rel=1e-6)
+
+
+def test_a_tiny_delta_is_never_above_the_theorems() -> None:
+    forest = Forest(20, 0.1, 1)
+    assert at_epsilon(forest, 4.0).delta <= at_epsilon(forest, 4.0, "theorem").delta == pytest.approx(1e-20, rel=1e-6)
