@@ -46,9 +46,15 @@ class Remainders:
     asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _numbers: dict[tuple[int, ...], int] = field(default_factory=dict)
     _nodes: int = 0
+    _leaves: dict[int, list[Reached]] = field(default_factory=dict)
 
     def leaves(self, number: int) -> list[Reached]:
-        """The leaves a remainder can end in, from left to right."""
+        """The leaves a remainder can end in, from left to right; the same list at every call."""
+        if number not in self._leaves:
+            self._leaves[number] = self._found(number)
+        return self._leaves[number]
+
+    def _found(self, number: int) -> list[Reached]:
         found, waiting = [], [number]
         while waiting:
             here = waiting.pop()

@@ -22,7 +22,10 @@ from leafgate_linking.words import group_words, record_words
 
 @dataclass(frozen=True)
 class Linked:
-    """Everyone divided: each public row's group, and for each group what it reaches in every tree."""
+    """Everyone divided: each public row's group, and for each group what it reaches in every tree.
+
+    Groups that reach the same in a tree share the list of it.
+    """
 
     release: Release
     known: Known
@@ -116,7 +119,8 @@ def _chances(linked: Linked, secret: Column) -> pd.DataFrame:
     prior = np.full(len(domain), 1 / len(domain)) if granted is None else np.array([granted[str(v)] for v in domain])
     told = _told_by_records(linked, secret, prior)
     if told is None:
-        told = np.array([_told_by_trees(linked, group, secret, prior) for group in range(len(linked.reached))])
+        tell = _by_trees(linked, secret, prior)
+        told = np.array([tell(group) for group in range(len(linked.reached))])
     return pd.DataFrame(told[linked.groups], columns=pd.Index(domain))
 
 
@@ -131,18 +135,28 @@ def _told_by_records(linked: Linked, secret: Column, prior: Shares) -> Shares | 
     if linked.release.counted != "exact":
         shares = np.stack([doubted(row, n) for row, n in zip(shares, people.tolist(), strict=True)])
     shares, people = shares[linked.record_set], people[linked.record_set]
+    tell = _by_trees(linked, secret, prior)
     for group in np.flatnonzero(people == 0).tolist():
-        shares[group] = _told_by_trees(linked, group, secret, prior)
+        shares[group] = tell(group)
     return shares
 
 
-def _told_by_trees(linked: Linked, group: int, secret: Column, prior: Shares) -> Shares:
-    """What the trees say of a group, joined."""
+def _by_trees(linked: Linked, secret: Column, prior: Shares) -> Callable[[int], Shares]:
+    """What the trees say of a group, joined; what the same leaves say is worked out once."""
     release = linked.release
-    beliefs = [
-        told_by_leaves(leaves, secret, release, prior, linked.class_value[group]) for leaves in linked.reached[group]
-    ]
-    return joined(beliefs, exact=release.counted == "exact") if beliefs else prior
+    said: dict[tuple[int, str | None], Shares] = {}
+
+    def one(leaves: Sequence[Reached], class_value: str | None) -> Shares:
+        key = id(leaves), class_value
+        if key not in said:
+            said[key] = told_by_leaves(leaves, secret, release, prior, class_value)
+        return said[key]
+
+    def tell(group: int) -> Shares:
+        beliefs = [one(leaves, linked.class_value[group]) for leaves in linked.reached[group]]
+        return joined(beliefs, exact=release.counted == "exact") if beliefs else prior
+
+    return tell
 
 
 def _explain(linked: Linked) -> Callable[[int], str]:
