@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from leafgate.errors import InconclusiveError
 from leafgate.release import Release
 from leafgate.tree import leaves
+from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
 from leafgate_dp_random_trees.account import Forest
 from leafgate_dp_random_trees.balanced import undealt
 from leafgate_dp_random_trees.follows import strange_facts
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
     from leafgate import Case
     from leafgate_dp_random_trees import DifferentialPrivacy
 
-SHARED = {"use", "trees", "depth", "structure", "delta", "combine", "neighbours", "rehearsal"}
-OPTIONS = {"dp_random_trees": SHARED | {"epsilon", "k", "beta"}, "dp_laplace_trees": SHARED | {"scale"}}
+BUILDERS: dict[object, type[DpRandomTrees | DpLaplaceTrees]] = {
+    "dp_random_trees": DpRandomTrees,
+    "dp_laplace_trees": DpLaplaceTrees,
+}
 COUNTED = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
 
 
@@ -30,10 +35,8 @@ def accounted(metric: DifferentialPrivacy, case: Case) -> float:
 
     Raises InconclusiveError where a condition cannot be seen from the release and the policy.
     """
-    release = case.release
-    if release.builder.get("use") not in OPTIONS:
-        raise InconclusiveError("no account is known for this builder's releases")
-    if release.builder.get("rehearsal") is not False:
+    release, options = case.release, _options(case.release)
+    if options.rehearsal:
         raise InconclusiveError(
             "a rehearsal repeats by a seed that others may know", place="build.rehearsal", remedy="leave it out"
         )
@@ -43,28 +46,44 @@ def accounted(metric: DifferentialPrivacy, case: Case) -> float:
             place="publish",
             remedy="publish {leaves: counts, measure: true}: it costs nothing",
         )
-    epsilon = claimed(_epsilon(metric, release))
-    return math.inf if any(broken(case)) else epsilon
+    epsilon = claimed(_epsilon(metric, options, release))
+    return math.inf if any(broken(case, options)) else epsilon
+
+
+def _options(release: Release) -> DpRandomTrees | DpLaplaceTrees:
+    """The builder's options as the release tells them; InconclusiveError where it does not, or tells others besides."""
+    builder = BUILDERS.get(release.builder.get("use"))
+    if builder is None:
+        raise InconclusiveError("no account is known for this builder's releases")
+    try:
+        told = builder.model_validate(dict(release.builder))
+    except ValidationError:
+        raise InconclusiveError("the release does not say, in the builder's own words, how it was made") from None
+    silent = set(builder.model_fields) - set(release.builder)
+    if silent or (isinstance(told, DpRandomTrees) and told.beta is None):
+        raise InconclusiveError("the release does not say all of how it was made")
+    return told
 
 
 def evidence(metric: DifferentialPrivacy, case: Case) -> Mapping[str, Any]:
     """The conditions that do not hold; where all do and trees are of samples, the printed theorem and a lower bound."""
-    problems = list(broken(case))
+    options = _options(case.release)
+    problems = list(broken(case, options))
     if problems:
         return {"broken": problems}
-    if case.release.builder["use"] != "dp_random_trees":
+    if isinstance(options, DpLaplaceTrees):
         return {}
-    forest = _forest(case.release)
+    forest = _forest(options, case.release)
     theorem = account(forest, metric.delta, "theorem", metric.neighbours).epsilon
     tight = account(forest, metric.delta, "tight", metric.neighbours)
     told = {"theorem": claimed(theorem)} if math.isfinite(theorem) else {}
     return told | {"at_least": tight.epsilon_lower}
 
 
-def broken(case: Case) -> Iterator[str]:
+def broken(case: Case, options: DpRandomTrees | DpLaplaceTrees) -> Iterator[str]:
     """The conditions of the account that the release, or the policy, breaks."""
-    release, use = case.release, str(case.release.builder["use"])
-    if not set(release.builder) <= OPTIONS[use] or dict(release.selection or {}) != SELECTION:
+    release, use = case.release, options.use
+    if dict(release.selection or {}) != SELECTION:
         yield "the release tells more of how it was made than the account allows"
     if release.records is not None or release.alternatives:
         yield "the release shows more than its trees"
@@ -75,14 +94,14 @@ def broken(case: Case) -> Iterator[str]:
     for column in (*case.table.schema.features, case.table.schema.target):
         if not column.declared:
             yield f"the domain of {column.name!r} was taken from the data"
-    drawn = undealt if release.builder.get("structure") == "balanced" else undrawn
-    yield from drawn(release.trees, case.table.schema, release.builder.get("depth"))
-    yield from _strange_numbers(release)
-    yield from strange_facts(release)
+    drawn = undealt if options.structure == "balanced" else undrawn
+    yield from drawn(release.trees, case.table.schema, options.depth)
+    k = options.k if isinstance(options, DpRandomTrees) else 1
+    yield from _strange_numbers(release, k)
+    yield from strange_facts(release, k)
 
 
-def _strange_numbers(release: Release) -> Iterator[str]:
-    k = int(release.builder.get("k", 1))
+def _strange_numbers(release: Release, k: int) -> Iterator[str]:
     shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
     if any(n != int(n) for n in shown):
         yield "a leaf shows a number that is not whole"
@@ -90,15 +109,13 @@ def _strange_numbers(release: Release) -> Iterator[str]:
         yield "a leaf shows a number below k"
 
 
-def _epsilon(metric: DifferentialPrivacy, release: Release) -> float:
+def _epsilon(metric: DifferentialPrivacy, options: DpRandomTrees | DpLaplaceTrees, release: Release) -> float:
     """By the trees there are, not by those it says there are."""
-    try:
-        if release.builder["use"] == "dp_random_trees":
-            return account(_forest(release), metric.delta, "tight", metric.neighbours).epsilon
-        return noise_epsilon(len(release.trees), float(release.builder["scale"]), metric.delta, metric.neighbours)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise InconclusiveError("the release does not say how it was made") from None
+    if isinstance(options, DpRandomTrees):
+        return account(_forest(options, release), metric.delta, "tight", metric.neighbours).epsilon
+    return noise_epsilon(len(release.trees), options.scale, metric.delta, metric.neighbours)
 
 
-def _forest(release: Release) -> Forest:
-    return Forest(int(release.builder["k"]), float(release.builder["beta"]), len(release.trees))
+def _forest(options: DpRandomTrees, release: Release) -> Forest:
+    assert options.beta is not None
+    return Forest(options.k, options.beta, len(release.trees))

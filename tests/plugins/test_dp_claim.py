@@ -69,7 +69,6 @@ def beyond(tree: Any) -> Any:
 TWINS: dict[str, Callable[[Release], Release]] = {
     "leaf totals published": lambda r: replace(r, selection={**(r.selection or {}), "leaf_people": [31, 17]}),
     "suppressed total published": lambda r: replace(r, selection={**(r.selection or {}), "suppressed": 93}),
-    "seed published": lambda r: saying(r, seed=7),
     "a number below k": lambda r: with_leaf(r, lambda leaf: replace(leaf, counts={"no": 3, "yes": 0}, label="no")),
     "a number that is not whole": lambda r: with_leaf(r, lambda leaf: replace(leaf, counts={"no": 31.5, "yes": 0})),
     "labels of the raw numbers": lambda r: with_leaf(r, lambda leaf: replace(leaf, label=None)),
@@ -128,6 +127,10 @@ def test_a_domain_from_the_data_breaks_the_account() -> None:
         (published(RELEASE, Publish("labels", True), frozenset()), "cannot be seen"),
         (published(RELEASE, Publish("counts", False), frozenset()), "cannot be seen"),
         (replace(RELEASE, builder={k: v for k, v in RELEASE.builder.items() if k != "beta"}), "does not say"),
+        (saying(RELEASE, seed=7), "does not say, in the builder's own words"),
+        (saying(RELEASE, k="10"), "does not say, in the builder's own words"),
+        (saying(RELEASE, beta=0.0), "does not say, in the builder's own words"),
+        (saying(RELEASE, depth=-1), "does not say, in the builder's own words"),
     ],
 )
 def test_what_cannot_be_seen_is_inconclusive(release: Release, problem: str) -> None:
