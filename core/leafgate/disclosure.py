@@ -105,6 +105,8 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     if finding.private and audience == "public":
         finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
         beyond = None
+    if hide_data and finding.attack is not None and audience == "public":
+        finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
     known = total is not None and not hide_data
     return {
         "id": finding.id,

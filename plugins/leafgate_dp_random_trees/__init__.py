@@ -6,9 +6,9 @@ The account stands alone too: `leafgate privacy`, or `leafgate_dp_random_trees.a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from leafgate import AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
 
@@ -86,6 +86,12 @@ class DpRandomTrees(Private):
     )
     source = "Waseda, Nojima, Wang; corrected and made tight: docs/sources.md"
 
+    @model_validator(mode="after")
+    def _not_too_rare(self) -> Self:
+        if self.beta is not None and self.k / self.beta > 100_000:
+            raise ValueError("k / beta is above 100,000: nobody could say what so rare samples promise")
+        return self
+
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_dp_random_trees.forest import dp_random_trees
 
@@ -97,7 +103,9 @@ class DpLaplaceTrees(Private):
 
     use: Literal["dp_laplace_trees"] = "dp_laplace_trees"
     trees: Many = Field(10, description="How many.")
-    scale: Above = Field(10.0, description="Of the noise: a tree costs 1/scale of epsilon at most.")
+    scale: Annotated[float, Field(ge=1e-3, le=1e6, allow_inf_nan=False)] = Field(
+        10.0, description="Of the noise: a tree costs 1/scale of epsilon at most."
+    )
     delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
 
     threat_model = DpRandomTrees.threat_model

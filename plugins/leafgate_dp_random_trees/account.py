@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from leafgate.errors import InvalidError
+from leafgate.errors import PolicyError
 from leafgate_dp_random_trees import theorem
 from leafgate_dp_random_trees.tight import Losses, Neighbours, lower, upper
 
@@ -31,7 +31,7 @@ class Forest:
             ("trees", self.trees >= 1, "1 or more"),
         ):
             if not fine:
-                raise InvalidError("is out of range", place=name, remedy=f"give {wanted}")
+                raise PolicyError("is out of range", place=name, remedy=f"give {wanted}")
 
     @property
     def floor(self) -> float:
@@ -63,9 +63,9 @@ def at_delta(forest: Forest, delta: float, method: Method = "tight", neighbours:
     Raises InvalidError where no epsilon is enough, with the reason.
     """
     if not 0 < delta < 1:
-        raise InvalidError("is out of range", place="delta", remedy="give a probability between 0 and 1")
+        raise PolicyError("is out of range", place="delta", remedy="give a probability between 0 and 1")
     if delta < forest.floor:
-        raise InvalidError(
+        raise PolicyError(
             f"no epsilon is enough: with chance {forest.floor:.3g} a counter of k people shows all of them",
             place="delta",
             remedy="raise k, lower beta, or grow fewer trees",
@@ -82,7 +82,7 @@ def at_epsilon(
 ) -> Account:
     """The account with the smallest delta at a total `epsilon` (above 0, in nats)."""
     if not 0 < epsilon < math.inf:
-        raise InvalidError("is out of range", place="epsilon", remedy="give a number above 0")
+        raise PolicyError("is out of range", place="epsilon", remedy="give a number above 0")
     if method == "theorem":
         delta = _theorem_delta(forest, epsilon, neighbours)
     else:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.release import map_leaves
 from leafgate.schema import Column, Schema
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked
 
 Floats = NDArray[np.float64]
 CUTS = 7
@@ -97,11 +96,13 @@ def _decks(deck: Sequence[str], depth: int, rng: np.random.Generator) -> list[tu
     return [hand for hand in hands if len(set(hand)) == size]
 
 
-def undealt(trees: Sequence[Node], schema: Schema, depth: Any) -> Iterator[str]:
+def undealt(trees: Sequence[Node], schema: Schema, depth: int) -> Iterator[str]:
     """What about the trees cannot have been dealt from these domains with so many columns a tree."""
     known = {column.name for column in askable(schema)}
-    bare = (map_leaves(tree, lambda leaf: Leaf()) for tree in trees)
-    if not isinstance(depth, int) or not all(_can_be_dealt(tree, schema, depth, known) for tree in bare):
+    bare = [map_leaves(tree, lambda leaf: Leaf()) for tree in trees]
+    first = [(), *((column.name,) for column in askable(schema))] if depth else []
+    begun = all(columns_asked(tree) == frozenset(names) for tree, names in zip(bare, first, strict=False))
+    if not begun or not all(_can_be_dealt(tree, schema, depth, known) for tree in bare):
         yield "a tree asks what is not dealt from the declared domains"
 
 
@@ -119,6 +120,8 @@ def _can_be_dealt(node: Node, schema: Schema, depth: int, left: set[str]) -> boo
         below = [branch.node for branch in node.branches]
     else:
         at, below = _cut_at(node, name)
+        if not at:
+            return False
         low, high = schema[name].bounds or (0.0, 0.0)
         if len(at) > CUTS or at != sorted(set(at)) or not low <= at[0] <= at[-1] <= high:
             return False
@@ -128,7 +131,7 @@ def _can_be_dealt(node: Node, schema: Schema, depth: int, left: set[str]) -> boo
 
 def _cut_at(node: Node, name: str) -> tuple[list[float], list[Node]]:
     """Where a column is cut, from left to right, and what is below."""
-    if not isinstance(node, Cut) or node.column != name:
+    if not isinstance(node, Cut) or node.column != name or node.missing or node.strict or node.float32:
         return [], [node]
     (low, left), (high, right) = _cut_at(node.low, name), _cut_at(node.high, name)
     return [*low, node.at, *high], [*left, *right]

@@ -8,7 +8,7 @@ import numpy as np
 
 from leafgate.release import Release
 from leafgate.tree import Leaf, leaves
-from leafgate_dp_random_trees.leaves import summed_scores
+from leafgate_dp_random_trees.leaves import DECIMALS, summed_scores
 
 
 def strange_facts(release: Release, k: int) -> Iterator[str]:
@@ -44,6 +44,8 @@ def _follow(release: Release, k: int) -> bool:
     expected = summed_scores(release.trees, release.schema, k)
     for tree, scores in zip(release.trees, expected, strict=True):
         shown = [[(leaf.scores or {}).get(name, np.nan) for name in release.classes] for leaf in leaves(tree)]
-        if not np.allclose(shown, scores, rtol=1e-6, atol=1e-6):
+        if not np.allclose(shown, scores, rtol=0, atol=1.1 * 10**-DECIMALS) or not np.allclose(
+            shown, np.round(shown, DECIMALS), rtol=0, atol=1e-12
+        ):
             return False
     return True

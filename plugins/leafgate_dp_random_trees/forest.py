@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ Numbers = Callable[[Ids, Ids, int, Key], Ids]
 
 COMBINES: dict[str, Combine] = {"sum": "sum", "normalised": "mean_per_tree", "evidence": "boost"}
 SELECTION = {"columns": "random"}
+MOST = 1_000_000
+"""Leaves of a tree."""
 STRUCTURES = {"balanced": balanced.forest, "random": structure.forest}
 
 
@@ -101,6 +104,7 @@ def _grown(
     """Each tree's structure, and what its leaves show of each class: (leaves, classes)."""
     if careful:
         refuse_open_domains(table.schema)
+    refuse_too_many_leaves(table.schema, options.depth, options.structure)
     classes = len(table.schema.classes)
     codes = table.codes(table.schema.target.name)
     found = []
@@ -112,6 +116,19 @@ def _grown(
         numbers = shown(routed.leaf * classes + codes, table.weight, counters, key.for_use(f"tree {number}"))
         found.append((tree, numbers.reshape(-1, classes)))
     return found
+
+
+def refuse_too_many_leaves(schema: Schema, depth: int, structure: str) -> None:
+    """PolicyError where a tree of this depth could have more than MOST leaves."""
+    ways = [balanced.CUTS + 1 if c.numeric else len(c.domain) for c in schema.features]
+    if structure == "random":
+        ways = [len(c.domain) for c in schema.features if not c.numeric] + [2] * depth * any(
+            c.numeric for c in schema.features
+        )
+    if math.prod(sorted(ways, reverse=True)[:depth]) > MOST:
+        raise PolicyError(
+            f"trees of this depth can have more than {MOST:,} leaves", place="build.depth", remedy="ask less deep"
+        )
 
 
 def refuse_open_domains(schema: Schema) -> None:

@@ -13,6 +13,9 @@ from leafgate_dp_random_trees.cells import Floats
 from leafgate_dp_random_trees.coins import Ids
 from leafgate_dp_random_trees.evidence import leaf_scores
 
+DECIMALS = 4
+"""Of scores: more would tell nothing, and leave room to tell something else."""
+
 
 def told(trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: int = 1) -> Iterator[Node]:
     """The trees with their numbers on the leaves, and with scores if `scored`.
@@ -30,7 +33,7 @@ def told(trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: 
 def summed_scores(trees: Sequence[Node], schema: Schema, k: int) -> list[Floats]:
     """The scores of each tree's leaves, which need only be added: the first tree's have the constant in them."""
     constant, scores = leaf_scores(trees, schema, k)
-    return [each + constant if not i else each for i, each in enumerate(scores)]
+    return [np.round(each + constant if not i else each, DECIMALS) + 0.0 for i, each in enumerate(scores)]
 
 
 def _with_counts(tree: Node, numbers: Ids, classes: Sequence[str]) -> Node:

@@ -71,6 +71,8 @@ def _can_be_drawn(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked:
             and [branch.values for branch in node.branches] == whole
             and all(_can_be_drawn(branch.node, schema, depth - 1, bounds, below) for branch in node.branches)
         )
+    if node.missing or node.strict or node.float32:
+        return False
     low, high = bounds[node.column]
     sides = zip(((low, node.at), (node.at, high)), (node.low, node.high), strict=True)
     return low <= node.at <= high and all(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dp_survey import ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
+from dp_survey import AGE, ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
 from leafgate.errors import InconclusiveError
 from leafgate.release import Publish, Records, Release, map_leaves, published
 from leafgate.schema import Schema
@@ -19,6 +19,7 @@ from leafgate_dp_random_trees import DifferentialPrivacy, RandomTrees
 from leafgate_dp_random_trees.account import Forest, at_delta
 
 TABLE = survey()
+NARROW = replace(AGE, bounds=(0.0, 99.0))
 RELEASE = released(dp_trees(), TABLE)
 NOISY = released(laplace_trees(), TABLE)
 
@@ -80,12 +81,37 @@ TWINS: dict[str, Callable[[Release], Release]] = {
     "further trees": lambda r: replace(r, alternatives={"other": r.trees[0]}),
     "records": lambda r: replace(r, records=Records(("q0",), (("a",),), (30,))),
     "a further claim": lambda r: replace(r, guarantee={**r.guarantee, "k": 10}),
+    "a theorem that carries something": lambda r: claiming(r, theorem={"leaf_people": [31, 17]}),
+    "a claim at another delta": lambda r: claiming(r, delta=0.5),
+    "a claim that is lower": lambda r: claiming(r, at_most=0.1),
+    "more trees than there are": lambda r: saying(r, trees=9),
+    "cuts that say where missing numbers go": lambda r: replace(r, trees=tuple(map(flagged, r.trees))),
+    "bounds that are the data's": lambda r: replace(r, schema=Schema((*r.schema.columns[:4], NARROW, r.schema.target))),
+    "digits of scores": lambda r: with_leaf(r, lambda leaf: replace(leaf, scores=nudged(leaf))),
+    "more people than there are": lambda r: with_leaf(r, lambda leaf: replace(leaf, counts={"no": 10**9, "yes": 0})),
+    "trees put together otherwise": lambda r: replace(r, combine="sum"),
+    "no tree that asks nothing": lambda r: replace(r, trees=(r.trees[1], *r.trees[1:])),
     "numbers that say they are exact": lambda r: replace(r, counted="exact"),
 }  # fmt: skip
 
 
 def only_branch() -> Branch:
     return Branch(("a",), Leaf(None, {"no": 0, "yes": 0}))
+
+
+def claiming(release: Release, **told: Any) -> Release:
+    """The release with another claim."""
+    return replace(release, guarantee={"epsilon": {**release.guarantee["epsilon"], **told}})
+
+
+def flagged(tree: Any) -> Any:
+    """The tree with its uppermost cuts flagged."""
+    return replace(tree, missing="low") if isinstance(tree, Cut) else tree
+
+
+def nudged(leaf: Leaf) -> dict[str, float]:
+    """Scores with further digits."""
+    return {name: score + 3e-6 for name, score in (leaf.scores or {}).items()}
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -110,7 +136,8 @@ def test_suppressing_one_number_more_keeps_the_claim() -> None:
     shown = {n for tree in RELEASE.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values()}
     assert epsilon(saying(RELEASE, k=min(shown - {0}) + 1), TABLE) == math.inf
     hiding = released(dp_trees(k=11, combine="sum"), TABLE)
-    assert epsilon(saying(hiding, k=10), TABLE) == RELEASE.guarantee["epsilon"]["at_most"]
+    as_ten = saying(replace(hiding, guarantee=RELEASE.guarantee), k=10)
+    assert epsilon(as_ten, TABLE) == RELEASE.guarantee["epsilon"]["at_most"]
     assert epsilon(hiding, TABLE) < RELEASE.guarantee["epsilon"]["at_most"]
 
 
@@ -136,3 +163,19 @@ def test_a_domain_from_the_data_breaks_the_account() -> None:
 def test_what_cannot_be_seen_is_inconclusive(release: Release, problem: str) -> None:
     with pytest.raises(InconclusiveError, match=problem):
         epsilon(release, TABLE)
+
+
+@pytest.mark.parametrize("release", [RELEASE, NOISY])
+def test_the_metric_asks_for_its_own_neighbours(release: Release) -> None:
+    told = [epsilon(release, TABLE, neighbours=n) for n in ("add_remove", "replace_one")]
+    assert told[0] < told[1]
+
+
+def test_at_delta_0_who_is_replaced_costs_twice() -> None:
+    assert epsilon(NOISY, TABLE, delta=0, neighbours="replace_one") == pytest.approx(2 * 8 / 10)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-12])
+def test_where_no_epsilon_is_enough_it_is_infinite_and_says_why(delta: float) -> None:
+    assert epsilon(RELEASE, TABLE, delta=delta) == math.inf
+    assert "no epsilon is enough at this delta" in problems(RELEASE, TABLE, delta=delta)["broken"]

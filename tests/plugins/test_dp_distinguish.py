@@ -197,6 +197,15 @@ def test_delta_takes_away_from_what_is_shown() -> None:
     assert from_errors((5, 100), (5, 100), 0.0, 0.95) == from_one_run(50, 100, 100, 0.0, 0.95) == 0
 
 
+@pytest.mark.parametrize(
+    ("caught", "alarms"),
+    [((90, 100), (0, 100)), ((0, 100), (90, 100)), ((100, 100), (10, 100)), ((10, 100), (100, 100))],
+)
+def test_delta_counts_whichever_way_the_test_goes(caught: tuple[int, int], alarms: tuple[int, int]) -> None:
+    plain = from_errors(caught, alarms, 0.0, 0.95)
+    assert 0 < from_errors(caught, alarms, 0.2, 0.95) < plain - 0.1
+
+
 def test_the_worlds_differ_by_one_person() -> None:
     for replaced in (False, True):
         for world in worlds(TABLE.schema, 10, 0.1, 2, replaced=replaced):

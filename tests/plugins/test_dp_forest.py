@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from scipy import stats
 
 from dp_survey import ASKED, COLUMNS, TRUTH, dp_trees, laplace_trees, released, survey
@@ -215,3 +216,35 @@ def test_without_the_accounting_library_the_builder_says_what_to_install(monkeyp
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
     with pytest.raises(PolicyError, match=r"leafgate\[privacy\]"):
         dp_trees(k=13, beta=0.0917).build(TABLE, np.random.default_rng(0))
+
+
+def test_every_tree_of_a_forest_has_a_sample_of_its_own() -> None:
+    """Trees that ask nothing all count the same people, and would show the same number of one sample."""
+    release = released(dp_trees(depth=0, trees=12, combine="sum"), TABLE)
+    shown = [sum((leaf.counts or {}).values()) for tree in release.trees for leaf in leaves(tree)]
+    assert len(set(shown)) > 6
+
+
+def test_k_people_are_shown_and_fewer_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", lambda weight, beta, key: weight)
+    table = table_of(COLUMNS, [("a", "a", "a", "a", 1.0, "no"), ("a", "a", "a", "a", 1.0, "yes")], [10, 9])
+    (tree,) = released(dp_trees(depth=0, trees=1, combine="sum"), table).trees
+    assert isinstance(tree, Leaf)
+    assert tree.counts == {"no": 10, "yes": 0}
+
+
+@pytest.mark.parametrize("builder", [dp_trees(structure="random", depth=40), dp_trees(structure="random", depth=21)])
+def test_trees_with_too_many_leaves_are_refused(builder: DpRandomTrees) -> None:
+    with pytest.raises(PolicyError, match="more than 1,000,000 leaves"):
+        builder.build(TABLE, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("options", [{"beta": 1e-12}, {"k": 900, "beta": 0.001}])
+def test_samples_that_nobody_could_account_for_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ValidationError, match="100,000"):
+        dp_trees(**options)
+
+
+def test_a_promise_no_k_keeps_says_why() -> None:
+    with pytest.raises(PolicyError, match="no epsilon is enough"):
+        dp_trees(k=2, beta=0.5, delta=1e-9).build(TABLE, np.random.default_rng(0))

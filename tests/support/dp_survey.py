@@ -58,9 +58,9 @@ def attacked(builder: TreeBuilder, table: Table, seed: int = 0) -> Known:
     )
 
 
-def epsilon(release: Release, table: Table, delta: float = 1e-4) -> float:
+def epsilon(release: Release, table: Table, delta: float = 1e-4, neighbours: Any = "add_remove") -> float:
     """By the metric."""
-    metric = DifferentialPrivacy(at_most=1, delta=delta)
+    metric = DifferentialPrivacy(at_most=1, delta=delta, neighbours=neighbours)
     return float(metric.score(Case(table, None, release, known_of(table))))
 
 
