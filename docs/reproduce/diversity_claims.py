@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from diversity_findings import ALL, ID3, Findings
 from diversity_limits import Limited, l_of
-from kadet_claims import Claim
 from kadet_runs import K_GRID
-from writing import fixed, signed
+from writing import Claim, claim, fixed, signed
 
 
 def claims(found: Findings) -> Iterator[Claim]:
@@ -21,10 +20,6 @@ def claims(found: Findings) -> Iterator[Claim]:
     yield _one_test(found)
     yield from _limits(found)
     yield _metrics(found)
-
-
-def _claim(paper: str, here: str, holds: bool) -> Claim:
-    return Claim(paper, here, "yes" if holds else "no")
 
 
 def _rival(found: Findings, setting: str, name: str, paper: float, *, pruned: bool) -> Claim:
@@ -52,14 +47,14 @@ def _promise(found: Findings) -> Claim:
 
 def _exposure(found: Findings) -> Iterator[Claim]:
     exposed = {k: found.row(ALL, "kadet", k, pruned=True).exposed for k in K_GRID}
-    yield _claim(
+    yield claim(
         "C4.5: the share of exposed people is 0 from k = 75 on, and very low before",
         f"{exposed[2]:.2f} % at k = 2, {exposed[25]:.2f} % at 25, {exposed[50]:.2f} % at 50, {exposed[75]:.2f} % at 75",
         all((share == 0) == (k >= 75) for k, share in exposed.items()),
     )
     bare = {k: found.row(ID3, "kadet", k, pruned=False) for k in K_GRID}
     first = next(k for k, row in bare.items() if row.exposed == 0)
-    yield _claim(
+    yield claim(
         "ID3: nobody exposed needs a high k, and even then a class may be inferred with high probability",
         f"0 from k = {first} on; there the surest group is {bare[first].surest:.2f} % of one class",
         first > 75 and bare[first].surest > 95,
@@ -68,7 +63,7 @@ def _exposure(found: Findings) -> Iterator[Claim]:
 
 def _equal_l() -> Claim:
     least = l_of(0.85)
-    return _claim(
+    return claim(
         "a limit of 85 % is an entropy l of 1.526", f"exp(H(0.85, 0.15)) = {least:.4f}", round(least, 3) == 1.526
     )
 
@@ -76,7 +71,7 @@ def _equal_l() -> Claim:
 def _one_test(found: Findings) -> Claim:
     same = sum(row.same for row in found.limits)
     here = f"{same} of {len(found.limits)} limits give the same tree, or none, as their twin of the other kind"
-    return _claim("for two classes a confidence limit and an entropy l are one test", here, same == len(found.limits))
+    return claim("for two classes a confidence limit and an entropy l are one test", here, same == len(found.limits))
 
 
 def _limits(found: Findings) -> Iterator[Claim]:
@@ -88,20 +83,20 @@ def _limits(found: Findings) -> Iterator[Claim]:
         for name, setting, rows in (("ID3", ID3, id3), ("C4.5", ALL, every))
     ]
     holds = _at(id3, 0.95) - free[ID3] < 0.5 and _at(every, 0.95) - free[ALL] < 0.5
-    yield _claim("with a high enough limit there is no significant loss of accuracy", "; ".join(told), holds)
+    yield claim("with a high enough limit there is no significant loss of accuracy", "; ".join(told), holds)
     last = [min(row.limit for row in rows) for rows in (id3, every)]
     root = next(row for row in id3 if row.root == "nothing")
     here = f"one leaf: {fixed(root.surest)} %; the lowest limit tried that gives a release is {_percent(min(last))} %"
-    yield _claim("the lowest confidence that can be had is the root's, 75.1 %", here, max(last) == 0.76)
+    yield claim("the lowest confidence that can be had is the root's, 75.1 %", here, max(last) == 0.76)
     useful = [row.limit for row in id3 if row.root != "nothing"]
-    yield _claim(
+    yield claim(
         "ID3: a limit of 85 % or lower allows no useful tree",
         f"the lowest limit with more than one leaf is {_percent(min(useful))} %",
         min(useful) > 0.85,
     )
     lowest = min((row for row in every if row.root != "nothing"), key=lambda row: row.limit)
     at85 = next(row for row in every if row.limit == 0.85)
-    yield _claim(
+    yield claim(
         "C4.5: more attributes stretch the boundary to a lower limit",
         f"{fixed(at85.test_error)} % error at 85 %; at {_percent(lowest.limit)} % still {lowest.leaves} leaves and "
         f"{fixed(lowest.test_error)} % (one leaf: {fixed(root.test_error)} %)",
@@ -136,4 +131,4 @@ def _metrics(found: Findings) -> Claim:
         f"{held} of {len(rows)} trees pass the metric of the same name and limit; for {equal} of them what the linking "
         f"attack derives is the groups' composition; {len(found.limits) - len(rows)} limits give no release"
     )
-    return _claim("every group satisfies what is required", here, held == len(rows))
+    return claim("every group satisfies what is required", here, held == len(rows))

@@ -9,9 +9,9 @@ from dp_account import DELTA, KS, epsilon_of
 from dp_claims_frontier import aims, noise
 from dp_findings import Findings
 from dp_forests import TREES, Cell
-from dp_told import Claim, claim, described, told
+from dp_told import described, told
 from leafgate_dp_random_trees import theorem
-from writing import fixed
+from writing import Claim, claim, fixed
 
 DATA = ("Nursery", "Adult", "Mushroom")
 TREE = {"Nursery": 0.933, "Adult": 0.855, "Mushroom": 0.995}

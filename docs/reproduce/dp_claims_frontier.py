@@ -5,8 +5,7 @@ from __future__ import annotations
 from dp_account import DELTA
 from dp_findings import Findings
 from dp_frontier import EPSILONS
-from dp_told import Claim, claim
-from writing import fixed
+from writing import Claim, claim, fixed
 
 NEAR = 0.015
 

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dp_forests import Cell
 from writing import fixed
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement of the paper, what came out here, and in a word whether it reproduces."""
-
-    paper: str
-    here: str
-    reproduces: str
-
-
-def claim(paper: str, here: str, holds: bool) -> Claim:
-    return Claim(paper, here, "yes" if holds else "no")
 
 
 def described(cell: Cell) -> str:

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kadet_findings import Experiment, Findings
 from kadet_runs import K_GRID
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement of the paper's section 4, what came out here, and in a word whether it reproduces."""
-
-    paper: str
-    here: str
-    reproduces: str
-
-
-def _claim(paper: str, here: str, holds: bool) -> Claim:
-    return Claim(paper, here, "yes" if holds else "no")
+from writing import Claim, claim
 
 
 def claims(found: Findings) -> Iterator[Claim]:
@@ -38,13 +25,13 @@ def claims(found: Findings) -> Iterator[Claim]:
 def _counts(found: Findings) -> Claim:
     e = found.id3
     here = f"{e.people:,} and {e.tested:,}; {e.dropped[0]:,} and {e.dropped[1]:,} left out"
-    return _claim("30,162 records to learn from, 15,060 to test", here, (e.people, e.tested) == (30162, 15060))
+    return claim("30,162 records to learn from, 15,060 to test", here, (e.people, e.tested) == (30162, 15060))
 
 
 def _speed(found: Findings) -> Claim:
     holds = found.id3.slowest < 4 and found.all.slowest < 10
     here = "every tree was faster" if holds else "some tree was slower"
-    return _claim("less than 4 seconds a tree for ID3, less than 10 for C4.5 (on a Pentium IV)", here, holds)
+    return claim("less than 4 seconds a tree for ID3, less than 10 for C4.5 (on a Pentium IV)", here, holds)
 
 
 def _accuracy(e: Experiment, name: str, *, pruned: bool) -> Claim:
@@ -63,13 +50,13 @@ def _root(found: Findings) -> Iterator[Claim]:
     roots, errors = found.root_changes[0].roots, found.root_changes[0].errors
     smallest = next(test.smallest for test in found.root_tests if test.column == "relationship")
     swapped = roots[889].startswith("relationship") and roots[890].startswith("marital-status")
-    yield _claim(
+    yield claim(
         "ID3: the root asks Relationship at k = 750; at k = 1000 that would breach, and it asks Marital Status",
         f"the smallest value of Relationship has {smallest} people; the root asks {roots[750]} at k = 750, "
         f"{roots[889]} at 889, {roots[890]} at 890, {roots[1000]} at 1000",
         swapped,
     )
-    yield _claim(
+    yield claim(
         "ID3: the error at k = 1000 is lower than at k = 750 because of it",
         f"{errors[750]:.2f} % at k = 750, {errors[889]:.2f} % at 889, {errors[890]:.2f} % at 890, {errors[1000]:.2f} % "
         f"at 1000: {_signed(errors[1000] - errors[750])} points",
@@ -88,7 +75,7 @@ def _tds() -> Claim:
 
 def _exposure(found: Findings) -> Iterator[Claim]:
     row = {k: found.all.row(k, pruned=True).exposed for k in K_GRID}
-    yield _claim(
+    yield claim(
         "C4.5: the share of exposed people is 0 from k = 75 on, and very low before",
         f"pruned: {row[2]:.2f} % at k = 2, {row[25]:.2f} % at 25, {row[50]:.2f} % at 50, {row[75]:.2f} % at 75; "
         f"not pruned: {found.all.row(75, pruned=False).exposed:.2f} % at 75",
@@ -97,23 +84,23 @@ def _exposure(found: Findings) -> Iterator[Claim]:
     bare = {k: found.id3.row(k, pruned=False) for k in K_GRID}
     first = next(k for k, each in bare.items() if each.exposed == 0)
     pruned = next(k for k in K_GRID if found.id3.row(k, pruned=True).exposed == 0)
-    yield _claim(
+    yield claim(
         "ID3: nobody exposed needs a high k",
         f"not pruned: {bare[75].exposed:.2f} % at k = 75, {bare[100].exposed:.2f} % at 100, 0 from {first} on; "
         f"pruned: 0 from {pruned} on",
         first > 75,
     )
     here = f"not pruned, k = {first}: somebody's class is known with {bare[first].surest:.2f} % confidence"
-    yield _claim("ID3: even then a class may be inferred with high probability", here, bare[first].surest > 95)
+    yield claim("ID3: even then a class may be inferred with high probability", here, bare[first].surest > 95)
 
 
 def _confidence(found: Findings) -> Iterator[Claim]:
     leaf = found.id3.plain("one leaf", pruned=True)
     here = f"one leaf: {leaf.surest:.2f} %"
-    yield _claim("the lowest confidence there can be is 75.1 %, the root's", here, round(leaf.surest, 1) == 75.1)
+    yield claim("the lowest confidence there can be is 75.1 %, the root's", here, round(leaf.surest, 1) == 75.1)
     least = min(found.root_tests, key=lambda test: test.surest)
     here = f"the least sure is {least.column} in {least.ways} ways: {least.surest:.1f} %"
-    yield _claim("ID3: every split of the root has a node with more than 85 % confidence", here, least.surest > 85)
+    yield claim("ID3: every split of the root has a node with more than 85 % confidence", here, least.surest > 85)
 
 
 def _anonymity(found: Findings) -> Claim:
@@ -126,4 +113,4 @@ def _anonymity(found: Findings) -> Claim:
         f"{len(kadet)} trees: the linking attack finds no smaller group in {'any' if kept else 'some'}; "
         f"of {len(plain)} trees without k, {failed} fail the audit at k = 2 (smallest group: {largest})"
     )
-    return _claim("every group of people the tree cannot tell apart has at least k members", here, kept)
+    return claim("every group of people the tree cannot tell apart has at least k members", here, kept)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kadet_claims import Claim
 from maxent_findings import MEASURES, Findings
 from maxent_implicit import costs, implicit
 from maxent_rows import CLEAR, NAMES, RATES, kept, missed_linear, overall
 from maxent_runs import Attacked
 from maxent_settings import LARGE, MIN_SPLIT, Measure
-from writing import fixed
+from writing import Claim, fixed
 
 PAPER = {"gini": (518, 7_770, 1_097), "gain": (2_983, 44_745, 3_307)}
 """Rate, label and internal constraints as printed."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kadet_claims import Claim
 from leafgate.release import Level
 from maxent_findings import MEASURES, Findings
 from maxent_rows import CLEAR, NAMES, RATES, overall
 from maxent_settings import Measure
-from writing import fixed
+from writing import Claim, fixed
 
 TOLD: tuple[tuple[Level, str], ...] = ((RATES, "error rates"), ("counts", "counts"))
 LABELS: Level = "labels"

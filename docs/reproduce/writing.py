@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +67,16 @@ def count(value: int | None) -> str:
 
 def yes(value: bool | None) -> str:
     return "-" if value is None else "yes" if value else "no"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper, what came out here, and in a word whether it reproduces."""
+
+    paper: str
+    here: str
+    reproduces: str
+
+
+def claim(paper: str, here: str, holds: bool) -> Claim:
+    return Claim(paper, here, "yes" if holds else "no")
