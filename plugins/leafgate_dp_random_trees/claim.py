@@ -11,14 +11,14 @@ from pydantic import ValidationError
 from leafgate.errors import InconclusiveError
 from leafgate.release import Release
 from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
-from leafgate_dp_random_trees.conditions import broken, forest_of
+from leafgate_dp_random_trees.conditions import Options, broken, forest_of
 from leafgate_dp_random_trees.promise import account, claimed, noise_epsilon
 
 if TYPE_CHECKING:
     from leafgate import Case
     from leafgate_dp_random_trees import DifferentialPrivacy
 
-BUILDERS: dict[object, type[DpRandomTrees | DpLaplaceTrees]] = {
+BUILDERS: dict[object, type[Options]] = {
     "dp_random_trees": DpRandomTrees,
     "dp_laplace_trees": DpLaplaceTrees,
 }
@@ -44,7 +44,7 @@ def accounted(metric: DifferentialPrivacy, case: Case) -> float:
     return math.inf if math.isinf(epsilon) or any(broken(case, options)) else claimed(epsilon)
 
 
-def _options(release: Release) -> DpRandomTrees | DpLaplaceTrees:
+def _options(release: Release) -> Options:
     """The builder's options as the release tells them; InconclusiveError where it does not, or tells others besides."""
     builder = BUILDERS.get(release.builder.get("use"))
     if builder is None:
@@ -76,7 +76,7 @@ def evidence(metric: DifferentialPrivacy, case: Case) -> Mapping[str, Any]:
     return told | {"at_least": tight.epsilon_lower}
 
 
-def _epsilon(metric: DifferentialPrivacy, options: DpRandomTrees | DpLaplaceTrees, release: Release) -> float:
+def _epsilon(metric: DifferentialPrivacy, options: Options, release: Release) -> float:
     """By the trees there are, not by those it says there are."""
     if isinstance(options, DpRandomTrees):
         forest = forest_of(options, release)
