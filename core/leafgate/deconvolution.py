@@ -73,11 +73,13 @@ def counted(shared: Floats, weight: Floats, noise: Noise, edges: Floats) -> tupl
     return np.bincount(place, weights=weight * shared) / people, people
 
 
-def rounds(shared: Floats, weight: Floats, noise: Noise, edges: Floats) -> Iterator[tuple[Floats, float]]:
+def rounds(
+    shared: Floats, weight: Floats, noise: Noise, edges: Floats, start: Floats | None = None
+) -> Iterator[tuple[Floats, float]]:
     """EM, round by round: the chance of each cell, and the mean log-likelihood per person it has, which never falls.
 
-    Begins with an even law. Numbers that the noise cannot have made of any original say nothing; where none are left
-    there is the even law, with 0.
+    Begins with `start`, an even law if there is none. Numbers that the noise cannot have made of any original say
+    nothing; where none are left there is that law, with 0.
 
     Source: D. Agrawal, C. C. Aggarwal, "On the Design and Quantification of Privacy Preserving Data Mining
     Algorithms", PODS 2001, section 3 (EM, Theorem 3.1), after R. Agrawal, R. Srikant, SIGMOD 2000, section 3.
@@ -86,7 +88,7 @@ def rounds(shared: Floats, weight: Floats, noise: Noise, edges: Floats) -> Itera
     largest = table.max(axis=1)
     said = largest > 0
     table, share = table[said] / largest[said, None], weight[said] / (weight[said].sum() or 1)
-    chances, unit = even_chances(edges), float(share @ np.log(largest[said]))
+    chances, unit = even_chances(edges) if start is None else start, float(share @ np.log(largest[said]))
     while True:
         seen = table @ chances
         yield chances, float(share @ np.log(seen)) + unit
