@@ -37,23 +37,9 @@ from leafgate_ppdtc45.threshold import THETAS, chosen_theta, threshold_tree
 from leafgate_ppdtc45.weighted import best_split, probable_counts
 from literal_ppdtc45 import LiteralCut, LiteralNode, Person, literal_tree, p_s1
 from random_tables import Cell, table_of
+from shared_people import CLASSES, schema_of, shared_of
 
-CLASSES = ("no", "yes")
 UNPRUNED = Learner(min_leaf=1, confidence=None, penalty=False)
-
-
-def schema_of(m: int, n_classes: int = 2) -> Schema:
-    asked = frozenset({"quasi_identifier"})
-    features = [Column(f"x{i}", asked, bounds=(0.0, 100.0)) for i in range(m)]
-    names = (*CLASSES, "maybe")[:n_classes]
-    return Schema((*features, Column("class", frozenset({"class"}), values=names)))
-
-
-def shared_of(numbers: Any, classes: Any, noise: list[Noise], n_classes: int = 2) -> Shared:
-    matrix = np.asarray(numbers, dtype=np.float64)
-    schema = schema_of(matrix.shape[1], n_classes)
-    named = {column.name: law for column, law in zip(schema.features, noise, strict=True)}
-    return Shared(schema, matrix, np.asarray(classes, dtype=np.int64), named)
 
 
 LAW_NAMES: list[Law] = ["gaussian", "uniform"]
