@@ -1,0 +1,108 @@
+"""The posterior of one noisy column's originals: over its bins, and as a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.bins import bin_of
+from leafgate.deconvolution import CELLS, even_cells, even_chances, posterior, reconstructed
+from leafgate.noise import Noise
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Estimate = Literal["mean", "mode"]
+
+OTHERS = 100
+"""Within a class, the law of all people counts as much as so many of its own: few people tell little."""
+
+
+def within_bins(bins: Sequence[float], noise: Noise) -> Floats:
+    """Edges of cells narrow beside the noise, none of which lies in two bins."""
+    span = bins[-1] - bins[0]
+    parts = [even_cells(a, b, noise, max(1, int(np.ceil(CELLS * (b - a) / span)))) for a, b in pairwise(bins)]
+    return np.unique(np.concatenate(parts))
+
+
+def before(bins: Sequence[float], edges: Floats) -> Floats:
+    """The chance of each cell before anything is seen: half of it even over the numbers, half over the bins.
+
+    It matters where the noise hides the difference: a narrow bin is declared because it may hold many (a lone 0).
+    """
+    middle, width = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
+    mine = bin_of(middle, bins)
+    return np.asarray(even_chances(edges) / 2 + width / np.diff(bins)[mine] / (len(bins) - 1) / 2)
+
+
+def priors(shared: Floats, weight: Floats, classes: Ids, noise: Noise, edges: Floats, start: Floats) -> list[Floats]:
+    """The chance of each cell within each class, as reconstructed from its own people and, by OTHERS, from all.
+
+    Source: R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000, section 4 (ByClass).
+    Departure: the paper takes the class alone, whose law of few people would follow their noise.
+    """
+    said = ~np.isnan(shared)
+    if not said.any():
+        return [start] * int(classes.max() + 1)
+    everyone = reconstructed(shared[said], weight[said], noise, edges, start=start)
+    if classes.max() == 0:
+        return [everyone]
+    return [
+        _mixed(shared, weight, said & (classes == each), noise, edges, everyone, start)
+        for each in range(max(classes) + 1)
+    ]
+
+
+def _mixed(
+    shared: Floats, weight: Floats, mine: NDArray[np.bool_], noise: Noise, edges: Floats, all: Floats, start: Floats
+) -> Floats:
+    if not mine.any():
+        return all
+    people = weight[mine].sum()
+    own = reconstructed(shared[mine], weight[mine], noise, edges, start=start)
+    return np.asarray((people * own + OTHERS * all) / (people + OTHERS))
+
+
+def believed(
+    shared: Floats, weight: Floats, classes: Ids, noise: Noise, bins: Sequence[float], estimate: Estimate
+) -> tuple[Floats, Floats]:
+    """The chance of each bin for each record, and the number each original is taken for.
+
+    `classes` are whole numbers from 0. Missing shared numbers have their class' prior, and so have those that the
+    noise cannot have made of any number within the bins. `mean` is of least mean-square error, `mode` the middle of
+    the densest cell.
+
+    Source: R. Agrawal, R. Srikant, SIGMOD 2000, section 3.1: Bayes' rule for one person's term of the sum.
+    """
+    edges = within_bins(bins, noise)
+    chances, estimates = np.zeros((len(shared), len(bins) - 1)), np.zeros(len(shared))
+    for each, prior in enumerate(priors(shared, weight, classes, noise, edges, before(bins, edges))):
+        mine = np.flatnonzero((classes == each) & ~np.isnan(shared))
+        numbers, which = np.unique(shared[mine], return_inverse=True)
+        told, taken = summed(numbers, noise, edges, prior, bins, estimate)
+        chances[mine], estimates[mine] = told[which], taken[which]
+        missing = np.flatnonzero((classes == each) & np.isnan(shared))
+        chances[missing], estimates[missing] = _told(prior[None, :], edges, bins, estimate)
+    return chances, estimates
+
+
+def summed(
+    numbers: Floats, noise: Noise, edges: Floats, prior: Floats, bins: Sequence[float], estimate: Estimate
+) -> tuple[Floats, Floats]:
+    """The same for different shared numbers and one prior: shared numbers lie on a grid, and many are equal."""
+    chances, estimates = np.zeros((len(numbers), len(bins) - 1)), np.zeros(len(numbers))
+    for rows, cells in posterior(numbers, noise, edges, prior):
+        chances[rows], estimates[rows] = _told(cells, edges, bins, estimate)
+    return chances, estimates
+
+
+def _told(cells: Floats, edges: Floats, bins: Sequence[float], estimate: Estimate) -> tuple[Floats, Floats]:
+    """Of each row of chances of the cells: the chance of each bin, and mean or mode."""
+    middle = (edges[1:] + edges[:-1]) / 2
+    first = np.searchsorted(bin_of(middle, bins), np.arange(len(bins) - 1))
+    chances = np.add.reduceat(cells, first, axis=1)
+    taken = cells @ middle if estimate == "mean" else middle[np.argmax(cells / np.diff(edges), axis=1)]
+    return chances / chances.sum(axis=1, keepdims=True), taken
