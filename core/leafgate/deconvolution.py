@@ -57,9 +57,11 @@ def likelihood(shared: Floats, noise: Noise, edges: Floats) -> Floats:
     What uniform noise cannot reach has 0; what rounding to the noise's grid adds to its reach is within it.
     """
     reach = replace(noise, scale=noise.scale + noise.grid / 2) if noise.law == "uniform" else noise
-    half = np.diff(edges) / 2
-    away = -np.abs(shared[:, None] - (edges[:-1] + half)[None, :])  # the lower tail, where differences are exact
-    return np.asarray((reach.below(away + half) - reach.below(away - half)) / (2 * half))
+    away = edges[None, :] - shared[:, None]
+    tail = reach.below(-np.abs(away))  # of the two tails the one where differences are exact
+    apart = (away[:, :-1] < 0) & (away[:, 1:] > 0)
+    inside = np.where(apart, 1 - tail[:, :-1] - tail[:, 1:], np.abs(np.diff(tail, axis=1)))
+    return np.asarray(inside / np.diff(edges))
 
 
 def counted(shared: Floats, weight: Floats, noise: Noise, edges: Floats) -> tuple[Floats, Floats]:

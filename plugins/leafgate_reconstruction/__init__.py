@@ -69,7 +69,7 @@ class SpectralFilter(_OnRecords):
 
 
 class PcaDr(_OnRecords):
-    """Keep the principal components of the originals, whose covariance is that of the shared records less the noise's."""
+    """Keep the principal components of the originals: their covariance is that of what is shared less the noise's."""
 
     use: Literal["pca_dr"] = "pca_dr"
     components: Annotated[int, Field(ge=1)] | None = Field(

@@ -24,8 +24,8 @@ class Moments:
 
     @property
     def least(self) -> Floats:
-        """The mean-square error nobody comes below: that of the mean itself, told by so many noisy numbers."""
-        return np.asarray(np.maximum(np.diag(self.shared), 1) / self.people)
+        """The mean-square error nobody comes below: that of the mean told by so many noisy numbers, or the noise's."""
+        return np.asarray(np.minimum(np.maximum(np.diag(self.shared), 1) / self.people, 1))
 
 
 def moments_of(numbers: Floats, weight: Floats) -> Moments:

@@ -38,32 +38,22 @@ def before(bins: Sequence[float], edges: Floats) -> Floats:
     return np.asarray(even_chances(edges) / 2 + width / np.diff(bins)[mine] / (len(bins) - 1) / 2)
 
 
-def priors(shared: Floats, weight: Floats, classes: Ids, noise: Noise, edges: Floats, start: Floats) -> list[Floats]:
-    """The chance of each cell within each class, as reconstructed from its own people and, by OTHERS, from all.
+def laws(shared: Floats, weight: Floats, classes: Ids, noise: Noise, edges: Floats, start: Floats) -> list[Floats]:
+    """The chance of each cell within each class: reconstructed from its own people and, by OTHERS, from all.
 
     Source: R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000, section 4 (ByClass).
     Departure: the paper takes the class alone, whose law of few people would follow their noise.
     """
-    said = ~np.isnan(shared)
-    if not said.any():
-        return [start] * int(classes.max() + 1)
-    everyone = reconstructed(shared[said], weight[said], noise, edges, start=start)
-    if classes.max() == 0:
+
+    def law(rows: NDArray[np.bool_]) -> Floats:
+        return reconstructed(shared[rows], weight[rows], noise, edges, start=start) if rows.any() else start
+
+    told = ~np.isnan(shared)
+    everyone, mine = law(told), [told & (classes == each) for each in range(int(classes.max()) + 1)]
+    if len(mine) == 1:
         return [everyone]
-    return [
-        _mixed(shared, weight, said & (classes == each), noise, edges, everyone, start)
-        for each in range(max(classes) + 1)
-    ]
-
-
-def _mixed(
-    shared: Floats, weight: Floats, mine: NDArray[np.bool_], noise: Noise, edges: Floats, all: Floats, start: Floats
-) -> Floats:
-    if not mine.any():
-        return all
-    people = weight[mine].sum()
-    own = reconstructed(shared[mine], weight[mine], noise, edges, start=start)
-    return np.asarray((people * own + OTHERS * all) / (people + OTHERS))
+    people = [weight[rows].sum() for rows in mine]
+    return [(n * law(rows) + OTHERS * everyone) / (n + OTHERS) for n, rows in zip(people, mine, strict=True)]
 
 
 def believed(
@@ -79,13 +69,13 @@ def believed(
     """
     edges = within_bins(bins, noise)
     chances, estimates = np.zeros((len(shared), len(bins) - 1)), np.zeros(len(shared))
-    for each, prior in enumerate(priors(shared, weight, classes, noise, edges, before(bins, edges))):
+    for each, prior in enumerate(laws(shared, weight, classes, noise, edges, before(bins, edges))):
         mine = np.flatnonzero((classes == each) & ~np.isnan(shared))
         numbers, which = np.unique(shared[mine], return_inverse=True)
         told, taken = summed(numbers, noise, edges, prior, bins, estimate)
         chances[mine], estimates[mine] = told[which], taken[which]
         missing = np.flatnonzero((classes == each) & np.isnan(shared))
-        chances[missing], estimates[missing] = _told(prior[None, :], edges, bins, estimate)
+        chances[missing], estimates[missing] = _told(prior[None, :], _middles(edges), edges, bins, estimate)
     return chances, estimates
 
 
@@ -95,14 +85,33 @@ def summed(
     """The same for different shared numbers and one prior: shared numbers lie on a grid, and many are equal."""
     chances, estimates = np.zeros((len(numbers), len(bins) - 1)), np.zeros(len(numbers))
     for rows, cells in posterior(numbers, noise, edges, prior):
-        chances[rows], estimates[rows] = _told(cells, edges, bins, estimate)
+        chances[rows], estimates[rows] = _told(cells, taken_for(numbers[rows], noise, edges), edges, bins, estimate)
     return chances, estimates
 
 
-def _told(cells: Floats, edges: Floats, bins: Sequence[float], estimate: Estimate) -> tuple[Floats, Floats]:
-    """Of each row of chances of the cells: the chance of each bin, and mean or mode."""
-    middle = (edges[1:] + edges[:-1]) / 2
-    first = np.searchsorted(bin_of(middle, bins), np.arange(len(bins) - 1))
+def taken_for(shared: Floats, noise: Noise, edges: Floats) -> Floats:
+    """The number an original is taken for if it lies in a cell (columns): its middle.
+
+    In cells wider than the noise the number next to the shared one (rows; one row where these do not matter).
+    """
+    wide = np.diff(edges) > noise.scale
+    if not wide.any():
+        return _middles(edges)
+    return np.where(wide, np.clip(shared[:, None], edges[:-1], edges[1:]), _middles(edges))
+
+
+def _middles(edges: Floats) -> Floats:
+    return np.asarray((edges[1:] + edges[:-1])[None, :] / 2)
+
+
+def _told(
+    cells: Floats, taken: Floats, edges: Floats, bins: Sequence[float], estimate: Estimate
+) -> tuple[Floats, Floats]:
+    """Of each row of chances of the cells: the chance of each bin, and mean or mode of what a cell is taken for."""
+    first = np.searchsorted(bin_of(_middles(edges)[0], bins), np.arange(len(bins) - 1))
     chances = np.add.reduceat(cells, first, axis=1)
-    taken = cells @ middle if estimate == "mean" else middle[np.argmax(cells / np.diff(edges), axis=1)]
-    return chances / chances.sum(axis=1, keepdims=True), taken
+    chances /= chances.sum(axis=1, keepdims=True)
+    if estimate == "mean":
+        return chances, (cells * taken).sum(axis=1)
+    densest = np.argmax(cells / np.diff(edges), axis=1)
+    return chances, np.broadcast_to(taken, cells.shape)[np.arange(len(cells)), densest]

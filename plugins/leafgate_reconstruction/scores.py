@@ -36,7 +36,7 @@ class Interval:
         return {"column": self.column, "before": self.before, "after": self.after, "loss": self.loss}
 
 
-def interval(column: Column, numbers: Floats, weight: Floats, noise: Noise) -> Interval:
+def interval(column: Column, numbers: Floats, weight: NDArray[np.int64], noise: Noise) -> Interval:
     """What noise of this law leaves to be known of these numbers, NaN where missing.
 
     Pi(A) = 2^h(X), Pi(A|B) = 2^(h(X) - I), P = 1 - 2^-I, with I = h(W) - h(R) in bits.
@@ -46,11 +46,11 @@ def interval(column: Column, numbers: Floats, weight: Floats, noise: Noise) -> I
     even ones over the bounds, or over the numbers' range where none are declared. h(W) needs no bins.
     """
     told = ~np.isnan(numbers)
-    numbers, weight = numbers[told], weight[told].astype(np.float64)
+    numbers, people = numbers[told], weight[told].astype(np.float64)
     if not len(numbers):
         raise InconclusiveError("nobody has a number there", place=f"column {column.name!r}")
-    before = 2 ** entropy_in(numbers, weight, _edges(column, numbers))
-    kept = 2 ** -max(entropy_shared(numbers, weight, noise) - noise.entropy, 0.0)
+    before = 2 ** entropy_in(numbers, people, _edges(column, numbers))
+    kept = 2 ** -max(entropy_shared(numbers, people, noise) - noise.entropy, 0.0)
     return Interval(column.name, before, before * kept, 1 - kept)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from leafgate.release import Records, Release
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
 
+PEOPLE = 20_000
+BINS = (-200, -20, -10, 0, 10, 20, 200)
+
 
 def numbers_column(name: str, bins: Sequence[float]) -> Column:
     """A secret number with bins, which are its bounds too."""
@@ -27,6 +31,25 @@ def secret_numbers(numbers: Mapping[str, np.ndarray], bins: Mapping[str, Sequenc
     """A table of secret numbers alone."""
     schema = Schema(tuple(numbers_column(name, bins[name]) for name in numbers))
     return make_table(schema, pd.DataFrame({name: np.asarray(cells, float) for name, cells in numbers.items()}))
+
+
+def normal_table(covariance: np.ndarray, people: int = PEOPLE) -> Table:
+    """Secret numbers a, b, ... drawn from a joint normal law of mean 0."""
+    numbers = np.random.default_rng(3).multivariate_normal(np.zeros(len(covariance)), covariance, people)
+    names = "abcdef"[: len(covariance)]
+    return secret_numbers({name: numbers[:, i] for i, name in enumerate(names)}, dict.fromkeys(names, BINS))
+
+
+@cache
+def one_normal() -> Table:
+    """One column of variance 100."""
+    return normal_table(np.array([[100.0]]))
+
+
+@cache
+def alike() -> Table:
+    """Six columns of variance 100, any two of them correlated by 0.995: what is not common to all varies by 0.5."""
+    return normal_table(np.full((6, 6), 99.5) + np.eye(6) * 0.5)
 
 
 def noise_by_snr(table: Table, snr: float, law: Law = "gaussian") -> dict[str, Noise]:
@@ -46,7 +69,7 @@ def shared(table: Table, noise: Mapping[str, Noise], seed: int = 1) -> Release:
     cells = {column.name: table.frame[column.name].to_numpy()[rows] for column in table.schema.columns}
     cells |= {name: law.added(cells[name].astype(float), rng) for name, law in noise.items()}
     frame = pd.DataFrame(cells)
-    order = frame.astype(object).map(str).sort_values(list(frame.columns)).index.to_numpy()
+    order = frame.sort_values([*noise, *(name for name in cells if name not in noise)]).index.to_numpy()
     told = [[None if pd.isna(cell) else cell for cell in row] for row in frame.iloc[order].astype(object).to_numpy()]
     records = Records(tuple(frame.columns), tuple(map(tuple, told)), (1,) * len(rows))
     return Release(
