@@ -31,13 +31,16 @@ class Ppdtc45(TreeBuilder):
         "deconvolved",
         description="How noise is allowed for: by distributions, quantiles, one threshold, chance paths, or weights.",
     )
+    groups: Literal["auto", 1, 2] = Field(
+        "auto", description="Of deconvolved: groups a class is made of, within which columns are independent."
+    )
     theta: Theta | Literal["auto"] | None = Field(
         None, description="Of `threshold`: how sure a person must be below a cut; auto (default): by held-out people."
     )
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")
     min_leaf: Annotated[int, Field(ge=1)] = Field(2, description="People that both sides of a cut must have.")
     penalty: bool = Field(
-        True, description="Release 8's care: columns pay for their many cuts, and small sides are barred."
+        True, description="Release 8's, of threshold and matched: columns pay for many cuts, and no side is small."
     )
     prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
     confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
@@ -47,7 +50,9 @@ class Ppdtc45(TreeBuilder):
     rehearsal: bool = Field(False, description="Draw the noise from the seed: for trying out, never to be shared.")
 
     randomness = "system"
-    tells_measure = frozenset({"split", "theta", "average_gain", "penalty", "min_leaf", "prune", "confidence"})
+    tells_measure = frozenset(
+        {"split", "groups", "theta", "average_gain", "penalty", "min_leaf", "prune", "confidence"}
+    )
     threat_model = (
         "The miner sees every shared record and knows the noise laws; the attacks posterior, spectral_filter, pca_dr "
         "and be_dr estimate the original numbers."

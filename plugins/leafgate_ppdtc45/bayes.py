@@ -7,8 +7,8 @@ import numpy as np
 from leafgate.naive_bayes import NaiveBayes
 from leafgate_ppdtc45.shared import Shared
 
-FLOOR = 1e-2
-"""No column's variance within a class counts as less than this part of the shared numbers' variance there."""
+FLOOR, LEAST = 1e-2, 1e-6
+"""No column's variance within a class counts as less than this part of the shared numbers', or of the noise's."""
 
 
 def naive_bayes(shared: Shared) -> NaiveBayes:
@@ -34,4 +34,4 @@ def naive_bayes(shared: Shared) -> NaiveBayes:
 
 def _normal(numbers: np.ndarray, noise: float) -> tuple[float, float]:
     spread = float(numbers.var(ddof=1))
-    return float(numbers.mean()), max(spread - noise, FLOOR * spread)
+    return float(numbers.mean()), max(spread - noise, FLOOR * spread, LEAST * noise)

@@ -58,5 +58,5 @@ def learned(options: Ppdtc45, shared: Shared, rng: np.random.Generator) -> Relea
     elif options.split == "matched":
         tree = matched_tree(perturbed, shared)
     else:
-        tree = deconvolved_tree(shared, learner)
+        tree = deconvolved_tree(shared, learner, options.groups, rng)
     return replace(release, trees=(tree,), alternatives={"perturbed": perturbed}, selection=selection)

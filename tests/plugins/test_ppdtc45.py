@@ -23,8 +23,7 @@ from leafgate_ppdtc45 import Ppdtc45
 from leafgate_ppdtc45.along import along_random_paths
 from leafgate_ppdtc45.bayes import FLOOR, naive_bayes
 from leafgate_ppdtc45.build import build, learned
-from leafgate_ppdtc45.deconvolved import deconvolved_tree
-from leafgate_ppdtc45.densities import densities
+from leafgate_ppdtc45.deconvolved import deconvolved_tree, laws_of
 from leafgate_ppdtc45.matched import matched_tree
 from leafgate_ppdtc45.options import NoiseOptions
 from leafgate_ppdtc45.paths import below_chance, grown
@@ -335,9 +334,9 @@ def right(tree: Node, shared: Shared, original: np.ndarray) -> float:
 def test_quantiles_and_distributions_put_the_cut_where_the_class_turns(law: Law) -> None:
     shared, original = noisy_stairs(law)
     plain = plain_tree(shared, Learner())
-    for tree in (matched_tree(plain, shared), deconvolved_tree(shared, Learner())):
+    for tree in (matched_tree(plain, shared), deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0))):
         assert right(tree, shared, original) > right(plain, shared, original) + 0.005
-    assert right(deconvolved_tree(shared, Learner()), shared, original) > 0.97
+    assert right(deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0)), shared, original) > 0.97
 
 
 def test_a_matched_cut_has_the_rank_among_originals_that_it_had_among_shared_numbers() -> None:
@@ -368,13 +367,13 @@ def nested(node: Node, box: dict[str, tuple[float, float]]) -> bool:
 
 def test_densities_within_each_class_are_those_of_its_originals() -> None:
     shared, original = noisy_stairs("gaussian")
-    found = densities(shared)
+    found = laws_of(shared, 1, np.random.default_rng(0))
     for code in (0, 1):
         true = (
             np.searchsorted(np.sort(original[shared.classes == code]), found.edges[0]) / (shared.classes == code).sum()
         )
         assert np.abs(found.below[0][code] - true).max() < 0.12
-    assert found.people.tolist() == [5000, 1000]
+    assert found.told.people.tolist() == [5000, 1000]
 
 
 def test_with_hardly_any_noise_a_tree_of_distributions_is_as_good_as_one_of_originals() -> None:
@@ -382,10 +381,35 @@ def test_with_hardly_any_noise_a_tree_of_distributions_is_as_good_as_one_of_orig
     original = rng.uniform(0, 100, size=(3000, 2))
     classes = (original[:, 0] > 40).astype(np.int64) * (original[:, 1] > 70)
     shared = shared_of(original, classes, [Noise("gaussian", 0.5)] * 2)
-    assert right(deconvolved_tree(shared, Learner()), shared, original) > 0.98
+    assert right(deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0)), shared, original) > 0.98
 
 
 def test_the_leaves_of_a_tree_of_distributions_count_everybody() -> None:
     shared, _ = noisy_stairs("uniform")
-    told = [leaf.counts or {} for leaf in leaves(deconvolved_tree(shared, Learner()))]
+    told = [leaf.counts or {} for leaf in leaves(deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0)))]
     assert sum(sum(counts.values()) for counts in told) == pytest.approx(6000, abs=len(told))
+
+
+def crossed(seed: int) -> tuple[Shared, np.ndarray]:
+    """The class turns with either of two columns, and back with both: within a class they depend on each other."""
+    rng = np.random.default_rng(seed)
+    original = rng.uniform(0, 100, size=(4000, 3))
+    noise = [Noise("gaussian", 12.0)] * 3
+    shared = np.stack([law.added(original[:, i], rng) for i, law in enumerate(noise)], axis=1)
+    return shared_of(shared, (original[:, 0] > 50) != (original[:, 1] > 50), noise), original
+
+
+def test_columns_that_depend_on_each_other_within_a_class_are_found_by_two_groups_of_it() -> None:
+    shared, original = crossed(1)
+    one, auto = (
+        right(deconvolved_tree(shared, Learner(), groups, np.random.default_rng(1)), shared, original)
+        for groups in (1, "auto")
+    )
+    assert one < 0.65
+    assert auto > 0.85
+
+
+def test_where_columns_are_independent_one_group_a_class_is_enough() -> None:
+    shared, _ = noisy_stairs("gaussian")
+    auto, one = (deconvolved_tree(shared, Learner(), groups, np.random.default_rng(1)) for groups in ("auto", 1))
+    assert auto == one
