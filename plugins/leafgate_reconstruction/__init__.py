@@ -38,6 +38,7 @@ class Posterior(_OnRecords):
     use: Literal["posterior"] = "posterior"
     estimate: Literal["mean", "mode"] = Field("mean", description="Which number of the posterior a cell is taken for.")
     by_class: bool = Field(True, description="Reconstruct within each class, where the class is shared in the clear.")
+    whole: tuple[str, ...] = Field((), description="Columns whose numbers the adversary knows to be whole.")
 
     formula = "P(bin | w) = sum over x in the bin of f_R(w - x) F_X(x) / f_W(w), F_X by maximum likelihood (EM)"
     source = f'R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000; {AGGARWAL}'
@@ -45,7 +46,7 @@ class Posterior(_OnRecords):
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
         from leafgate_reconstruction.beliefs import posterior_beliefs
 
-        return posterior_beliefs(release, known, self.estimate, by_class=self.by_class)
+        return posterior_beliefs(release, known, self.estimate, by_class=self.by_class, whole=self.whole)
 
 
 class SpectralFilter(_OnRecords):

@@ -12,9 +12,10 @@ from scipy.special import ndtr
 
 from leafgate.belief import Belief
 from leafgate.bins import bin_of
+from leafgate.errors import PolicyError
 from leafgate.known import Known
 from leafgate.release import Release
-from leafgate.schema import Column
+from leafgate.schema import Column, Schema
 from leafgate_reconstruction.bayes import bayes_estimates
 from leafgate_reconstruction.moments import Moments, moments_of
 from leafgate_reconstruction.posterior import Estimate, believed
@@ -25,16 +26,35 @@ Floats = NDArray[np.float64]
 Estimator = Callable[[Floats, Moments], tuple[Floats, Floats, Mapping[str, Any]]]
 
 
-def posterior_beliefs(release: Release, known: Known, estimate: Estimate, *, by_class: bool) -> list[Belief]:
-    """The posterior of each secret number, column by column."""
+def posterior_beliefs(
+    release: Release, known: Known, estimate: Estimate, *, by_class: bool, whole: Sequence[str] = ()
+) -> list[Belief]:
+    """The posterior of each secret number, column by column.
+
+    PolicyError where a column said to be of `whole` numbers has other bins, or none.
+    """
     shared = shared_of(release, known.schema)
+    _check_whole(known.schema, whole)
     classes = classes_of(shared, known.schema) if by_class else np.zeros(len(shared.numbers), dtype=np.int64)
     beliefs = []
     for i, column, bins in shared.targets:
         numbers, noise = shared.numbers[:, i], shared.noise[i]
-        chances, estimates = believed(numbers, shared.weight, classes, noise, bins, estimate)
+        chances, estimates = believed(
+            numbers, shared.weight, classes, noise, bins, estimate, whole=column.name in whole
+        )
         beliefs.append(_belief(column, chances, estimates, {}))
     return beliefs
+
+
+def _check_whole(schema: Schema, whole: Sequence[str]) -> None:
+    for name in whole:
+        bins = schema[name].bins if name in schema else None
+        if bins is None or any(edge != int(edge) for edge in bins):
+            raise PolicyError(
+                f"{name!r} is no secret number whose bins begin and end at whole numbers",
+                place="attacks: whole",
+                remedy="leave it out, or give it such `bins`",
+            )
 
 
 def spectral_beliefs(release: Release, known: Known) -> list[Belief]:

@@ -21,11 +21,23 @@ OTHERS = 100
 """Within a class, the law of all people counts as much as so many of its own: few people tell little."""
 
 
-def within_bins(bins: Sequence[float], noise: Noise) -> Floats:
-    """Edges of cells narrow beside the noise, none of which lies in two bins."""
+def within_bins(bins: Sequence[float], noise: Noise, least: float = 0.0) -> Floats:
+    """Edges of cells narrow beside the noise but not narrower than `least`, none of which lies in two bins."""
     span = bins[-1] - bins[0]
-    parts = [even_cells(a, b, noise, max(1, int(np.ceil(CELLS * (b - a) / span)))) for a, b in pairwise(bins)]
+    parts = []
+    for low, high in pairwise(bins):
+        most = np.ceil(CELLS * (high - low) / span)
+        parts.append(even_cells(low, high, noise, int(min(most, (high - low) / least) if least else most)))
     return np.unique(np.concatenate(parts))
+
+
+def around_whole(bins: Sequence[float]) -> tuple[float, ...]:
+    """Bins of whole numbers, their edges put half way between those that they part: a cell is then around a number.
+
+    >>> around_whole((0, 10, 20))
+    (-0.5, 9.5, 20.5)
+    """
+    return (*(edge - 0.5 for edge in bins[:-1]), bins[-1] + 0.5)
 
 
 def before(bins: Sequence[float], edges: Floats) -> Floats:
@@ -57,17 +69,25 @@ def laws(shared: Floats, weight: Floats, classes: Ids, noise: Noise, edges: Floa
 
 
 def believed(
-    shared: Floats, weight: Floats, classes: Ids, noise: Noise, bins: Sequence[float], estimate: Estimate
+    shared: Floats,
+    weight: Floats,
+    classes: Ids,
+    noise: Noise,
+    bins: Sequence[float],
+    estimate: Estimate,
+    *,
+    whole: bool = False,
 ) -> tuple[Floats, Floats]:
     """The chance of each bin for each record, and the number each original is taken for.
 
-    `classes` are whole numbers from 0. Missing shared numbers have their class' prior, and so have those that the
-    noise cannot have made of any number within the bins. `mean` is of least mean-square error, `mode` the middle of
-    the densest cell.
+    `classes` are numbered from 0; `whole` are originals known to be whole, as the bins' edges are then. Missing shared
+    numbers have their class' prior, and so have those that the noise cannot have made of any number within the bins.
+    `mean` is of least mean-square error, `mode` the middle of the densest cell.
 
     Source: R. Agrawal, R. Srikant, SIGMOD 2000, section 3.1: Bayes' rule for one person's term of the sum.
     """
-    edges = within_bins(bins, noise)
+    bins = around_whole(bins) if whole else bins
+    edges = within_bins(bins, noise, least=float(whole))
     chances, estimates = np.zeros((len(shared), len(bins) - 1)), np.zeros(len(shared))
     for each, prior in enumerate(laws(shared, weight, classes, noise, edges, before(bins, edges))):
         mine = np.flatnonzero((classes == each) & ~np.isnan(shared))
