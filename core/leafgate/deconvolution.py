@@ -86,7 +86,7 @@ def rounds(
     as it begins, with 0.
 
     Source: D. Agrawal, C. C. Aggarwal, "On the Design and Quantification of Privacy Preserving Data Mining
-    Algorithms", PODS 2001, section 3 (EM, Theorem 3.1), after R. Agrawal, R. Srikant, SIGMOD 2000, section 3.
+    Algorithms", PODS 2001 (EM), after R. Agrawal, R. Srikant, SIGMOD 2000, section 3.
     """
     table = likelihood(shared, noise, edges)
     largest = table.max(axis=1)
@@ -134,7 +134,7 @@ def posterior(shared: Floats, noise: Noise, edges: Floats, prior: Floats) -> Ite
 
     A number that the noise cannot have made of any original has the prior.
 
-    Source: Agrawal, Srikant 2000, section 3.1 (the sum is over people; here it is one person's term).
+    Source: Agrawal, Srikant 2000, section 3 (the sum is over people; here it is one person's term).
     """
     mixed = (1 - LEAST) * prior + LEAST * even_chances(edges)
     size = max(1, BLOCK // len(prior))

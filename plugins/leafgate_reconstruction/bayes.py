@@ -16,7 +16,7 @@ def bayes_estimates(numbers: Floats, moments: Moments) -> tuple[Floats, Floats]:
     x = mu + S (S + 1)^-1 (w - mu), and the error S - S (S + 1)^-1 S; of a record with missing numbers S (S + 1)^-1
     is over the columns it shows, so that these tell of the others.
 
-    Source: Huang, Du, Chen, SIGMOD 2005, section 6, Theorem 6.1: x = (S^-1 + Sr^-1)^-1 (S^-1 mu + Sr^-1 w), which is
+    Source: Huang, Du, Chen, SIGMOD 2005, section 6 (BE-DR): x = (S^-1 + Sr^-1)^-1 (S^-1 mu + Sr^-1 w), which is
     the same where S can be inverted and noise is normal.
     Departure: S may be singular. Other noise is treated as if it were normal: the best linear estimate.
     """

@@ -24,7 +24,7 @@ def entropy_in(numbers: Floats, weight: Floats, edges: Floats) -> float:
 
     What lies outside counts to the first or the last interval.
 
-    Source: D. Agrawal, C. C. Aggarwal, PODS 2001, section 2.1.
+    Source: D. Agrawal, C. C. Aggarwal, PODS 2001, section 2.
     """
     place = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
     people = np.bincount(place, weights=weight, minlength=len(edges) - 1)

@@ -34,7 +34,7 @@ def moments_of(numbers: Floats, weight: Floats) -> Moments:
     Cov(X) = Cov(W) - 1, for noise that is independent of the originals and from column to column; what sampling
     leaves below 0 is raised to it.
 
-    Source: Z. Huang, W. Du, B. Chen, "Deriving Private Information from Randomized Data", SIGMOD 2005, Theorem 5.1.
+    Source: Z. Huang, W. Du, B. Chen, "Deriving Private Information from Randomized Data", SIGMOD 2005, section 5.
     Departure: a pair of columns is told of by the records that show both.
     """
     told = ~np.isnan(numbers)

@@ -84,7 +84,7 @@ def believed(
     numbers have their class' prior, and so have those that the noise cannot have made of any number within the bins.
     `mean` is of least mean-square error, `mode` the middle of the densest cell.
 
-    Source: R. Agrawal, R. Srikant, SIGMOD 2000, section 3.1: Bayes' rule for one person's term of the sum.
+    Source: R. Agrawal, R. Srikant, SIGMOD 2000, section 3: Bayes' rule for one person's term of the sum.
     """
     bins = around_whole(bins) if whole else bins
     edges = within_bins(bins, noise, least=float(whole))

@@ -44,7 +44,7 @@ def projected(numbers: Floats, moments: Moments, kept: Floats) -> tuple[Floats, 
     The error P R - (1 - P)(X - mu) has covariance P + (1 - P) S (1 - P) for noise of variance 1, whose first part
     has the mean diagonal p/m of the paper. A missing number is estimated by the mean, with variance S.
 
-    Source: Huang, Du, Chen, SIGMOD 2005, Theorem 5.2 (the noise's part of the error).
+    Source: Huang, Du, Chen, SIGMOD 2005, section 5 (the noise's part of the error).
     Departure: the second part, of what is dropped, is ours; it is not left out of the belief.
     """
     told = ~np.isnan(numbers)

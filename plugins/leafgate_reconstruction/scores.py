@@ -41,7 +41,7 @@ def interval(column: Column, numbers: Floats, weight: NDArray[np.int64], noise: 
 
     Pi(A) = 2^h(X), Pi(A|B) = 2^(h(X) - I), P = 1 - 2^-I, with I = h(W) - h(R) in bits.
 
-    Source: D. Agrawal, C. C. Aggarwal, PODS 2001, sections 2.1 and 2.2.
+    Source: D. Agrawal, C. C. Aggarwal, PODS 2001, section 2.
     Departure: h(X) is that of the density constant in each of the column's bins; without bins in each of INTERVALS
     even ones over the bounds, or over the numbers' range where none are declared. h(W) needs no bins.
     """
