@@ -65,7 +65,8 @@ def audit(
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
-        findings = [*_strange_counts(policy, plugins, sealed, table), *judge(policy.metrics, judged)]
+        findings = [*_rehearsal(policy, plugins, sealed), *_strange_counts(policy, plugins, sealed, table)]
+        findings += judge(policy.metrics, judged)
         findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
     return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
 
@@ -82,6 +83,14 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
     if error.people is not None:
         evidence["people"] = People(error.people)
     return Finding("build", "build", passed=False, evidence=evidence, plugin=plugins.origin(policy.build))
+
+
+def _rehearsal(policy: Policy, plugins: Plugins, sealed: Sealed) -> list[Finding]:
+    """Inconclusive for a release whose coins a seed repeats that others may know."""
+    if not policy.build.rehearses and sealed.release.builder.get("rehearsal") is not True:
+        return []
+    problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
+    return [Finding("rehearsal", "rehearsal", None, evidence={"problem": problem}, plugin=plugins.origin(policy.build))]
 
 
 def _strange_counts(policy: Policy, plugins: Plugins, sealed: Sealed, table: Table) -> list[Finding]:
