@@ -69,7 +69,8 @@ def mine(
     )
     sealed = cut_and_seal(chosen, plugins, learned(builder, together, np.random.default_rng(chosen.seed)))
     write_file(out, sealed.content, EVERYONE)
-    typer.echo(f"{out}: {sealed.sha256}, from {len(together.classes)} people of {len(shared)} file(s)")
+    people = f"{len(together.classes):,} people of {len(shared)} file(s)"
+    typer.echo(f"{out}: from {people}, sha256 {sealed.sha256[:16]}")
     return 0
 
 
