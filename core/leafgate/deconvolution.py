@@ -25,6 +25,8 @@ TOLERANCE = 0.01
 ROUNDS = 2000
 LEAST = 1e-12
 """So much of the chance is spread evenly over all cells when one number is judged: nothing is ruled out by rounding."""
+FAR = 40
+"""So many standard deviations away from all originals, or half-widths, noise has no density that a number can hold."""
 BLOCK = 2**21
 """Chances held at once."""
 
@@ -67,9 +69,11 @@ def likelihood(shared: Floats, noise: Noise, edges: Floats) -> Floats:
 def counted(shared: Floats, weight: Floats, noise: Noise, edges: Floats) -> tuple[Floats, Floats]:
     """The shared numbers on a grid fine beside noise and cells: the mean number in each of its steps, and its people.
 
-    There are no more of them than the range is wide, however many people there are; who weighs nothing is left out.
+    There are no more of them than the range is wide, however many people there are. Who weighs nothing is left out, and
+    so is what no original within the edges can have been.
     """
-    shared, weight = shared[weight > 0], weight[weight > 0]
+    near = (shared > edges[0] - FAR * noise.scale) & (shared < edges[-1] + FAR * noise.scale) & (weight > 0)
+    shared, weight = shared[near], weight[near]
     step = max(noise.scale / FINE, (edges[-1] - edges[0]) / (2 * CELLS))
     _, place = np.unique(np.floor(shared / step), return_inverse=True)
     people = np.bincount(place, weights=weight).astype(np.float64)

@@ -25,6 +25,7 @@ from leafgate.noise import Law, Noise, noise_with
 from leafgate.release import Records, Release
 from leafgate.schema import Column, Schema
 from leafgate.table import Table
+from leafgate_protection import Exposure
 from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.scores import intervals
 from writing import put, write_csv
@@ -51,11 +52,13 @@ ATTACKS: dict[str, AttackModel] = {
     "pca_dr": PcaDr(),
     "spectral_filter": SpectralFilter(),
 }
+NOTHING = "nothing is seen"
+"""Everybody is taken for the mean, and for the commonest bin."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Of one attack on one column: the normalised error, and the share of people whose bin is the likeliest."""
+    """Of one attack on one column: the normalised error, and the shares of people rightly guessed and exposed."""
 
     law: str
     snr: float
@@ -64,6 +67,7 @@ class Found:
     error: float
     standard_error: float
     right: float
+    exposed: float
 
 
 @dataclass(frozen=True)
@@ -98,30 +102,44 @@ def shared(table: Table, noise: dict[str, Noise], rng: np.random.Generator) -> R
     return Release({"use": "shared"}, table.schema, model="none", counted="perturbed", records=records, noise=noise)
 
 
-def drawn(root: Path, draws: int) -> Iterator[tuple[str, float, int, Table, Release]]:
+def drawn(root: Path, draws: int) -> Iterator[tuple[str, float, Table, Release]]:
     for draw in range(draws):
         table = people(root, draw)
         for number, (law, snr) in enumerate(SETTINGS):
             noise = {name: noise_with(law, float(table.numbers(name).var()) / snr) for name in BINS}
-            yield law, snr, draw, table, shared(table, noise, np.random.default_rng([draw, number]))
+            yield law, snr, table, shared(table, noise, np.random.default_rng([draw, number]))
 
 
 def find(root: Path, draws: int) -> tuple[list[Found], list[Kept]]:
     """Everything, means over the draws."""
-    errors, right, losses = defaultdict(list), defaultdict(list), defaultdict(list)
-    for law, snr, _, table, release in drawn(root, draws):
+    scores, losses = defaultdict(list), defaultdict(list)
+    for law, snr, table, release in drawn(root, draws):
         known = known_of(table)
         for each in intervals(Case(table, None, release, known), None):
             losses[law, snr, each.column].append(each.loss)
+        for name in BINS:
+            scores[law, snr, NOTHING, name].append((1.0, np.bincount(table.codes(name)).max() / PEOPLE, 0.0))
         for name, attack in ATTACKS.items():
             for belief in attack.infer(release, known):
-                case = Case(table, None, release, known, belief)
-                key = (law, snr, name, str(belief.secret))
-                errors[key].append(float(NormalisedRmse(at_least=0).score(case).iloc[0]))
-                likeliest = case.chances.to_numpy().argmax(axis=1)
-                right[key].append(float((likeliest == table.codes(str(belief.secret))).mean()))
-    found = [Found(*key, mean(each), _error_of_mean(each), mean(right[key])) for key, each in errors.items()]
-    return found, [Kept(*key, mean(each)) for key, each in losses.items()]
+                scores[law, snr, name, str(belief.secret)].append(scored(Case(table, None, release, known, belief)))
+    return [_found(*key, told) for key, told in scores.items()], [
+        Kept(*key, mean(told)) for key, told in losses.items()
+    ]
+
+
+def scored(case: Case) -> tuple[float, float, float]:
+    """The normalised error, and the shares of people whose bin is the likeliest, and who are exposed."""
+    likeliest = case.chances.to_numpy().argmax(axis=1)
+    return (
+        float(NormalisedRmse(at_least=0).score(case).iloc[0]),
+        float((likeliest == case.table.codes(case.secret.name)).mean()),
+        float(Exposure(at_most=1).score(case).mean()),
+    )
+
+
+def _found(law: str, snr: float, attack: str, column: str, scores: Sequence[tuple[float, float, float]]) -> Found:
+    errors, right, exposed = zip(*scores, strict=True)
+    return Found(law, snr, attack, column, mean(errors), _error_of_mean(errors), mean(right), mean(exposed))
 
 
 def _error_of_mean(numbers: Sequence[float]) -> float:
@@ -136,9 +154,11 @@ def lines(found: Sequence[Found], kept: Sequence[Kept], draws: int) -> Iterator[
         here = [each for each in found if (each.law, each.snr) == (law, snr)]
         losses = " | ".join(f"{each.loss:.2f}" for each in kept if (each.law, each.snr) == (law, snr))
         yield from ("", f"| {law}, SNR {snr} | {' | '.join(BINS)} |", f"| --- |{' ---: |' * len(BINS)}")
-        for name in ATTACKS:
+        for name in (NOTHING, *ATTACKS):
             told = (f"{each.error:.3f} ({each.right:.0%})" for each in here if each.attack == name)
             yield f"| {name} | {' | '.join(told)} |"
+        exposed = (f"{each.exposed:.2%}" for each in here if each.attack == "posterior")
+        yield f"| exposed by posterior | {' | '.join(exposed)} |"
         yield f"| privacy loss | {losses} |"
 
 

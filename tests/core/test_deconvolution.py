@@ -147,6 +147,8 @@ def test_the_grid_of_counted_numbers_does_not_grow_with_people() -> None:
     edges = even_cells(0, 6, noise)
     sizes = [len(counted(rng.uniform(0, 6, n), np.ones(n), noise, edges)[0]) for n in (10_000, 100_000)]
     assert max(sizes) <= 6 * deconvolution.FINE + 1
+    anywhere = rng.uniform(-1e6, 1e6, 10_000)  # under another noise than is told
+    assert len(counted(anywhere, np.ones(10_000), noise, edges)[0]) <= 86 * deconvolution.FINE + 1
 
 
 def test_numbers_the_noise_cannot_have_made_say_nothing() -> None:
@@ -155,7 +157,9 @@ def test_numbers_the_noise_cannot_have_made_say_nothing() -> None:
     strange = np.append(within, [-3.0, 900.0])
     told = reconstructed(strange, np.ones(5), noise, EDGES)
     assert told == pytest.approx(reconstructed(within, np.ones(3), noise, EDGES))
-    assert reconstructed(strange[3:], np.ones(2), noise, EDGES) == pytest.approx(np.diff(EDGES) / 6)
+    for impossible in (strange[3:], strange[4:], np.array([-2.0])):
+        nothing = reconstructed(impossible, np.ones(len(impossible)), noise, EDGES)
+        assert nothing == pytest.approx(np.diff(EDGES) / 6)
     assert blocks(strange[3:], noise, EDGES, told) == pytest.approx(np.tile(told, (2, 1)))
 
 
