@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate import Case, Metric, Release, ReleaseAtLeast, TreeBuilder, hookimpl
-from leafgate_ppdtc45.options import NoiseOptions
+from leafgate_ppdtc45.options import NoiseOptions, Theta
 
 if TYPE_CHECKING:
     import numpy as np
     import typer
 
     from leafgate import Table
-
-Theta = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
 
 class Ppdtc45(TreeBuilder):
@@ -34,7 +32,7 @@ class Ppdtc45(TreeBuilder):
     groups: Literal["auto", 1, 2] = Field(
         "auto", description="Of deconvolved: groups a class is made of, within which columns are independent."
     )
-    theta: Theta | Literal["auto"] | None = Field(
+    theta: Theta | None = Field(
         None, description="Of `threshold`: how sure a person must be below a cut; auto (default): by held-out people."
     )
     average_gain: bool = Field(True, description="Only tests of at least the node's mean gain compete.")

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from leafgate.interfaces import STRICT
 from leafgate.noise import Law
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-PerColumn = Positive | dict[str, Positive]
+
+
+def _above_0(number: Any) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < math.inf
+
+
+def _per_column(told: Any) -> Any:
+    """One mistake for whatever is wrong, where a union would list what every member wants."""
+    if _above_0(told) or (isinstance(told, dict) and told and all(map(_above_0, told.values()))):
+        return {name: float(n) for name, n in told.items()} if isinstance(told, dict) else float(told)
+    raise ValueError("must be a number above 0, or a mapping with one for each column")
+
+
+def _theta(told: Any) -> Any:
+    if told == "auto" or (_above_0(told) and told < 1):
+        return told
+    raise ValueError("must be a number between 0 and 1, or auto")
+
+
+PerColumn = Annotated[
+    float | dict[str, float], PlainValidator(_per_column, json_schema_input_type=Positive | dict[str, Positive])
+]
+Theta = Annotated[
+    float | Literal["auto"],
+    PlainValidator(_theta, json_schema_input_type=Annotated[float, Field(gt=0, lt=1)] | Literal["auto"]),
+]
 KINDS = ("snr", "deviation", "half_width", "privacy")
 
 
@@ -43,7 +69,7 @@ class NoiseOptions(BaseModel):
 
     def amount(self, column: str) -> float | None:
         """The number given for a column; None where others are named and this one is not."""
-        given: PerColumn = getattr(self, self.kind)
+        given: float | dict[str, float] = getattr(self, self.kind)
         return given.get(column) if isinstance(given, dict) else given
 
     @property

@@ -259,3 +259,65 @@ def test_what_is_shared_holds_no_original_number(tmp_path: Path) -> None:
     assert parse_json(first, ValueError, "x") == {  # type: ignore[arg-type]
         "noise": {"age": {"law": "gaussian", "scale": 8.0}, "hours": {"law": "gaussian", "scale": 5.0}}
     }
+
+
+def survey_policy(folder: Path, **build: Any) -> Path:
+    columns = {name: spec for name, spec in COLUMNS.items() if name != "id"}
+    lines = [line.partition(",")[2] for line in rows(0, 300)]
+    data = written(folder, "people.csv", "age,hours,income", lines)
+    noise = {"noise": {"deviation": 8}}
+    told = {"data": {"columns": columns, "path": data.name, "test": data.name}}
+    return policy(folder, **told, build={"use": "ppdtc45", "rehearsal": True} | noise | build)
+
+
+@pytest.mark.parametrize(
+    ("build", "place"),
+    [
+        ({"noise": {"deviation": 0}}, "build.noise.deviation"),
+        ({"noise": {"snr": -1}}, "build.noise.snr"),
+        ({"noise": {"deviation": {"age": 8}}}, "build.noise.deviation"),
+        ({"noise": {}}, "build.noise"),
+        ({"noise": {"law": "laplace", "snr": 1}}, "build.noise.law"),
+        ({"split": "weighted", "theta": 0.3}, "build"),
+        ({"split": "threshold", "theta": 1.0}, "build.theta"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_with_their_place(
+    tmp_path: Path, build: dict[str, Any], place: str
+) -> None:
+    ended = leafgate("audit", survey_policy(tmp_path, **build), "--json")
+    assert ended.code == 2
+    assert any(problem["place"].startswith(place) for problem in ended.problems), ended.out
+
+
+def test_a_rehearsal_repeats_and_never_passes(tmp_path: Path) -> None:
+    path = survey_policy(tmp_path)
+    one, other = (leafgate("audit", path, "--json") for _ in range(2))
+    assert one.out == other.out
+    assert (one.code, one.document["verdict"]) == (3, "inconclusive")
+    assert "rehearsal" in {finding["id"] for finding in one.document["findings"]}
+
+
+def test_shared_test_people_may_lie_outside_the_bounds_where_the_policy_says_they_are_shared(tmp_path: Path) -> None:
+    metrics = [{"use": "accuracy_on_perturbed", "at_least": 0.6}]
+    path = survey_policy(tmp_path, test="perturbed", split="threshold", theta=0.5)
+    document = json.loads(path.read_text(encoding="utf-8")) | {"metrics": metrics}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    other = written(tmp_path, "test.csv", "age,hours,income", ["-20,90,low", "130,-9,high", "20.25,40,low"])
+    ended = leafgate("audit", path, "--json", "--test", other)
+    (found,) = (f for f in ended.document["findings"] if f["metric"] == "accuracy_on_perturbed")
+    assert found["value"] == 1.0
+    refused = leafgate("audit", survey_policy(tmp_path), "--test", other)
+    assert "outside the `bounds`" in refused.err
+
+
+@pytest.mark.parametrize("model", ["trees", "naive_bayes"])
+def test_a_shared_release_is_attacked_again_from_its_file(tmp_path: Path, model: str) -> None:
+    path = survey_policy(tmp_path, model=model)
+    out = tmp_path / "release.json"
+    assert leafgate("build", path, "--out", out).code == 0
+    ended = leafgate("attack", path, "--release", out, "--use", "posterior", "--out", tmp_path / "belief.csv")
+    assert ended.code == 0, ended.err
+    head, *told = (tmp_path / "belief.csv").read_text(encoding="utf-8").splitlines()
+    assert head == 'row,column,estimate,"p([0, 30))","p([30, 50))","p([50, 100])"'
+    assert len(told) == 300
