@@ -69,11 +69,12 @@ def test_matched_quantiles_beat_plain_c45(snr: float) -> None:
     assert accuracy(snr, "matched") > accuracy(snr, "threshold", 0.5)
 
 
-def test_naive_bayes_is_within_a_point_of_what_is_printed_or_above() -> None:
+def test_naive_bayes_less_the_noises_variance_is_as_good_as_on_originals() -> None:
+    """79.87 % on originals is printed; 78.45 and 78.08 for SNR 1.7, without the correction."""
     build = {"noise": {"snr": 1.7}, "model": "naive_bayes"}
     both = (ACCURACY, {"use": "accuracy_on_perturbed", "at_least": 0})
     audit = audited(build, *both)
-    assert 100 * value(audit, "accuracy") == pytest.approx(78.45, abs=1)
+    assert 100 * value(audit, "accuracy") == pytest.approx(79.87, abs=1)
     assert 100 * value(audit, "accuracy_on_perturbed") == pytest.approx(78.08, abs=1)
 
 

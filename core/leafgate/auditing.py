@@ -12,11 +12,11 @@ from typing import Any
 
 from leafgate.attacking import attempt
 from leafgate.building import build, knowledge
+from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
 from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
 from leafgate.judging import judge
-from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
@@ -65,8 +65,7 @@ def audit(
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
-        findings = [*_rehearsal(policy, plugins, sealed), *_strange_counts(policy, plugins, sealed, table)]
-        findings += judge(policy.metrics, judged)
+        findings = [*doubts(policy, plugins, judged), *judge(policy.metrics, judged)]
         findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
     return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
 
@@ -83,26 +82,6 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
     if error.people is not None:
         evidence["people"] = People(error.people)
     return Finding("build", "build", passed=False, evidence=evidence, plugin=plugins.origin(policy.build))
-
-
-def _rehearsal(policy: Policy, plugins: Plugins, sealed: Sealed) -> list[Finding]:
-    """Inconclusive for a release whose coins a seed repeats that others may know."""
-    if not policy.build.rehearses and sealed.release.builder.get("rehearsal") is not True:
-        return []
-    problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
-    return [Finding("rehearsal", "rehearsal", None, evidence={"problem": problem}, plugin=plugins.origin(policy.build))]
-
-
-def _strange_counts(policy: Policy, plugins: Plugins, sealed: Sealed, table: Table) -> list[Finding]:
-    """Inconclusive when leaves that claim to count this table's people do not."""
-    strange = strange_leaves(sealed.release, table)
-    problem = f"{strange} leaves tell numbers that are not those of this table: was the tree learned from other people?"
-    if not strange and strange_records(sealed.release, table):
-        problem = "the records count more or fewer people than this table has: are they other people's?"
-    elif not strange:
-        return []
-    origin = plugins.origin(policy.build)
-    return [Finding("counted", "counted", passed=None, evidence={"problem": problem}, plugin=origin)]
 
 
 def _report(

@@ -295,7 +295,17 @@ def test_a_rehearsal_repeats_and_never_passes(tmp_path: Path) -> None:
     one, other = (leafgate("audit", path, "--json") for _ in range(2))
     assert one.out == other.out
     assert (one.code, one.document["verdict"]) == (3, "inconclusive")
-    assert "rehearsal" in {finding["id"] for finding in one.document["findings"]}
+    assert {"rehearsal", "records#age"} <= {finding["id"] for finding in one.document["findings"]}
+
+
+def test_a_noisy_secret_that_no_attack_reads_is_never_passed_in_silence(tmp_path: Path) -> None:
+    path = survey_policy(tmp_path, rehearsal=False)
+    one = leafgate("audit", path, "--out", tmp_path / "out")
+    document = json.loads(path.read_text(encoding="utf-8")) | {"attacks": [{"use": "posterior"}]}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    other = leafgate("audit", path, "--out", tmp_path / "out")
+    assert (one.code, "records#age" in one.out) == (3, True)
+    assert (other.code, "records#age" in other.out) == (0, False)
 
 
 def test_shared_test_people_may_lie_outside_the_bounds_where_the_policy_says_they_are_shared(tmp_path: Path) -> None:
