@@ -26,6 +26,8 @@ from leafgate.routing import count_leaves
 from leafgate.scoring import Judged
 from leafgate.table import Table
 
+OPEN = "was taken from the data, and the release tells it."
+DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
 
@@ -97,8 +99,12 @@ def _report(
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
         differentially_private="epsilon" in guarantee,
-        notes=[f"The domain of {name!r} was taken from the data, and the release tells it." for name in open_domains],
+        notes=[*_drawn_once(sealed), *(f"The domain of {name!r} {OPEN}" for name in open_domains)],
     )
+
+
+def _drawn_once(sealed: Sealed | None) -> list[str]:
+    return [DRAWN] if sealed is not None and sealed.release.noise else []
 
 
 def _data_facts(table: Table) -> dict[str, Any]:

@@ -79,7 +79,8 @@ def _law(options: NoiseOptions, amount: float, numbers: NDArray[np.float64], wei
     match options.kind:
         case "snr":
             mean = np.average(numbers, weights=weight)
-            return noise_with(options.law, float(np.average((numbers - mean) ** 2, weights=weight)) / amount)
+            exact = noise_with(options.law, float(np.average((numbers - mean) ** 2, weights=weight)) / amount)
+            return Noise(options.law, float(f"{exact.scale:.2g}"))  # it is published: no more digits than it needs
         case "deviation":
             return noise_with(options.law, amount**2)
         case "half_width":
