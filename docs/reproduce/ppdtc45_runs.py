@@ -15,8 +15,8 @@ from leafgate_ppdtc45.along import along_random_paths
 from leafgate_ppdtc45.bayes import naive_bayes
 from leafgate_ppdtc45.deconvolved import deconvolved_tree
 from leafgate_ppdtc45.matched import matched_tree
+from leafgate_ppdtc45.on_shared import widened
 from leafgate_ppdtc45.paths import grown
-from leafgate_ppdtc45.perturbed_test import widened
 from leafgate_ppdtc45.plain import Learner, plain_tree
 from leafgate_ppdtc45.shared import Shared
 from leafgate_ppdtc45.threshold import chosen_theta, threshold_tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LEAK = "the paper's test people are reconstructed with their own class; here without"
-BACK = "the paper's model was learned from classes spread over the records by that leak"
+BACK = "the paper's model expects records that were reconstructed class by class"
 WORDS = {
     ("C4.5 on shared", "shared"): "",
     ("naive Bayes, corrected", "original"): "what is printed is naive Bayes without the correction: see the row above",
