@@ -55,16 +55,27 @@ class Ppdtc45(TreeBuilder):
         "The miner sees every shared record and knows the noise laws; the attacks posterior, spectral_filter, pca_dr "
         "and be_dr estimate the original numbers."
     )
-    formula = "w = x + R is shared; C4.5 on w finds c; the tree for x asks x <= t(c)"
+    formula = (
+        "w = x + R is shared; C4.5 on people expected by f_X|class (deconvolved), or on w with each cut c at t(c): "
+        "F_X^-1(F_W(c)) (matched), c - F_R^-1(1 - theta) (threshold); or on people weighed by 1 - F_R(w - t)"
+    )
     source = (
         'L. Liu, M. Kantarcioglu, B. Thuraisingham, "Privacy Preserving Decision Tree Mining from Perturbed Data", '
         "HICSS 2009; departures: docs/sources.md"
     )
 
     @model_validator(mode="after")
-    def _theta_fits(self) -> Self:
+    def _options_fit(self) -> Self:
+        told = self.model_fields_set
         if self.theta is not None and self.split != "threshold":
             raise ValueError("`theta` is for `split: threshold`")
+        if "groups" in told and self.split != "deconvolved":
+            raise ValueError("`groups` is for `split: deconvolved`")
+        if "penalty" in told and self.split not in {"threshold", "matched"}:
+            raise ValueError("`penalty` is for `split: threshold` and `split: matched`")
+        idle = sorted(told & self.tells_measure) if self.model == "naive_bayes" else []
+        if idle:
+            raise ValueError(f"`{idle[0]}` is for trees, not for naive Bayes")
         return self
 
     @property
@@ -93,7 +104,7 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
 
     def score(self, case: Case) -> float:
-        from leafgate_ppdtc45.perturbed_test import accuracy_on_perturbed
+        from leafgate_ppdtc45.on_shared import accuracy_on_perturbed
 
         return accuracy_on_perturbed(case, self.paths)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from leafgate.errors import NoReleaseError
 from leafgate.naive_bayes import NaiveBayes
 from leafgate_ppdtc45.shared import Shared
 
@@ -29,6 +30,8 @@ def naive_bayes(shared: Shared) -> NaiveBayes:
             if people[code] > 1
         }
     shares = {label: float(people[code] / people.sum()) for code, label in enumerate(classes) if people[code] > 1}
+    if not shares:
+        raise NoReleaseError("naive Bayes needs two people of one class", remedy="share more people")
     return NaiveBayes({label: share / sum(shares.values()) for label, share in shares.items()}, normals)
 
 

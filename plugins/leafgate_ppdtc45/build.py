@@ -10,6 +10,7 @@ import numpy as np
 from leafgate.release import Release
 from leafgate.table import Table
 from leafgate_ppdtc45.bayes import naive_bayes
+from leafgate_ppdtc45.coins import SystemCoins
 from leafgate_ppdtc45.deconvolved import deconvolved_tree
 from leafgate_ppdtc45.matched import matched_tree
 from leafgate_ppdtc45.paths import grown
@@ -27,7 +28,8 @@ def build(options: Ppdtc45, table: Table, rng: np.random.Generator) -> Release:
 
     Raises PolicyError for noise that does not fit the table.
     """
-    shared, origins = share(table, laws(options.noise, table), rng)
+    coins = rng if options.rehearsal else SystemCoins()
+    shared, origins = share(table, laws(options.noise, table), coins)
     return replace(learned(options, shared, rng), origins=tuple(origins.tolist()))
 
 
@@ -45,11 +47,13 @@ def learned(options: Ppdtc45, shared: Shared, rng: np.random.Generator) -> Relea
     confidence = options.confidence if options.prune else None
     learner = Learner(options.average_gain, options.min_leaf, confidence, options.penalty)
     selection = {"measure": "gain_ratio", "average_gain": options.average_gain, "min_leaf": options.min_leaf}
-    selection |= {"pruned": options.prune, "penalty": options.penalty, "split": options.split}
+    selection |= {"pruned": options.prune, "split": options.split}
     if options.split in {"random_path", "weighted"}:
         tree = grown(shared, learner, "random" if options.split == "random_path" else "both", rng)
         return replace(release, trees=(tree,), selection=selection)
     perturbed = plain_tree(shared, learner)
+    if options.split != "deconvolved":
+        selection["penalty"] = options.penalty
     if options.split == "threshold":
         told = options.theta
         theta = told if isinstance(told, float) else chosen_theta(shared, learner, rng)

@@ -26,20 +26,20 @@ def accuracy_on_perturbed(case: Case, paths: str) -> float:
     if not case.release.noise:
         raise InconclusiveError("the release tells no noise", remedy="this is for releases of shared numbers")
     rng = np.random.default_rng(case.known.seed)
-    told = case.release.builder.get("test") == "perturbed"
-    test = case.test if told else perturbed(case.test, case.release, rng)
+    test = case.test if case.noisy_test else perturbed(case.test, case.release, rng)
     right = _predicted(case.release, test, paths, rng) == test.codes(case.release.target)
     return float(test.weight[right].sum() / test.people)
 
 
 def perturbed(table: Table, release: Release, rng: np.random.Generator) -> Table:
     """Everybody in the table as they would share themselves under the release's noise."""
+    table = table.without_key
     origins = np.repeat(np.arange(len(table)), table.weight)
-    frame = table.without_key.frame.iloc[origins].reset_index(drop=True)
+    frame = table.frame.iloc[origins].reset_index(drop=True)
     for name, noise in release.noise.items():
         frame[name] = noise.added(frame[name].to_numpy(dtype=np.float64), rng)
     columns = (replace(c, bounds=None, bins=None) if c.name in release.noise else c for c in table.schema.columns)
-    return make_table(Schema(tuple(c for c in columns if "key" not in c.roles)), frame)
+    return make_table(Schema(tuple(columns)), frame)
 
 
 def _predicted(release: Release, test: Table, paths: str, rng: np.random.Generator) -> np.ndarray:

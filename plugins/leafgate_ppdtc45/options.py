@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, PlainValidator, model_validator
@@ -13,8 +12,12 @@ from leafgate.noise import Law
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+TINY, HUGE = 1e-100, 1e100
+"""Beyond these, squares and grids are out of floating point's reach."""
+
+
 def _above_0(number: Any) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and 0 < number < math.inf
+    return isinstance(number, int | float) and not isinstance(number, bool) and TINY < number < HUGE
 
 
 def _per_column(told: Any) -> Any:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.errors import DataError
 from leafgate.noise import Noise
-from leafgate.schema import Schema
+from leafgate.schema import Column, Schema
 from leafgate.text_cells import parse_number
-from leafgate_ppdtc45.shared import Shared
+from leafgate_ppdtc45.shared import Shared, in_order
 from leafgate_ppdtc45.shared_file import SharedFile
+
+FARTHEST = 40.0
+"""So many standard deviations no gaussian noise of 64 bits goes."""
 
 SAME_POLICY = "all parties use one policy"
 
@@ -38,10 +42,12 @@ def pooled(files: Sequence[SharedFile], schema: Schema, noise: Mapping[str, Nois
             place=", ".join(file.name for file in files),
             remedy="see --columns of leafgate perturb",
         )
-    features = [_numbers(cells[column.name], column.name) for column in schema.features]
+    features = [_numbers(cells[column.name], column, noise[column.name]) for column in schema.features]
     classes = _classes(cells[schema.target.name], schema)
-    order = np.lexsort((classes, *reversed(features)))
-    return Shared(schema, np.stack(features, axis=1)[order], classes[order], noise)
+    shared = Shared(schema, np.stack(features, axis=1), classes, noise)
+    if len(set(classes.tolist())) < 2:
+        raise DataError("everybody has the same class", place=f"column {schema.target.name!r}")
+    return in_order(shared)[0]
 
 
 def _check_noise(file: SharedFile, noise: Mapping[str, Noise]) -> None:
@@ -60,6 +66,10 @@ def _under(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str]) -
             twice = len(everybody) - len(set(everybody))
             remedy = "noise drawn twice averages away: let each person be shared once"
             raise DataError(f"{twice} key(s) occur twice", place=", ".join(f.name for f in files), remedy=remedy)
+    for one, other in combinations(files, 2):
+        if 2 * len(set(map(tuple, one.rows)) & set(map(tuple, other.rows))) > min(len(one.rows), len(other.rows)):
+            remedy = "name each file once; noise does not make rows alike"
+            raise DataError("hold the same rows", place=f"{one.name}, {other.name}", remedy=remedy)
     return {name: [cell for file in files for cell in file.cells(name)] for name in needed}
 
 
@@ -90,11 +100,17 @@ def _beside(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str], 
     return found
 
 
-def _numbers(cells: Sequence[str], column: str) -> NDArray[np.float64]:
+def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> NDArray[np.float64]:
+    """Numbers that noise of this law can have made of originals in the column's bounds; DataError for any other."""
     numbers = np.array([parse_number(cell) for cell in cells])
-    strange = ~np.isfinite(numbers)
+    low, high = column.bounds or (-np.inf, np.inf)
+    reach = noise.scale + noise.grid if noise.law == "uniform" else FARTHEST * noise.scale
+    there = (numbers >= low - reach) & (numbers <= high + reach)
+    steps = np.where(there & np.isfinite(numbers), numbers, 0) / noise.grid
+    strange = ~there | ~np.isfinite(numbers) | (steps != np.round(steps))
     if strange.any():
-        raise DataError(f"{int(strange.sum())} cell(s) are not finite numbers", place=f"column {column!r}")
+        problem = f"{int(strange.sum())} cell(s) are no numbers that this noise can have made"
+        raise DataError(problem, place=f"column {column.name!r}", remedy="let every party use leafgate perturb")
     return numbers
 
 

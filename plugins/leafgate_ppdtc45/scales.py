@@ -62,6 +62,9 @@ def _misfits(options: NoiseOptions, schema: Schema) -> list[Problem]:
         if not column.numeric:
             remedy = "give it the role `ignored`; its values would be shared as they are"
             found.append(Problem(PLACE, f"{name!r} has values, and noise is for numbers", remedy))
+        elif not column.declared:
+            remedy = "declare its `bounds`; which numbers occur is itself a secret"
+            found.append(Problem(f"data.columns.{name}", "its domain would be taken from the data", remedy))
         elif options.amount(name) is None:
             remedy = "name it, or give it the role `ignored`; its numbers would be shared as they are"
             found.append(Problem(f"{PLACE}.{options.kind}", f"no noise is said for {name!r}", remedy))
@@ -69,6 +72,8 @@ def _misfits(options: NoiseOptions, schema: Schema) -> list[Problem]:
     found += [Problem(f"{PLACE}.{options.kind}.{name}", "is no column that a tree may ask about") for name in strangers]
     if not features:
         found.append(Problem("data.columns", "there is no column to share", "a tree asks about numbers"))
+    if any(not column.declared for column in schema.having("class")):
+        found.append(Problem("data.columns", "the class's domain would be taken from the data", "declare its `values`"))
     if any("sensitive" in column.roles for column in schema.having("class")):
         remedy = "make it [class, quasi_identifier], or [class]"
         found.append(Problem("data.columns", "the class is shared as it is, so it is no secret", remedy))

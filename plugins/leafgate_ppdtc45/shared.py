@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.noise import Noise
+from leafgate.noise import Coins, Noise
 from leafgate.release import Records
 from leafgate.schema import Schema
 from leafgate.table import Table, make_table
@@ -55,7 +55,7 @@ class Shared:
         return Records((*names, self.schema.target.name), rows, (1,) * len(rows))
 
 
-def share(table: Table, noise: Mapping[str, Noise], rng: np.random.Generator) -> tuple[Shared, Codes]:
+def share(table: Table, noise: Mapping[str, Noise], rng: Coins) -> tuple[Shared, Codes]:
     """Everyone's shared row, and for each the row of the table it was made from.
 
     Rows are sorted by what is shared, so that their order tells nothing else.
@@ -64,6 +64,11 @@ def share(table: Table, noise: Mapping[str, Noise], rng: np.random.Generator) ->
     features = table.schema.features
     numbers = [noise[column.name].added(table.numbers(column.name)[origins], rng) for column in features]
     classes = table.codes(table.schema.target.name)[origins]
-    order = np.lexsort((classes, *reversed(numbers)))
-    shared = Shared(table.schema, np.stack(numbers, axis=1)[order], classes[order], noise)
+    shared, order = in_order(Shared(table.schema, np.stack(numbers, axis=1), classes, noise))
     return shared, origins[order]
+
+
+def in_order(shared: Shared) -> tuple[Shared, Codes]:
+    """The same people sorted by what they share, and where each was before."""
+    order = np.lexsort((shared.classes, *reversed(shared.numbers.T)))
+    return shared.taken(order), order

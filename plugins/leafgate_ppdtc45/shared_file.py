@@ -49,7 +49,7 @@ def read_shared(path: Path, schema: Schema) -> SharedFile:
     """The file as it stands; DataError where it is none, or speaks of columns the policy does not have."""
     place = path.name
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", place=place) from None
     except UnicodeDecodeError:
@@ -59,7 +59,10 @@ def read_shared(path: Path, schema: Schema) -> SharedFile:
         raise _none(place)
     told = object_at(parse_json(first.removeprefix(MARK).encode(), DataError, place), place)
     noise = read_noise(told.get("noise"), schema, f"{place}.noise")
-    lines = [line for line in csv.reader(io.StringIO(rest), strict=True) if line]
+    try:
+        lines = [line for line in csv.reader(io.StringIO(rest), strict=True) if line]
+    except csv.Error:
+        raise DataError("is no CSV: a quote is not closed, or a cell is too long", place=place) from None
     columns = tuple(lines[0]) if lines else ()
     if len(lines) < 2 or len(set(columns)) != len(columns) or any(len(line) != len(columns) for line in lines):
         raise DataError("needs a header with each column once, and rows as long as it", place=place)

@@ -12,13 +12,13 @@ from scipy import stats
 
 from command_line import Ended, leafgate
 from leafgate.noise import Noise
-from leafgate.schema import Schema
+from leafgate.schema import Column, Schema
 from leafgate.strict_json import parse_json
 from leafgate.table import Table
 from leafgate_ppdtc45.party import perturbed
 from leafgate_ppdtc45.pooling import pooled
 from leafgate_ppdtc45.shared import Shared, share
-from leafgate_ppdtc45.shared_file import read_shared
+from leafgate_ppdtc45.shared_file import SharedFile, read_shared
 from leafgate_ppdtc45.shared_file import written as as_bytes
 from random_tables import table_of
 from shared_people import schema_of
@@ -51,6 +51,11 @@ def written(folder: Path, name: str, header: str, lines: list[str]) -> Path:
     path = folder / name
     path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
     return path
+
+
+def lines_of(first: int, number: int) -> list[str]:
+    """The same people without their key."""
+    return [line.partition(",")[2] for line in rows(first, number)]
 
 
 def policy(folder: Path, **changes: Any) -> Path:
@@ -125,7 +130,7 @@ def test_a_ledger_that_cannot_be_read_stops_sharing(tmp_path: Path) -> None:
 
 def test_rows_of_one_file_are_in_no_order_of_the_original_where_there_is_no_key(tmp_path: Path) -> None:
     columns = {name: spec for name, spec in COLUMNS.items() if name != "id"}
-    lines = sorted(line.partition(",")[2] for line in rows(0, 300))
+    lines = sorted(lines_of(0, 300))
     data = written(tmp_path, "sorted.csv", "age,hours,income", lines)
     path = policy(tmp_path, data={"columns": columns})
     assert leafgate("perturb", path, data, "--out", tmp_path / "out.csv").code == 0
@@ -263,7 +268,7 @@ def test_what_is_shared_holds_no_original_number(tmp_path: Path) -> None:
 
 def survey_policy(folder: Path, **build: Any) -> Path:
     columns = {name: spec for name, spec in COLUMNS.items() if name != "id"}
-    lines = [line.partition(",")[2] for line in rows(0, 300)]
+    lines = lines_of(0, 300)
     data = written(folder, "people.csv", "age,hours,income", lines)
     noise = {"noise": {"deviation": 8}}
     told = {"data": {"columns": columns, "path": data.name, "test": data.name}}
@@ -279,6 +284,9 @@ def survey_policy(folder: Path, **build: Any) -> Path:
         ({"noise": {}}, "build.noise"),
         ({"noise": {"law": "laplace", "snr": 1}}, "build.noise.law"),
         ({"split": "weighted", "theta": 0.3}, "build"),
+        ({"split": "matched", "groups": 2}, "build"),
+        ({"model": "naive_bayes", "split": "matched"}, "build"),
+        ({"noise": {"deviation": 1e-300}}, "build.noise.deviation"),
         ({"split": "threshold", "theta": 1.0}, "build.theta"),
     ],
 )
@@ -303,7 +311,7 @@ def test_a_noisy_secret_that_no_attack_reads_is_never_passed_in_silence(tmp_path
     one = leafgate("audit", path, "--out", tmp_path / "out")
     document = json.loads(path.read_text(encoding="utf-8")) | {"attacks": [{"use": "posterior"}]}
     path.write_text(json.dumps(document), encoding="utf-8")
-    other = leafgate("audit", path, "--out", tmp_path / "out")
+    other = leafgate("audit", path, "--out", tmp_path / "other")
     assert (one.code, "records#age" in one.out) == (3, True)
     assert (other.code, "records#age" in other.out) == (0, False)
 
@@ -331,3 +339,120 @@ def test_a_shared_release_is_attacked_again_from_its_file(tmp_path: Path, model:
     head, *told = (tmp_path / "belief.csv").read_text(encoding="utf-8").splitlines()
     assert head == 'row,column,estimate,"p([0, 30))","p([30, 50))","p([50, 100])"'
     assert len(told) == 300
+
+
+KEYLESS = {"columns": {name: spec for name, spec in COLUMNS.items() if name != "id"}}
+
+
+def test_records_of_a_release_are_in_the_order_of_what_they_share_and_not_of_the_file(tmp_path: Path) -> None:
+    assert mined(tmp_path, shared_by(tmp_path, "north", 0)).code == 0
+    told = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["records"]["rows"]
+    assert told == sorted(told)
+
+
+def test_columns_are_joined_by_the_key_whatever_the_order_of_the_files() -> None:
+    schema = Schema((Column("id", frozenset({"key"})), *schema_of(2).columns))
+    noise = {"x0": Noise("gaussian", 4.0), "x1": Noise("gaussian", 4.0)}
+    one = SharedFile("one", ("id", "x0", "class"), [("a", "1", "no"), ("b", "2", "yes")], {"x0": noise["x0"]})
+    two = SharedFile("two", ("id", "x1"), [("b", "20"), ("a", "10")], {"x1": noise["x1"]})
+    joined = pooled([one, two], schema, noise)
+    assert joined.numbers.tolist() == [[1, 10], [2, 20]]
+    assert joined.classes.tolist() == [0, 1]
+
+
+def test_a_file_named_twice_is_refused_though_it_has_no_keys(tmp_path: Path) -> None:
+    path = policy(tmp_path, data=KEYLESS)
+    data, out = written(tmp_path, "north.csv", "age,hours,income", lines_of(0, 300)), tmp_path / "shared.csv"
+    assert leafgate("perturb", path, data, "--out", out).code == 0
+    ended = leafgate("mine", path, out, out, "--out", tmp_path / "release.json")
+    assert (ended.code, "hold the same rows" in ended.err) == (2, True)
+
+
+def test_noise_is_drawn_once_for_a_file_whatever_rows_are_added_to_it(tmp_path: Path) -> None:
+    shared_by(tmp_path, "north", 0)
+    party(tmp_path, "north", 0, 301)
+    ended = leafgate("perturb", policy(tmp_path), tmp_path / "north.csv", "--out", tmp_path / "more.csv")
+    assert ended.code == 2
+    assert "of rows of this file before" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("columns", "header", "row", "told"),
+    [
+        ({"w": {"role": "weight"}}, "id,age,hours,income,w", "p1,30,40,low,3", "a key stands for several people"),
+        ({"hours": {"role": "private"}}, "id,age,hours,income", "p1,30,40,low", "declare its `bounds`"),
+    ],
+)
+def test_what_would_give_originals_away_is_refused_before_noise_is_drawn(
+    tmp_path: Path, columns: dict[str, Any], header: str, row: str, told: str
+) -> None:
+    path = policy(tmp_path, data={"columns": COLUMNS | columns})
+    ended = leafgate("perturb", path, written(tmp_path, "own.csv", header, [row]), "--out", tmp_path / "out.csv")
+    assert ended.code == 2
+    assert told in ended.err
+    assert not (tmp_path / "own.csv.shared.json").exists()
+
+
+def test_missing_cells_are_refused_before_noise_is_drawn(tmp_path: Path) -> None:
+    path = policy(tmp_path, data={"columns": COLUMNS, "on_missing": "keep"})
+    data = written(tmp_path, "own.csv", "id,age,hours,income", ["p1,30,,low", "p2,40,30,high"])
+    ended = leafgate("perturb", path, data, "--out", tmp_path / "out.csv")
+    assert (ended.code, "cells are missing" in ended.err) == (2, True)
+    assert not (tmp_path / "own.csv.shared.json").exists()
+
+
+@pytest.mark.parametrize("cell", ["1e308", "1e12", "39.123456789", "nan", "many"])
+def test_numbers_that_the_noise_cannot_have_made_are_refused(tmp_path: Path, cell: str) -> None:
+    out = shared_by(tmp_path, "north", 0)
+    text = out.read_text(encoding="utf-8").splitlines()
+    key, _, rest = text[2].split(",", 2)
+    out.write_text("\n".join([*text[:2], f"{key},{cell},{rest}", *text[3:]]), encoding="utf-8")
+    ended = mined(tmp_path, out)
+    assert (ended.code, "no numbers that this noise can have made" in ended.err) == (2, True)
+    assert cell not in ended.err
+
+
+def test_a_shared_file_that_is_no_csv_is_refused(tmp_path: Path) -> None:
+    out = shared_by(tmp_path, "north", 0)
+    out.write_text(out.read_text(encoding="utf-8") + '"abc\n', encoding="utf-8")
+    ended = mined(tmp_path, out)
+    assert (ended.code, "is no CSV" in ended.err) == (2, True)
+
+
+def test_a_release_that_cannot_be_drawn_again_is_never_overwritten(tmp_path: Path) -> None:
+    path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
+    assert leafgate("audit", path, "--out", out).code == 3
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    again, built = leafgate("audit", path, "--out", out), leafgate("build", path, "--out", out / "release.json")
+    assert (again.code, built.code) == (2, 2)
+    assert "a release was drawn here before" in again.err
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+
+
+def test_a_rehearsed_build_says_so_and_is_for_its_owner_alone(tmp_path: Path) -> None:
+    out = tmp_path / "release.json"
+    ended = leafgate("build", survey_policy(tmp_path), "--out", out)
+    assert (ended.code, "not fit to be published" in ended.out, out.stat().st_mode & 0o777) == (0, True, 0o600)
+
+
+def test_linking_cannot_tell_whose_noisy_public_cells_are_whose(tmp_path: Path) -> None:
+    columns = KEYLESS["columns"] | {"hours": {"role": "quasi_identifier", "bounds": [0, 80]}}
+    path = survey_policy(tmp_path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["data"]["columns"] = columns
+    path.write_text(json.dumps(document), encoding="utf-8")
+    ended = leafgate("audit", path, "--json")
+    (found,) = (f for f in ended.document["findings"] if f["id"] == "attack:linking")
+    assert "noisy column 'hours'" in found["evidence"]["problem"]
+
+
+def test_accuracy_on_perturbed_people_is_told_where_people_with_keys_are_alike(tmp_path: Path) -> None:
+    alike = [f"q{i},{30 if i % 2 else 60},40,{'low' if i % 2 else 'high'}" for i in range(40)]
+    test = written(tmp_path, "test.csv", "id,age,hours,income", alike)
+    own = party(tmp_path, "north", 0)
+    metrics = [{"use": "accuracy_on_perturbed", "at_least": 0.5}]
+    build = POLICY["build"] | {"rehearsal": True}
+    path = policy(tmp_path, metrics=metrics, build=build)
+    ended = leafgate("audit", path, own, "--test", test, "--json")
+    (found,) = (f for f in ended.document["findings"] if f["metric"] == "accuracy_on_perturbed")
+    assert found["value"] > 0.75

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.naive_bayes import GaussianNB
 
 from leafgate import PolicyError
@@ -21,13 +22,15 @@ from leafgate.table import Table
 from leafgate.tree import Cut, Leaf, Node, leaves
 from leafgate_ppdtc45 import Ppdtc45
 from leafgate_ppdtc45.along import along_random_paths
+from leafgate_ppdtc45.axes import axis_of, raised
 from leafgate_ppdtc45.bayes import FLOOR, naive_bayes
 from leafgate_ppdtc45.build import build, learned
+from leafgate_ppdtc45.coins import SystemCoins
 from leafgate_ppdtc45.deconvolved import deconvolved_tree, laws_of
 from leafgate_ppdtc45.matched import matched_tree
+from leafgate_ppdtc45.on_shared import perturbed, widened
 from leafgate_ppdtc45.options import NoiseOptions
 from leafgate_ppdtc45.paths import below_chance, grown
-from leafgate_ppdtc45.perturbed_test import widened
 from leafgate_ppdtc45.plain import Learner, plain_tree
 from leafgate_ppdtc45.reaching import expected_accuracy, judges_of
 from leafgate_ppdtc45.scales import agreed, laws
@@ -351,10 +354,12 @@ def test_a_matched_cut_has_the_rank_among_originals_that_it_had_among_shared_num
         assert tree.at == pytest.approx(50 + (cut - 50) * 0.6, abs=0.7)
 
 
-@settings(max_examples=40, deadline=None)
-@given(small())
-def test_the_cuts_of_a_path_keep_their_order_when_they_are_matched(shared: Shared) -> None:
-    assert nested(matched_tree(plain_tree(shared, UNPRUNED), shared), {})
+def test_the_cuts_of_a_path_keep_their_order_when_they_are_matched() -> None:
+    """A deep tree on one column: with distributions of its own at every node its cuts would cross."""
+    rng, noise = np.random.default_rng(3), Noise("uniform", 30.0)
+    original = rng.choice([0.0, 10.0, 40.0, 90.0], 6000)
+    shared = shared_of(noise.added(original, rng)[:, None], rng.integers(0, 2, 6000), [noise])
+    assert nested(matched_tree(plain_tree(shared, Learner(min_leaf=150, confidence=None, penalty=False)), shared), {})
 
 
 def nested(node: Node, box: dict[str, tuple[float, float]]) -> bool:
@@ -414,3 +419,58 @@ def test_where_columns_are_independent_one_group_a_class_is_enough() -> None:
     shared, _ = noisy_stairs("gaussian")
     auto, one = (deconvolved_tree(shared, Learner(), groups, np.random.default_rng(1)) for groups in ("auto", 1))
     assert auto == one
+
+
+def test_rounds_of_em_on_an_axis_are_those_of_the_core() -> None:
+    rng, noise = np.random.default_rng(5), Noise("gaussian", 9.0)
+    numbers = noise.added(rng.gamma(3, 12, 500), rng)
+    axis = axis_of(numbers, noise, (0.0, 100.0))
+    start = np.full((1, len(axis.edges) - 1), 1 / (len(axis.edges) - 1))
+    seen = axis.seen(np.ones((500, 1)))
+    told, law = start[0], axis.table / axis.table.max(axis=1, keepdims=True)
+    for _ in range(7):
+        told = told * (law.T @ (seen[0] / (law @ told))) / seen.sum()
+    assert raised(start, seen, axis.table, 7)[0] == pytest.approx(told, abs=1e-9)
+
+
+def test_the_expected_accuracy_of_a_tree_of_three_columns_is_that_of_drawn_originals() -> None:
+    rng, laws = np.random.default_rng(9), [Noise("gaussian", 6.0)] * 3
+    original = rng.uniform(0, 100, size=(3000, 3))
+    shared = np.stack([law.added(original[:, i], rng) for i, law in enumerate(laws)], axis=1)
+    corner = Cut("x1", 50.0, Leaf("no"), Cut("x2", 30.0, Leaf("yes"), Leaf("no")))
+    tree = Cut("x0", 60.0, corner, Leaf("yes"))
+    classes = (original[:, 0] > 60) | ((original[:, 1] > 50) & (original[:, 2] <= 30))
+    judges = judges_of(shared_of(shared, classes, laws))
+    assert expected_accuracy(tree, judges) == pytest.approx(1, abs=0.12)
+    assert expected_accuracy(replace(tree, high=Leaf("no")), judges) == pytest.approx(0.6, abs=0.06)
+
+
+def test_where_every_theta_is_as_good_one_half_is_chosen() -> None:
+    rng, noise = np.random.default_rng(2), Noise("gaussian", 5.0)
+    shared = shared_of(noise.added(rng.uniform(0, 100, 300), rng)[:, None], rng.random(300) > 0.9, [noise])
+    assert chosen_theta(shared, Learner(), rng) == 0.5
+
+
+def test_test_people_share_themselves_under_the_noise_of_the_release() -> None:
+    table = table_of(schema_of(1).columns, [[float(n % 90), CLASSES[n % 2]] for n in range(4000)])
+    noise = {"x0": Noise("gaussian", 6.0)}
+    release = Release({}, table.schema, model="none", noise=noise)
+    numbers = perturbed(table, release, np.random.default_rng(4)).numbers("x0")
+    assert numbers.var() == pytest.approx(table.numbers("x0").var() + 36, rel=0.05)
+
+
+def test_the_systems_coins_fall_as_the_laws_say_and_never_twice_alike() -> None:
+    coins = SystemCoins()
+    assert stats.kstest(coins.normal(2, 3, 20_000), stats.norm(2, 3).cdf).pvalue > 1e-6
+    assert stats.kstest(coins.uniform(-1, 4, 20_000), stats.uniform(-1, 5).cdf).pvalue > 1e-6
+    assert sorted(coins.permutation(np.arange(50)).tolist()) == list(range(50))
+    assert (coins.random(50) != coins.random(50)).any()
+
+
+def test_what_is_not_rehearsed_is_drawn_by_the_system_whatever_the_seed() -> None:
+    one, other = (build(options({"deviation": 5.0}), people(), np.random.default_rng(1)) for _ in range(2))
+    same_seed = [
+        build(options({"deviation": 5.0}, rehearsal=True), people(), np.random.default_rng(1)) for _ in range(2)
+    ]
+    assert one.records != other.records
+    assert same_seed[0].records == same_seed[1].records
