@@ -524,7 +524,10 @@ def test_what_is_required_where_nothing_is_secret_is_invalid(tmp_path: Path) -> 
 
 
 def test_what_is_required_of_a_secret_number_is_invalid(tmp_path: Path) -> None:
-    changes = {"build.require": [{"use": "confidence", "at_most": 1}], "data.columns.age": {"role": "sensitive"}}
+    changes = {
+        "build.require": [{"use": "confidence", "at_most": 1}],
+        "data.columns.age": {"role": "sensitive", "bins": [0, 40, 120]},
+    }
     ended = leafgate("audit", survey(tmp_path, changes), "--json")
     assert ended.code == 2
     assert "age" in ended.problems[0]["message"]
