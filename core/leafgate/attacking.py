@@ -35,7 +35,7 @@ def attempt(attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins)
         return Attempt(attack, origin, problem=f"cannot read a release whose model is {release.model}")
     try:
         with plugin_trouble(attack, plugins):
-            beliefs = tuple(checked(belief, known) for belief in attack.infer(release, lent(known)))
+            beliefs = tuple(checked(belief, known, release) for belief in attack.infer(release, lent(known)))
     except LeafgateError as error:
         return Attempt(attack, origin, problem=str(error))
     secrets = [belief.secret for belief in beliefs]

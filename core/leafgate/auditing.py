@@ -64,7 +64,7 @@ def audit(
         with _timed(seconds, f"attack {attack.called}"):
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
-        judged = Judged(table, test, sealed.release, known, attempts, plugins)
+        judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
         findings = [*_strange_counts(policy, plugins, sealed, table), *judge(policy.metrics, judged)]
         findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
     return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafgate.errors import InconclusiveError
 from leafgate.evidence import checked_evidence
+from leafgate.hidden_cells import hidden_cells
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.known import Known
+    from leafgate.release import Release
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,10 @@ class Belief:
     `groups` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
     cannot tell apart; it is None for attacks on the mechanism, which say nothing of people. `chances` has a
     row of probabilities for each record and a column for each value of the secret; `secret` and `chances` are
-    None together, when the attack speaks of groups only. `baseline`, laid out like `chances`, is what the
+    None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
+    is whose, are positions in `release.records`: `chances` then has a row for each of these records, about its
+    hidden cell of the column `secret`, `records` is None and `groups` may be. `estimates` are numbers the attack
+    takes those cells for. `baseline`, laid out like `chances`, is what the
     release says of each record without the attack's further reasoning; `alternatives` are other beliefs the
     attack has no less reason for: a limit that does not come out the same for all is inconclusive. `evidence`
     is JSON: bounds, gaps, counts of constraints; a key `tries` names guarantees the attack tries to disprove,
@@ -42,13 +47,25 @@ class Belief:
     population_groups: NDArray[Any] | None = None
     baseline: pd.DataFrame | None = None
     alternatives: Sequence[pd.DataFrame] = ()
+    cells: NDArray[Any] | None = None
+    estimates: NDArray[Any] | None = None
+
+    @property
+    def of_people(self) -> bool:
+        """Does it say anything of people, or only of the mechanism?"""
+        return self.groups is not None or self.cells is not None
 
 
-def checked(belief: object, known: Known) -> Belief:
+def checked(belief: object, known: Known, release: Release | None = None) -> Belief:
     """The belief, its groups as an array, if it can be one; InconclusiveError says what is nonsense about it."""
     if not isinstance(belief, Belief):
         raise InconclusiveError(f"returned a {type(belief).__name__} where a Belief belongs")
     rows = len(known.records)
+    if belief.cells is not None:
+        cells = hidden_cells(belief, release)
+        belief, rows = replace(belief, cells=cells), len(cells)
+    elif belief.estimates is not None:
+        raise InconclusiveError("its belief has estimates, which are of hidden cells alone")
     if belief.records is not None:
         rows_for(known, belief.records)
         rows = len(belief.records)
@@ -57,9 +74,11 @@ def checked(belief: object, known: Known) -> Belief:
         people = 0 if known.population is None else len(known.population)
         belief = replace(belief, population_groups=_numbers(belief.population_groups, people, "of the population"))
     _check_evidence(belief.evidence)
-    if (belief.secret is None) != (belief.chances is None) or (groups is None and belief.chances is not None):
+    people = groups is not None or belief.cells is not None
+    if (belief.secret is None) != (belief.chances is None) or (not people and belief.chances is not None):
         raise InconclusiveError("its belief needs a secret, chances and groups together, or neither of the first two")
     if belief.secret is not None:
+        _check_secret(belief, known)
         _check_chances(belief.secret, belief.chances, rows, known, "chances")
     if belief.baseline is not None:
         _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
@@ -96,14 +115,20 @@ def rows_for(known: Known, records: pd.DataFrame) -> NDArray[np.int64]:
     return found.to_numpy(dtype=np.int64)
 
 
-def _check_chances(secret: object, chances: object, rows: int, known: Known, noun: str) -> None:
+def _check_secret(belief: Belief, known: Known) -> None:
+    secret = belief.secret
+    if not isinstance(secret, str) or secret not in known.schema:
+        raise InconclusiveError("its belief is about a column the policy does not have")
+    if "sensitive" not in known.schema[secret].roles and belief.cells is None:
+        raise InconclusiveError("its belief is about a column that is no secret")
+
+
+def _check_chances(secret: Any, chances: object, rows: int, known: Known, noun: str) -> None:
     import numpy as np
     import pandas as pd
 
-    if not isinstance(secret, str) or secret not in known.schema:
-        raise InconclusiveError("its belief is about a column the policy does not have")
-    if "sensitive" not in known.schema[secret].roles:
-        raise InconclusiveError("its belief is about a column that is no secret")
+    if not known.schema[secret].countable:
+        raise InconclusiveError("its belief is about numbers that have no `bins`")
     if not isinstance(chances, pd.DataFrame) or list(chances.columns) != list(known.schema[secret].domain):
         raise InconclusiveError(f"its {noun} are no table with the secret's domain as columns, in order")
     try:

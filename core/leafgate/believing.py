@@ -59,7 +59,7 @@ def _attack(run: Run, use: str) -> AttackModel:
 
 def belief_file(belief: Belief, known: Known) -> bytes:
     """The belief as CSV; of an attack on the mechanism, which believes nothing of people, its evidence as JSON."""
-    return belief_csv(belief, known) if belief.groups is not None else readable(_plain(belief.evidence))
+    return belief_csv(belief, known) if belief.of_people else readable(_plain(belief.evidence))
 
 
 def _plain(told: Any) -> Any:
@@ -72,13 +72,24 @@ def _plain(told: Any) -> Any:
 
 
 def belief_csv(belief: Belief, known: Known) -> bytes:
-    """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret."""
-    records = known.records if belief.records is None else belief.records
-    columns = [records.reset_index(drop=True)]
-    if belief.records is None:
-        columns.append(pd.DataFrame({"weight": known.weight}))
-    columns.append(pd.DataFrame({"group": belief.groups}))
+    """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret.
+
+    Of hidden cells: row (the position among the published records), column, the attack's estimate, then p(VALUE).
+    """
+    columns = [_cells(belief) if belief.cells is not None else _people(belief, known)]
     if belief.chances is not None:
         chances = belief.chances.reset_index(drop=True)
         columns.append(chances.set_axis([f"p({value})" for value in chances.columns], axis=1))
     return pd.concat(columns, axis=1).to_csv(index=False, lineterminator="\n").encode()
+
+
+def _cells(belief: Belief) -> pd.DataFrame:
+    told = pd.DataFrame({"row": belief.cells, "column": belief.secret})
+    return told if belief.estimates is None else told.assign(estimate=belief.estimates)
+
+
+def _people(belief: Belief, known: Known) -> pd.DataFrame:
+    told = [(known.records if belief.records is None else belief.records).reset_index(drop=True)]
+    if belief.records is None:
+        told.append(pd.DataFrame({"weight": known.weight}))
+    return pd.concat([*told, pd.DataFrame({"group": belief.groups})], axis=1)

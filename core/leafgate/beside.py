@@ -22,7 +22,7 @@ def beside(metric: RecordMetric, plugins: Plugins, case: Case, scores: Scores, f
 
     What follows from the composition and not from the release is private.
     """
-    if case.belief is None or case.belief.chances is None:
+    if case.belief is None or case.belief.chances is None or case.belief.groups is None:
         return finding
     other = replace(case, scored=OTHER[case.scored])
     if np.allclose(case.chances, other.chances, rtol=0, atol=1e-12):

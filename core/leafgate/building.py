@@ -30,12 +30,22 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
         draft = builder.build(table.without_key.lent(), rng, **_more(builder, test))
         if not isinstance(draft, Release):
             raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
+        _check_origins(draft, table.without_key, origin)
     level = _level(policy, draft)
     try:
         with plugin_trouble(builder, plugins):
             return seal(published(draft, level, builder.tells_measure))
     except ReleaseError as error:
         raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
+
+
+def _check_origins(draft: Release, table: Table, origin: str) -> None:
+    """Origins name a row of the table for each record; InconclusiveError where they do not."""
+    if draft.origins is None:
+        return
+    records = 0 if draft.records is None else len(draft.records.rows)
+    if len(draft.origins) != records or any(not 0 <= row < len(table) for row in draft.origins):
+        raise InconclusiveError(f"{origin} says not for each record which row of the table it was made from")
 
 
 def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:

@@ -27,7 +27,8 @@ class Case:
 
     `chances`, `baseline`, `groups`, `sizes`, `truth` and `weight` have one row for each row of `table`, so that metrics
     never align anything. `scored` says what `chances` are: what the adversary believes, or the true
-    composition of each group.
+    composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
+    records, a row for each.
     """
 
     table: Table
@@ -123,7 +124,7 @@ class Case:
         import pandas as pd
 
         if self._belief.groups is None:
-            raise UnreadableError("the attack says nothing of people")
+            raise UnreadableError("the attack says nothing of groups of people")
         return pd.Series(self._belief.groups[self._position])
 
     @cached_property
@@ -137,8 +138,13 @@ class Case:
 
     @cached_property
     def truth(self) -> pd.Series:
-        """The secret of each record, as it is in the table."""
-        return self.table.frame[self.secret.name]
+        """The secret of each record, as it is in the table; of a number its bin."""
+        import pandas as pd
+
+        column = self.secret
+        if column.bins is None:
+            return self.table.frame[column.name]
+        return pd.Series(pd.Categorical.from_codes(self.table.codes(column.name), categories=pd.Index(column.domain)))
 
     @property
     def _belief(self) -> Belief:
@@ -149,5 +155,9 @@ class Case:
     @cached_property
     def _position(self) -> NDArray[np.int64]:
         """For each row of the table, the belief's row that speaks of it."""
+        import numpy as np
+
+        if self._belief.cells is not None:
+            return np.arange(len(self.table))
         own, public = self._belief.records, self.table.public[1]
         return public if own is None else rows_for(self.known, own)[public]

@@ -32,7 +32,7 @@ def _misfits(release: Release, schema: Schema, place: str) -> list[Problem]:
     for name in sorted(column.name for column in release.schema.columns):
         if name not in schema:
             found.append(Problem(place, f"the release names {name!r}, which the policy does not have"))
-        elif release.schema[name].values != schema[name].values:
+        elif release.schema[name].values != schema[name].values or release.schema[name].bins != schema[name].bins:
             found.append(Problem(place, f"{name!r} has another domain in the release than in the policy"))
         elif release.schema[name].public != schema[name].public:
             found.append(Problem(place, f"{name!r} is a quasi_identifier in one of release and policy only"))

@@ -77,7 +77,8 @@ def known_of(
     public, _ = table.public
     shares: dict[str, dict[str, float]] = {}
     for column in table.schema.secrets if distribution else ():
-        if column.values is not None:
-            counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(column.values))
-            shares[column.name] = dict(zip(column.values, (counts / table.people).tolist(), strict=True))
+        if column.countable:
+            domain = list(map(str, column.domain))
+            counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))
+            shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
     return Known(table.without_key.schema, public, shares, mechanism, seed, population, people, tuple(facts))

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from leafgate.errors import DataError
-from leafgate.hierarchy import Hierarchy, parse_hierarchy
-from leafgate.interfaces import STRICT, AttackModel, Component, Limit, Metric, TreeBuilder
+from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
+from leafgate.policy_column import ColumnSpec, Strict, column_of
 from leafgate.policy_knows import Knows
 from leafgate.policy_paths import DataFile
 from leafgate.release import Level
-from leafgate.schema import Column, Role, Schema
+from leafgate.schema import Schema
 from leafgate.strict_json import canonical
 
-ALONE = {"key", "weight", "identifier", "ignored"}
 DROPPED = {"weight", "identifier", "ignored"}
-
-
-class Strict(BaseModel):
-    """Unknown keys, other types, NaN: refused; error texts without the input."""
-
-    model_config = STRICT
-
-
-def _as_tuple(role: Any) -> Any:
-    return (role,) if isinstance(role, str) else tuple(role) if isinstance(role, list) else role
-
-
-ONE_OR_MORE = BeforeValidator(_as_tuple, json_schema_input_type=Role | tuple[Role, ...])
 
 
 class CsvOptions(Strict):
@@ -54,42 +38,6 @@ class CsvOptions(Strict):
             "a,b".encode(self.encoding).decode(self.encoding)
         except (LookupError, ValueError):
             raise ValueError("`encoding` is not one that Python knows; try utf-8 or latin-1") from None
-        return self
-
-
-class ColumnSpec(Strict):
-    """What one column means."""
-
-    role: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
-        description="Who knows it and what it is for; one role or a list."
-    )
-    values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
-    bounds: tuple[Limit, Limit] | None = Field(None, description="Lowest and highest number of a numeric column.")
-    hierarchy: DataFile | None = Field(None, description="A `;`-separated file: value;group;coarser group;...")
-    ordered: bool = Field(False, description="Do the `values` stand in a meaningful order?")
-    aliases: dict[str, str] = Field({}, description="Other spellings in the file, and the value each means.")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> ColumnSpec:
-        roles = set(self.role)
-        if len(roles) > 1 and roles & ALONE:
-            raise ValueError(f"the role {sorted(roles & ALONE)[0]!r} stands alone")
-        if {"sensitive", "quasi_identifier"} <= roles:
-            raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
-        if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
-            raise ValueError("`private` means neither quasi_identifier nor sensitive; choose")
-        if self.values is not None and self.bounds is not None:
-            raise ValueError("`values` (categorical) or `bounds` (numeric), not both")
-        if self.values is not None and (len(set(self.values)) != len(self.values) or not self.values):
-            raise ValueError("`values` must list each value once")
-        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
-            raise ValueError("`bounds` are [lowest, highest]")
-        if roles & {"sensitive", "class"} and self.bounds is not None:
-            raise ValueError("a class or a secret needs `values`, not `bounds`")
-        if self.values is None and (self.hierarchy is not None or self.ordered):
-            raise ValueError("`hierarchy` and `ordered` need `values`")
-        if self.values is not None and not set(self.aliases.values()) <= set(self.values):
-            raise ValueError("`aliases` must lead to declared `values`")
         return self
 
 
@@ -124,31 +72,6 @@ class Data(Strict):
         """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
         kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED)
         return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept))
-
-
-def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
-    """What a policy's column means, its hierarchy read; DataError when that does not fit."""
-    column = Column(
-        name,
-        frozenset(spec.role),
-        values=spec.values,
-        bounds=spec.bounds,
-        ordered=spec.ordered,
-        declared=spec.values is not None or spec.bounds is not None,
-        missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
-    )
-    if spec.hierarchy is None:
-        return column
-    return replace(column, hierarchy=_hierarchy(spec, column))
-
-
-def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
-    place = f"data.columns.{column.name}.hierarchy"
-    try:
-        text = spec.hierarchy.read_text(encoding="utf-8-sig") if spec.hierarchy else ""
-    except (OSError, UnicodeDecodeError):
-        raise DataError("cannot be read", place=place, remedy="name a `;`-separated text file") from None
-    return parse_hierarchy(text, place).restricted(column.domain, place)
 
 
 class PublishSpec(Strict):

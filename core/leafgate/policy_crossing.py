@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from leafgate.errors import Problem
 from leafgate.plugins import Plugins, use_of
-from leafgate.policy import ColumnSpec, column_of
+from leafgate.policy_column import ColumnSpec, column_of
 from leafgate.policy_facts import fact_problems, place_of
 from leafgate.policy_places import KINDS
 from leafgate.schema import Column

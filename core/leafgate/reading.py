@@ -123,6 +123,9 @@ def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple
         raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
     if column.values is None and column.bounds is None:
         column = _domain_that_occurs(column, [t for t, gone in zip(texts, missing, strict=True) if not gone])
+        if column.numeric and "sensitive" in column.roles:
+            remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
+            raise DataError("a secret of numbers", place=place, remedy=remedy)
     if column.values is None:
         return column, _numbers(cells, texts, missing, column, place)
     position = {value: code for code, value in enumerate(column.values)}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from leafgate.noise import Noise
 from leafgate.schema import Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 
@@ -37,7 +38,9 @@ class Release:
     """What is published: trees or records, what their numbers count, and what is claimed of them.
 
     `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
-    claims, checked in every audit. `sealed` are the bytes of the release file this was read from.
+    claims, checked in every audit. `noise` is the law of what was added to a column's numbers in `records`.
+    `origins` is the owner's alone, in no file and before no attack: for each published record the row of the
+    table it was made from. `sealed` are the bytes of the release file this was read from.
     """
 
     builder: Mapping[str, Any]
@@ -51,6 +54,8 @@ class Release:
     model: Model = "trees"
     alternatives: Mapping[str, Node] = field(default_factory=dict)
     records: Records | None = None
+    noise: Mapping[str, Noise] = field(default_factory=dict)
+    origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
 
     @property

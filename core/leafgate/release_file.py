@@ -8,25 +8,31 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from leafgate.errors import ReleaseError
-from leafgate.release import Combine, Counted, Level, Model, Publish, Records, Release
+from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
+from leafgate.records_file import read_noise, read_records, records_document
+from leafgate.release import Combine, Counted, Level, Model, Publish, Release
 from leafgate.schema import Column, Role, Schema
-from leafgate.strict_json import is_number, parse_json, readable, refuse_unknown
+from leafgate.strict_json import parse_json, readable, refuse_unknown
 from leafgate.tree import leaves
 from leafgate.tree_file import read_tree, tree_document
 
 FORMAT = "leafgate/release/1"
 KEYS = (
     *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
-    *("guarantee", "combine", "model", "alternatives", "records", "trees"),
+    *("guarantee", "combine", "model", "alternatives", "records", "noise", "trees"),
 )
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A release together with the very bytes that are audited and published."""
+    """A release together with the very bytes that are audited and published.
+
+    `origins`, which those do not hold, say for each published record which row of the table it was made from.
+    """
 
     release: Release
     content: bytes
+    origins: tuple[int, ...] | None = None
 
     @property
     def sha256(self) -> str:
@@ -36,7 +42,7 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(read_release(content, "release"), content)
+    return Sealed(read_release(content, "release"), content, release.origins)
 
 
 def document(release: Release) -> dict[str, Any]:
@@ -57,6 +63,8 @@ def document(release: Release) -> dict[str, Any]:
         "records": None if release.records is None else records_document(release.records),
         "trees": [tree_document(tree) for tree in release.trees],
     }
+    if release.noise:
+        told["noise"] = {name: noise.described() for name, noise in release.noise.items()}
     if not release.publish.measure:
         del told["selection"]
     return told
@@ -67,42 +75,36 @@ def measure_of(release: Release) -> str | None:
     return None if release.selection is None else release.selection.get("measure")
 
 
-def records_document(records: Records) -> dict[str, Any]:
-    return {
-        "columns": list(records.columns),
-        "rows": [list(row) for row in records.rows],
-        "weight": list(records.weight),
-    }
-
-
 def read_release(content: bytes, place: str) -> Release:
     """The release in a file's bytes; ReleaseError says what is wrong with it, and where."""
-    told = _object(parse_json(content, ReleaseError, place), place)
+    told = object_at(parse_json(content, ReleaseError, place), place)
     if told.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(told, KEYS, ReleaseError, place)
     schema = _schema(told.get("schema"), f"{place}.schema")
     _check_class(told, schema, place)
-    publish = _object(told.get("publish"), f"{place}.publish")
+    publish = object_at(told.get("publish"), f"{place}.publish")
     refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
     selection = told.get("selection")
+    noise = read_noise(told.get("noise", {}), schema, f"{place}.noise")
     release = Release(
-        builder=_object(told.get("builder"), f"{place}.builder"),
+        builder=object_at(told.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
-            read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(_list(told, "trees", place))
+            read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(told, "trees", place))
         ),
         publish=Publish(_one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in told),
         counted=_one_of(told.get("counted"), Counted, f"{place}.counted"),
-        selection=None if selection is None else _object(selection, f"{place}.selection"),
-        guarantee=_object(told.get("guarantee", {}), f"{place}.guarantee"),
+        selection=None if selection is None else object_at(selection, f"{place}.selection"),
+        guarantee=object_at(told.get("guarantee", {}), f"{place}.guarantee"),
         combine=_one_of(told.get("combine", "one"), Combine, f"{place}.combine"),
         model=_one_of(told.get("model", "trees"), Model, f"{place}.model"),
         alternatives={
             name: read_tree(tree, schema, f"{place}.alternatives.{name}")
-            for name, tree in _object(told.get("alternatives", {}), f"{place}.alternatives").items()
+            for name, tree in object_at(told.get("alternatives", {}), f"{place}.alternatives").items()
         },
-        records=_records(told.get("records"), schema, f"{place}.records"),
+        records=read_records(told.get("records"), schema, noise, f"{place}.records"),
+        noise=noise,
         sealed=content,
     )
     _check_whole(release, publish.get("measure"), place)
@@ -140,19 +142,6 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
                 raise ReleaseError("leaves tell other statistics than it says", place=f"{place}.publish.leaves")
 
 
-def _object(told: Any, place: str) -> dict[str, Any]:
-    if not isinstance(told, dict):
-        raise ReleaseError("must be an object", place=place)
-    return told
-
-
-def _list(told: Mapping[str, Any], key: str, place: str) -> list[Any]:
-    found = told.get(key)
-    if not isinstance(found, list):
-        raise ReleaseError("must be a list", place=f"{place}.{key}")
-    return found
-
-
 def _one_of(told: Any, choice: Any, place: str) -> Any:
     if not isinstance(told, str) or told not in get_args(choice):
         raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
@@ -160,18 +149,18 @@ def _one_of(told: Any, choice: Any, place: str) -> Any:
 
 
 def _schema(told: Any, place: str) -> Schema:
-    return Schema(tuple(_column(name, spec, f"{place}.{name}") for name, spec in _object(told, place).items()))
+    return Schema(tuple(_column(name, spec, f"{place}.{name}") for name, spec in object_at(told, place).items()))
 
 
 def _column(name: str, told: Any, place: str) -> Column:
-    told = _object(told, place)
+    told = object_at(told, place)
     refuse_unknown(told, ("role", "values", "bounds", "ordered", "missing", "bins"), ReleaseError, place)
     roles, values, bounds = told.get("role"), told.get("values"), told.get("bounds")
-    if not _texts(roles) or not set(roles) <= set(get_args(Role)):
+    if not are_texts(roles) or not set(roles) <= set(get_args(Role)):
         raise ReleaseError(f"`role` must be a list of {', '.join(get_args(Role))}", place=place)
-    if values is not None and (not _texts(values) or len(set(values)) != len(values)):
+    if values is not None and (not are_texts(values) or len(set(values)) != len(values)):
         raise ReleaseError("`values` must be a list of different texts", place=place)
-    if bounds is not None and (not _numbers(bounds) or len(bounds) != 2 or bounds[0] > bounds[1]):
+    if bounds is not None and (not are_numbers(bounds) or len(bounds) != 2 or bounds[0] > bounds[1]):
         raise ReleaseError("`bounds` must be two numbers, the lower first", place=place)
     return Column(
         name,
@@ -180,53 +169,5 @@ def _column(name: str, told: Any, place: str) -> Column:
         bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
         ordered=told.get("ordered") is True,
         missing=told.get("missing") is True,
-        bins=tuple(told["bins"]) if _numbers(told.get("bins")) else None,
+        bins=tuple(told["bins"]) if are_numbers(told.get("bins")) else None,
     )
-
-
-def _texts(told: Any) -> bool:
-    return isinstance(told, list) and all(isinstance(item, str) for item in told)
-
-
-def _numbers(told: Any) -> bool:
-    return isinstance(told, list) and all(map(is_number, told))
-
-
-def _records(told: Any, schema: Schema, place: str) -> Records | None:
-    if told is None:
-        return None
-    told = _object(told, place)
-    refuse_unknown(told, ("columns", "rows", "weight"), ReleaseError, place)
-    columns, rows, weight = (_list(told, key, place) for key in ("columns", "rows", "weight"))
-    if not _texts(columns) or any(name not in schema for name in columns):
-        raise ReleaseError("names a column the schema does not have", place=f"{place}.columns")
-    if len(set(columns)) != len(columns) or not rows:
-        raise ReleaseError("needs rows, and each column once", place=place)
-    if len(rows) != len(weight) or any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
-        raise ReleaseError("every row needs one cell a column, and one weight", place=f"{place}.rows")
-    if any(not isinstance(people, int) or isinstance(people, bool) or people < 1 for people in weight):
-        raise ReleaseError("weights are whole numbers of people, 1 or more", place=f"{place}.weight")
-    for number, row in enumerate(rows):
-        for name, cell in zip(columns, row, strict=True):
-            _check_cell(cell, schema[name], f"{place}.rows[{number}].{name}")
-    return Records(tuple(columns), tuple(tuple(row) for row in rows), tuple(weight))
-
-
-def _check_cell(cell: Any, column: Column, place: str) -> None:
-    if cell == {"withheld": True} or _is_value(cell, column):
-        return
-    if isinstance(cell, dict) and set(cell) == {"from", "to"} and column.numeric and _numbers([*cell.values()]):
-        return
-    several = cell["in"] if isinstance(cell, dict) and set(cell) == {"in"} else None
-    if isinstance(several, list) and several and all(_is_value(item, column) for item in several):
-        return
-    raise ReleaseError("is no cell, or outside the column's domain", place=place)
-
-
-def _is_value(cell: Any, column: Column) -> bool:
-    if cell is None:
-        return column.missing
-    if column.values is not None:
-        return isinstance(cell, str) and cell in column.values
-    low, high = column.bounds or (cell, cell)
-    return is_number(cell) and bool(low <= cell <= high)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from leafgate.bins import bin_names
 from leafgate.errors import PolicyError
 from leafgate.hierarchy import Hierarchy
 
@@ -17,7 +18,10 @@ Value = str | None
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its roles and its domain, `values` (categorical) or `bounds` (numeric)."""
+    """One column: its roles and its domain, `values` (categorical) or `bounds` (numeric).
+
+    `bins` are the edges of the intervals in which a secret number is believed to lie.
+    """
 
     name: str
     roles: frozenset[str]
@@ -34,13 +38,20 @@ class Column:
         return self.values is None
 
     @property
+    def countable(self) -> bool:
+        """Are there finitely many things to believe of a cell: values, or bins?"""
+        return self.values is not None or self.bins is not None
+
+    @property
     def public(self) -> bool:
         """Does the adversary know this of everyone?"""
         return "quasi_identifier" in self.roles
 
     @cached_property
     def domain(self) -> tuple[Value, ...]:
-        """Every value a categorical cell may have, None last where missing is one of them."""
+        """Every value a categorical cell may have, None last where missing is one of them; a number's bins."""
+        if self.bins is not None:
+            return bin_names(self.bins)
         if self.values is None:
             raise PolicyError("a numeric column has bounds, not values", place=self.name)
         return (*self.values, None) if self.missing else self.values

@@ -15,6 +15,7 @@ from leafgate.beside import beside, counts_everyone, tells_of_everyone
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.evidence import RESERVED, checked_evidence
+from leafgate.hidden_cells import people_behind
 from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
 from leafgate.plugins import Plugins
@@ -35,12 +36,16 @@ class Judged:
     known: Known
     attempts: Sequence[Attempt]
     plugins: Plugins
+    origins: Sequence[int] | None = None
 
     def case(self, belief: Belief | None, scored: Scored = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
+        table = self.table
         if belief is not None:
+            if belief.cells is not None:
+                table = people_behind(belief.cells, self.release, self.origins, table.without_key)
             belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
-        return Case(self.table.lent(), test, self.release, lent(self.known), belief, scored)
+        return Case(table.lent(), test, self.release, lent(self.known), belief, scored)
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -50,7 +55,7 @@ def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
 def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, named: bool = True) -> Iterator[Finding]:
     """A finding for each belief of an attempt that the metric is about and can read; `named` gives it an id."""
     for belief in attempt.beliefs:
-        if belief.groups is None or metric.secret not in {None, belief.secret}:
+        if not belief.of_people or metric.secret not in {None, belief.secret}:
             continue
         try:
             finding = score_one(metric, judged, _id(metric, attempt, belief) if named else "", attempt, belief)
@@ -79,8 +84,8 @@ def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
 def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
     scored = metric.scored if isinstance(metric, RecordMetric) else "derived"
-    case = judged.case(belief, scored)
     try:
+        case = judged.case(belief, scored)
         scores = scores_of(metric, judged.plugins, case)
         told = _evidence(metric, judged, case, scores)
     except UnreadableError:

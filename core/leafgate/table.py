@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.bins import bin_of
 from leafgate.errors import DataError
 from leafgate.schema import Column, Schema
 
@@ -54,10 +55,13 @@ class Table:
         return len(self.frame)
 
     def codes(self, name: str) -> NDArray[np.int64]:
-        """A categorical column as positions in its domain; a missing cell is the last position."""
+        """A column as positions in its domain: values, a missing cell being the last, or a number's bins."""
         if name not in self._codes:
             column = self.schema[name]
-            codes = self.frame[name].cat.codes.to_numpy().astype(np.int64)
+            if column.bins is not None:
+                codes = bin_of(self.numbers(name), column.bins)
+            else:
+                codes = self.frame[name].cat.codes.to_numpy().astype(np.int64)
             if column.values is not None:
                 codes = np.where(codes < 0, len(column.values), codes)
             codes.setflags(write=False)

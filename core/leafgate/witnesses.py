@@ -25,7 +25,7 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     """
     case = replace(case, scored="derived")  # what is believed stays so, whatever was scored
     sign = 1 if direction == "at_least" else -1
-    rows = pd.DataFrame({"group": case.groups, "score": sign * scores, "people": case.table.weight, "past": past})
+    rows = pd.DataFrame({"group": _groups(case), "score": sign * scores, "people": case.table.weight, "past": past})
     sizes = rows.groupby("group")["people"].sum()
     worst = rows[rows["past"]].groupby("group")["score"].min().to_frame("score")
     worst["people"] = sizes
@@ -35,6 +35,12 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
         _told(case, int(group), int(people), int(first[group]))
         for group, people in zip(chosen.index.to_numpy(), chosen["people"], strict=True)
     ]
+
+
+def _groups(case: Case) -> pd.Series:
+    """Each row's group; a hidden cell whose attack speaks of no groups is one by itself."""
+    alone = case.belief is not None and case.belief.groups is None
+    return pd.Series(np.arange(len(case.table))) if alone else case.groups
 
 
 def _path(belief: Belief | None, group: int) -> str:
@@ -48,7 +54,7 @@ def _path(belief: Belief | None, group: int) -> str:
 
 def _told(case: Case, group: int, people: int, worst: int) -> dict[str, Any]:
     """A group, and what is believed of the worst-off record in it."""
-    rows = case.groups.to_numpy() == group
+    rows = _groups(case).to_numpy() == group
     told: dict[str, Any] = {"people": People(people)}
     belief = case.belief
     path = _path(belief, group)
@@ -56,6 +62,8 @@ def _told(case: Case, group: int, people: int, worst: int) -> dict[str, Any]:
         told["path"] = Private(path)
     if not case.release.trees:
         told["shares"] = "records"
+    if belief is not None and belief.cells is not None:
+        told["record"] = Private(int(belief.cells[worst]))
     if belief is None or belief.chances is None:
         return told
     chances = case.chances.iloc[worst]

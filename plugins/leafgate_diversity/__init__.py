@@ -12,7 +12,8 @@ from leafgate.interfaces import RecordMetric
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leafgate.policy import ColumnSpec, Policy
+    from leafgate.policy import Policy
+    from leafgate.policy_column import ColumnSpec
 
 BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
 Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -78,7 +79,7 @@ class AlphaKAnonymity(AtLeast):
 
     def lacks(self, policy: Policy) -> str:
         strange = set(self.values or ()) - {v for spec in _secrets(self, policy) for v in spec.values or ()}
-        open_domain = any(spec.values is None for spec in _secrets(self, policy))
+        open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, policy))
         return "some of its `values` are no values of a secret" if strange and not open_domain else ""
 
     def score(self, case: Case) -> pd.Series:

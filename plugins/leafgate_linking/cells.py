@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.bins import bin_of, bins_between
 from leafgate.release import Records
+from leafgate.schema import Column
 
 Mask = NDArray[np.bool_]
 Ids = NDArray[np.int64]
@@ -34,6 +36,19 @@ def _frozen(cell: Any) -> Any:
 def fits_value(cell: Any, value: Any) -> bool:
     told = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
     return "withheld" in told or value in told["in"]
+
+
+def fits_domain(cell: Any, column: Column) -> Mask:
+    """Which values of the column, or bins of its numbers, a cell can mean."""
+    if column.bins is None:
+        return np.array([fits_value(cell, value) for value in column.domain])
+    told: dict[str, Any] = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
+    if "withheld" in told:
+        return np.ones(len(column.domain), dtype=bool)
+    if "from" in told:
+        return bins_between(column.bins, told["from"], told["to"])
+    mine = bin_of(np.array(told["in"], dtype=np.float64), column.bins)
+    return np.isin(np.arange(len(column.domain)), mine)
 
 
 def fits_numbers(cell: Any, numbers: Floats) -> Mask:

@@ -45,7 +45,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
     evidence: dict[str, Any] = {"groups": len(there), "smallest_group": People(int(there.min()))}
     if release.publish.leaves == "labels":
         evidence["labels"] = _labels(linked, people)
-    secrets = [column for column in known.schema.secrets if column.values is not None]
+    secrets = [column for column in known.schema.secrets if column.countable]
     about: list[tuple[str | None, pd.DataFrame | None]] = [(s.name, _chances(linked, s)) for s in secrets]
     return [
         Belief(
@@ -77,12 +77,12 @@ def link(release: Release, known: Known) -> Linked:
     """
     public, mine, others = _everyone(known)
     schema = known.schema
-    published = (*release.trees, *release.alternatives.values())
+    published = release.trees if release.noise else (*release.trees, *release.alternatives.values())
     trees = [remainders(tree, public, schema) for tree in published]
     keys = [ids for ids, _ in trees]
     found = None
     if release.records is not None:
-        found = matches(release.records, public, schema)
+        found = matches(release.records, public, schema, release.noise)
         keys.append(found.which)
     target = schema.having("class")
     own_class = public.codes(target[0].name) if target and target[0].public and published else None
@@ -128,7 +128,7 @@ def _told_by_records(linked: Linked, secret: Column, prior: Shares) -> Shares | 
     """Records tell a group's own shares and go first: a row for each group; those who match none learn from trees."""
     if linked.found is None or linked.release.records is None:
         return None
-    told = told_of(linked.release.records, secret, linked.found, prior)
+    told = None if secret.name in linked.release.noise else told_of(linked.release.records, secret, linked.found, prior)
     if told is None:
         return None
     shares, people = told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,14 +48,15 @@ class _Shown:
     fits: Mask | None = None
 
 
-def matches(records: Records, public: Table, schema: Schema) -> Matches:
+def matches(records: Records, public: Table, schema: Schema, noisy: Container[str] = ()) -> Matches:
     """Which records match each public row: all its public cells agree.
 
     A cell agrees when it is equal, when the value lies in its set or its range (both ends included),
     or when it is withheld. Columns whose cells do not overlap are joined like keys; only the others
-    are compared pair by pair, within equal keys.
+    are compared pair by pair, within equal keys. A `noisy` column's cells agree with any value.
     """
-    shown = [_shown(records, i, schema[name], public) for i, name in enumerate(records.columns) if schema[name].public]
+    told = [(i, schema[name]) for i, name in enumerate(records.columns) if schema[name].public and name not in noisy]
+    shown = [_shown(records, i, column, public) for i, column in told]
     sharp = [(column.cell, column.only[column.value]) for column in shown if column.only is not None]
     blurred = [(column, column.fits) for column in shown if column.fits is not None]
     block, where = _joined(sharp, len(records.rows), len(public))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.possible import Interval, rest_of
+from leafgate.bins import bins_between
+from leafgate.possible import Interval, Rest, rest_of
 from leafgate.release import Release
 from leafgate.schema import Column
 from leafgate.tree import Leaf
@@ -63,10 +64,17 @@ def _other(reached: Sequence[Reached], secret: Column, prior: Shares, class_valu
             return prior
         size = sum(each.leaf.counts.values()) if class_value is None else each.leaf.counts[class_value]
         rest = rest_of(secret, each.possible)
-        can_be = np.array([float(isinstance(rest, Interval) or value in rest) for value in secret.domain])
+        can_be = _can_be(secret, rest)
         allowed = prior * can_be if (prior * can_be).any() else can_be
         told += size * allowed / allowed.sum()
     return told / told.sum() if told.sum() > 0 else prior
+
+
+def _can_be(secret: Column, rest: Rest) -> Shares:
+    """Which of the secret's values, or a number's bins, the tests leave possible: 1 or 0."""
+    if isinstance(rest, Interval):
+        return bins_between(secret.bins or (), rest.low, rest.high, open_low=True).astype(np.float64)
+    return np.array([float(value in rest) for value in secret.domain])
 
 
 def doubted(told: Shares, counted: float) -> Shares:

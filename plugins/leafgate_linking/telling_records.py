@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leafgate.release import Records
 from leafgate.schema import Column
-from leafgate_linking.cells import fits_value, numbered
+from leafgate_linking.cells import fits_domain, numbered
 from leafgate_linking.records import Matches
 
 Shares = NDArray[np.float64]
@@ -37,6 +37,6 @@ def told_of(records: Records, column: Column, found: Matches, prior: Shares) -> 
 
 def _spread(cell: Any, column: Column, prior: Shares) -> Shares:
     """One person whose cell says this, over the secret's domain."""
-    possible = np.array([fits_value(cell, value) for value in column.domain]) * prior
+    possible = fits_domain(cell, column) * prior
     total = possible.sum()
     return np.asarray(possible / total if total > 0 else prior)

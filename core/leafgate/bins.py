@@ -1,0 +1,39 @@
+"""Bins: what is believed of a number is believed of the interval it lies in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
+    """Each bin in words: an edge belongs to the bin above it, the last to the last bin.
+
+    >>> bin_names((0, 10, 20.5))
+    ('[0, 10)', '[10, 20.5]')
+    """
+    written = [format(edge, ".15g") for edge in edges]
+    last = len(edges) - 2
+    return tuple(f"[{written[i]}, {written[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
+
+
+def bin_of(numbers: NDArray[np.float64], edges: Sequence[float]) -> NDArray[np.int64]:
+    """Each number's bin; what lies outside counts to the first or the last."""
+    import numpy as np
+
+    return np.searchsorted(np.asarray(edges[1:-1], dtype=float), numbers, side="right").astype(np.int64)
+
+
+def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: bool = False) -> NDArray[np.bool_]:
+    """Which bins hold a number from `low` (itself left out where `open_low`) to `high`."""
+    import numpy as np
+
+    starts, ends = np.asarray(edges[:-1], dtype=float), np.asarray(edges[1:], dtype=float)
+    beyond = ends > low
+    if not open_low:
+        beyond[-1] |= ends[-1] == low
+    return np.asarray(beyond & (starts <= high))

@@ -1,0 +1,63 @@
+"""The hidden cells of published records: which a belief may be about, and whose they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leafgate.errors import InconclusiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from leafgate.belief import Belief
+    from leafgate.release import Release
+    from leafgate.table import Table
+
+
+def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
+    """The positions of a belief's cells, if its records hide them all.
+
+    A cell is hidden where it is withheld, and where noise is on its column. InconclusiveError for any other.
+    """
+    import numpy as np
+
+    cells = np.array(belief.cells)
+    records = None if release is None else release.records
+    if release is None or records is None or belief.secret not in records.columns:
+        raise InconclusiveError("its belief is about cells that no record shows")
+    if cells.ndim != 1 or cells.dtype.kind not in "iu" or len(set(cells.tolist())) < len(cells):
+        raise InconclusiveError("its belief needs each of its cells once, as a position among the records")
+    if not len(cells) or not 0 <= cells.min() <= cells.max() < len(records.rows):
+        raise InconclusiveError("its belief is about records that are not there")
+    if belief.records is not None or belief.population_groups is not None:
+        raise InconclusiveError("its belief is about cells, so it can have no records of its own and no population")
+    place = records.columns.index(belief.secret)
+    if belief.secret not in release.noise and not all(
+        records.rows[cell][place] == {"withheld": True} for cell in cells.tolist()
+    ):
+        raise InconclusiveError("its belief is about cells that the records show")
+    if belief.estimates is not None and np.shape(belief.estimates) != cells.shape:
+        raise InconclusiveError("its belief needs one estimate a cell")
+    cells.setflags(write=False)
+    return cells
+
+
+def people_behind(cells: NDArray[Any], release: Release, origins: Sequence[int] | None, table: Table) -> Table:
+    """The people whose published records hold the cells: a row for each, in their order, as they are in the table.
+
+    `table` is the one the release was built from; InconclusiveError where it is not known who they are.
+    """
+    import numpy as np
+
+    from leafgate.table import Table
+
+    if origins is None or release.records is None:
+        raise InconclusiveError(
+            "whose the published records are is known only where the release is built",
+            remedy="audit the policy that builds it",
+        )
+    rows = np.asarray(origins, dtype=np.int64)[cells]
+    weight = np.array(release.records.weight, dtype=np.int64)[cells]
+    return Table(table.schema, table.frame.iloc[rows].reset_index(drop=True), weight)

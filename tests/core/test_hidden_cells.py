@@ -1,0 +1,127 @@
+"""Beliefs about hidden cells of published records, held against the people behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leafgate import AttackModel, Belief, Known, Release, Table, TreeBuilder
+from leafgate.auditing import audit
+from leafgate.believing import belief_file
+from leafgate.disclosure import document
+from leafgate.interfaces import Component
+from leafgate.known import known_of
+from leafgate.release import Records
+from leafgate.report import Report
+from leafgate_protection import Confidence, Exposure, KAnonymity
+from random_tables import table_of
+from standins import ROWS, attack_that, finding, plugins_with, policy_with
+
+WITHHELD = {"withheld": True}
+SEEN = (("2", "flu"), ("1", "flu"), ("2", "cold"), ("1", "cold"))
+ORIGINS = (2, 0, 3, 1)  # of the table, whose distinct records are sorted
+HIDDEN = np.array([3, 0])
+
+
+class Withholding(TreeBuilder):
+    """Publishes everyone but for the riches of two."""
+
+    use: Literal["withholding"] = "withholding"
+    origins: tuple[int, ...] | None = ORIGINS
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        rich = table.frame["rich"].tolist()
+        told = [WITHHELD if i in HIDDEN else rich[row] for i, row in enumerate(ORIGINS)]
+        rows = tuple((*seen, cell) for seen, cell in zip(SEEN, told, strict=True))
+        records = Records(("zip", "ill", "rich"), rows, tuple(int(table.weight[row]) for row in ORIGINS))
+        return Release({"use": "x"}, table.schema, model="none", records=records, origins=self.origins)
+
+
+def reads_tables(does: Callable[[Release, Known], Any]) -> type[AttackModel]:
+    return attack_that(does, models=frozenset({"none"}))
+
+
+def believes(*rows: tuple[float, float], cells: Any = HIDDEN, **more: Any) -> type[AttackModel]:
+    """An attack that believes these chances of yes and no."""
+    chances = pd.DataFrame(rows, columns=["yes", "no"])
+    return reads_tables(lambda release, known: [Belief("rich", None, chances, cells=cells, **more)])
+
+
+def report_of(attack: type[AttackModel], *metrics: dict[str, Any], **build: Any) -> Report:
+    offers: list[type[Component]] = [Withholding, attack, Confidence, Exposure, KAnonymity]
+    plugins = plugins_with(*offers)
+    said = {"build": {"use": "withholding", **build}, "attacks": [{"use": "nosy"}], "metrics": list(metrics)}
+    policy = policy_with(plugins, **said)
+    return audit(policy, plugins, table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))).report
+
+
+EXPOSURE = {"use": "exposure", "at_most": 0, "average": True}
+SURE = {"use": "confidence", "at_most": 0.9}
+
+
+def test_a_belief_about_hidden_cells_is_held_against_the_people_behind_them() -> None:
+    """Record 3 is a cold of zip 1, who is not rich (1 person); record 0 a flu of zip 2, who is (2 people)."""
+    report = report_of(believes((0.0, 1.0), (0.25, 0.75)), EXPOSURE, SURE)
+    exposed, sure = finding(report, "exposure@nosy#rich"), finding(report, "confidence@nosy#rich")
+    assert exposed.people == 3
+    assert exposed.value == pytest.approx(1 / 3)
+    assert (sure.people, sure.beyond, sure.value) == (3, 1, 1.0)
+
+
+def test_of_each_exposed_cell_auditors_see_the_record_and_the_public_sees_neither_it_nor_the_value() -> None:
+    report = report_of(believes((0.0, 1.0), (0.25, 0.75)), SURE)
+    (auditors,) = document(report, "auditor")["findings"]
+    (worst,) = auditors["evidence"]["worst"]
+    assert (worst["record"], worst["believed"], worst["true"]) == (3, {"no": 1.0}, {"no": 1})
+    (public,) = document(report, "public")["findings"]
+    assert public["evidence"]["worst"] == [{"people": {"fewer_than": 10}, "shares": "records", "possible_values": 1}]
+
+
+def test_metrics_of_groups_are_not_for_an_attack_that_speaks_of_cells_alone() -> None:
+    report = report_of(believes((0.5, 0.5), (0.5, 0.5)), {"use": "k_anonymity", "at_least": 1})
+    assert finding(report, "k_anonymity@any").passed is None
+
+
+@pytest.mark.parametrize(
+    ("attack", "problem"),
+    [
+        (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([1, 2])), "cells that the records show"),
+        (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([3, 3])), "each of its cells once"),
+        (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([3, 9])), "records that are not there"),
+        (believes((0.5, 0.5), (0.5, 0.5), cells=np.array([0.5, 3])), "each of its cells once"),
+        (believes((0.5, 0.5)), "not one row of probabilities a record"),
+        (believes((0.5, 0.5), (0.5, 0.5), estimates=np.array([1.0])), "one estimate a cell"),
+        (believes((0.5, 0.5), (0.5, 0.5), cells=None, estimates=np.array([1.0])), "of hidden cells alone"),
+        (believes((0.5, 0.5), (0.5, 0.5), records=pd.DataFrame({"zip": ["1", "2"]})), "no records of its own"),
+    ],
+)
+def test_a_belief_about_cells_that_makes_no_sense_is_the_attacks_own_trouble(
+    attack: type[AttackModel], problem: str
+) -> None:
+    report = report_of(attack, SURE)
+    assert problem in finding(report, "attack:nosy").evidence["problem"]
+
+
+def test_where_nobody_knows_whose_the_records_are_it_cannot_be_told() -> None:
+    report = report_of(believes((0.0, 1.0), (0.25, 0.75)), SURE, origins=None)
+    found = finding(report, "confidence@nosy#rich")
+    assert (found.passed, report.exit_code) == (None, 3)
+    assert "known only where the release is built" in found.evidence["problem"]
+
+
+@pytest.mark.parametrize("origins", [[0, 1, 2], [0, 1, 2, 4], [0, 1, 2, -1]])
+def test_origins_that_name_no_rows_are_the_builders_own_trouble(origins: list[int]) -> None:
+    with pytest.raises(Exception, match="says not for each record which row") as caught:
+        report_of(believes((0.5, 0.5), (0.5, 0.5)), SURE, origins=origins)
+    assert caught.value.exit_code == 3  # type: ignore[attr-defined]
+
+
+def test_what_is_believed_of_cells_is_a_table_of_rows_columns_and_chances() -> None:
+    chances = pd.DataFrame([(0.25, 0.75)], columns=["yes", "no"])
+    belief = Belief("rich", None, chances, cells=np.array([3]), estimates=np.array([1.5]))
+    told = belief_file(belief, known_of(table_of(policy_with(plugins_with()).data.meaning().columns, ROWS)))
+    assert told.decode() == "row,column,estimate,p(yes),p(no)\n3,rich,1.5,0.25,0.75\n"
