@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leafgate_downgrading.adversaries import Learned
-from leafgate_downgrading.grid import Codes, Rows, Shares
+from leafgate_downgrading.grid import Codes, Mask, Rows, Shares
 
 CLOSE = 5e-13
 """By so much a belief may pass its limit, for floating point does; less than an audit allows."""
@@ -40,10 +40,10 @@ class Jury:
 
     def strongest(self, records: Codes, own: Rows) -> Shares:
         """How sure the surest adversary is of each hidden cell."""
-        return np.maximum.reduce(self.beliefs(records, own))
+        return np.asarray(np.maximum.reduce(self.beliefs(records, own)))
 
-    def excess(self, records: Codes, own: Rows, limits: Shares) -> tuple[Shares, Shares]:
-        """For each record the number of hidden cells believed beyond their limits, and by how much in all.
+    def excess(self, records: Codes, own: Rows, limits: Shares) -> tuple[Mask, Shares]:
+        """For each record which hidden cells are believed beyond their limits, and by how much in all.
 
         How much is in log odds, over all adversaries, so that evidence counts even where belief is all but certain.
         """
@@ -51,12 +51,12 @@ class Jury:
         for sure in self.beliefs(records, own):
             beyond |= sure > limits + CLOSE
             much += np.maximum(_log_odds(sure) - _log_odds(limits), 0).sum(axis=1, where=limits < 1)
-        return beyond.sum(axis=1), much
+        return beyond, much
 
     def _sureness(self, chances: Shares, column: int, own: Rows) -> Shares:
         if self.truth is None:
             return np.asarray(chances.max(axis=1))
-        return chances[np.arange(len(chances)), self.truth[own, column]]
+        return np.asarray(chances[np.arange(len(chances)), self.truth[own, column]])
 
 
 def _log_odds(chance: Shares) -> Shares:

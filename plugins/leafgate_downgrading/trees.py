@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, MutableMapping
 
 import numpy as np
@@ -25,7 +26,7 @@ class TreesLearned:
         """The tree that predicts a column, learned from the records that show it, asking none of `without`."""
         if (column, without) not in self._mine:
             taught = self.grid.codes[:, column] != HIDDEN
-            key = (self.how, column, without, taught.tobytes(), self.grid.codes[taught].tobytes())
+            key = (self.how, column, without, _digest(self.grid, taught))
             if key not in self.kept:
                 self.kept[key] = grown(self.grid, column, self.how, without)
             self._mine[column, without] = self.kept[key]
@@ -85,3 +86,11 @@ def _mostly_hidden(grid: Grid, column: int) -> frozenset[int]:
     filled = hidden[:, column] if hidden[:, column].any() else hidden.any(axis=1)
     share = grid.weight[filled] @ hidden[filled]
     return frozenset(np.flatnonzero(share * 2 > grid.weight[filled].sum()).tolist()) - {column}
+
+
+def _digest(grid: Grid, taught: Mask) -> bytes:
+    """Of all that a tree is learned from."""
+    told = hashlib.sha256(repr((grid.sizes, grid.ordered)).encode())
+    for part in (grid.codes[taught], grid.weight[taught]):
+        told.update(np.ascontiguousarray(part).tobytes())
+    return told.digest()

@@ -1,0 +1,198 @@
+"""Downgrading: withholding cells, a few at a time, until no adversary is too sure of a protected one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leafgate_downgrading.adversaries import learned
+from leafgate_downgrading.coding import Cells, coded
+from leafgate_downgrading.grid import Grid, Mask, Rows, Shares
+from leafgate_downgrading.jury import CLOSE, Jury
+from leafgate_downgrading.pairs import information, most_telling, pair_counts, recounted
+from leafgate_downgrading.planning import Plans, Question, planned
+from leafgate_downgrading.trees import Kept
+from leafgate_downgrading.usefulness import Usefulness
+
+if TYPE_CHECKING:
+    from leafgate_downgrading import CellAttack
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is to be reached, and by what means.
+
+    No protected cell may be believed with more than `tau`, no cell that is withheld for its sake with more than `rho`
+    (1: no limit); models may err by `v` more, by the `weights` of the columns as classes; cells of the `allowed`
+    columns may be withheld. A share `allow` of the protected cells may stay as they are. With `truth` only
+    belief in the true value counts.
+    """
+
+    against: Sequence[CellAttack]
+    tau: float
+    rho: float
+    v: float
+    weights: Shares
+    allowed: Mask
+    allow: float = 0.0
+    truth: bool = False
+    width: int = 8
+
+
+@dataclass
+class Search:
+    """How far it has come: hidden cells, rows given up (and why), the loss of function, and every step so far.
+
+    `stuck` are rows for which nothing more could be done, since `hidden` last changed or before.
+    """
+
+    hidden: Mask
+    stuck: set[int] = field(default_factory=set)
+    given_up: dict[int, str] = field(default_factory=dict)
+    loss: float = 0.0
+    rounds: int = 0
+    steps: list[Mapping[str, Any]] = field(default_factory=list)
+    kept: Kept = field(default_factory=dict)
+    moved: bool = False
+    _seen: tuple[Grid, Shares] | None = None
+
+    def counts(self, grid: Grid) -> Shares:
+        """The grid's pair counts, made from the last round's where only some records have changed."""
+        last = self._seen
+        if last is not None and last[0].sizes == grid.sizes:
+            counts = recounted(last[1], last[0], grid)
+        else:
+            counts = pair_counts(grid)
+        self._seen = grid, counts
+        return counts
+
+
+@dataclass(frozen=True)
+class View:
+    """One round: what is seen, by whom, and how sure the surest is of each hidden cell of `rows`."""
+
+    grid: Grid
+    counts: Shares
+    jury: Jury
+    rows: Rows
+    sure: Shares
+    worrying: Mask
+
+
+def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
+    """A search that has ended: nothing worries any more, or every row that does was given up.
+
+    Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
+    worrying rows few cells are planned that will do, all hidden cells of the row considered; the plans are carried
+    out as far as the loss of function allows. What was withheld and can be restored worries in its turn
+    (ramification). Cells are never shown again, so the rounds come to an end.
+
+    Source: Chang 2003, sections 4, 5 and 7.
+    Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
+    """
+    search = Search(protected.copy())
+    limits = np.where(protected, aim.tau, aim.rho)
+    whole, _ = coded(cells, np.zeros_like(protected))
+    use = Usefulness(whole, aim.weights, search.kept)
+    while (view := _viewed(cells, limits, aim, search)).worrying.any():
+        search.rounds += 1
+        column = _most_threatened(view, protected, aim)
+        todo = view.rows[view.worrying[:, column]]
+        prices = np.array([_price(view, aim, each) for each in range(len(whole.sizes))])
+        order = np.append(most_telling(view.counts, view.grid, column), column)
+        question = Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
+        found = planned(view.jury, todo, question)
+        plans = found.whole | found.steps
+        search.stuck |= set(todo.tolist()) - set(plans)
+        _tolerate(todo, found, protected, cells.weight, aim, search)
+        ready = sorted((row for row in plans if row not in search.given_up), key=lambda row: (len(plans[row]), row))
+        _carry_out(ready, plans, column, view, use, aim, search)
+        search.moved |= bool(ready)
+    search.loss = use.loss(search.hidden)
+    return search
+
+
+def _viewed(cells: Cells, limits: Shares, aim: Aim, search: Search) -> View:
+    grid, truth = coded(cells, search.hidden)
+    counts = search.counts(grid)
+    jury = Jury([learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None)
+    rows = np.flatnonzero(search.hidden.any(axis=1))
+    sure = jury.strongest(grid.codes[rows], rows)
+    worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up))[:, None]
+    worrying = _not_stuck(worrying, rows, search)
+    return View(grid, counts, jury, rows, sure, worrying)
+
+
+def _not_stuck(worrying: Mask, rows: Rows, search: Search) -> Mask:
+    """What worries in rows for which something may be done; where only stuck ones are left they are tried once more.
+
+    If nothing has changed since they were tried, they are given up.
+    """
+    free = worrying & ~np.isin(rows, list(search.stuck))[:, None]
+    if free.any() or not worrying.any():
+        return free
+    if not search.moved:
+        search.given_up |= dict.fromkeys(rows[worrying.any(axis=1)].tolist(), "nothing left to withhold")
+        return free
+    search.stuck, search.moved = set(), False
+    return worrying
+
+
+def _most_threatened(view: View, protected: Mask, aim: Aim) -> int:
+    """The column with the largest sum of belief in cells that must not be inferred, by the owner's weight.
+
+    Source: Chang 2003, section 5: (1 - Cr_j) TE_j / S, the mean belief times the number of cells.
+    """
+    counted = protected[view.rows] | view.worrying
+    threat = aim.weights * (view.sure * counted * view.grid.weight[view.rows, None]).sum(axis=0)
+    return int(np.where(view.worrying.any(axis=0), threat, -np.inf).argmax())
+
+
+def _price(view: View, aim: Aim, column: int) -> float:
+    """What withholding a cell of a column loses: the bits it tells of the others as classes, by the owner's weights."""
+    told = information(view.counts, view.grid, column)
+    told[column] = 0.0
+    return float(aim.weights @ told)
+
+
+def _tolerate(todo: Rows, found: Plans, protected: Mask, weight: Shares, aim: Aim, search: Search) -> None:
+    """Give up the rows that cost the most, those without a plan first, as many as may stay unprotected."""
+    at_stake = protected.sum(axis=1) * weight
+    budget = aim.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
+    for row in sorted(todo.tolist(), key=lambda row: -len(found.whole.get(row, range(len(aim.allowed) + 1)))):
+        if at_stake[row] and at_stake[row] <= budget + CLOSE:
+            search.given_up[row] = "tolerated"
+            budget -= at_stake[row]
+
+
+def _carry_out(
+    rows: Sequence[int],
+    plans: Mapping[int, tuple[int, ...]],
+    column: int,
+    view: View,
+    use: Usefulness,
+    aim: Aim,
+    search: Search,
+) -> None:
+    """Withhold what is planned for these rows if models stay good enough, else of as many of them as they do."""
+    if not rows:
+        return
+    hidden = search.hidden.copy()
+    for row in rows:
+        hidden[row, list(plans[row])] = True
+    loss = use.loss(hidden)
+    if loss <= aim.v + CLOSE:
+        search.hidden = hidden
+        before = dict(zip(view.rows.tolist(), view.sure[:, column].tolist(), strict=True))
+        for row in rows:
+            why = {"round": search.rounds, "row": row, "for": column, "believed": before[row], "loss": loss}
+            search.steps += [why | {"withheld": cell} for cell in plans[row]]
+    elif len(rows) == 1:
+        search.given_up[rows[0]] = "models would become too bad"
+    else:
+        half = len(rows) // 2
+        _carry_out(rows[:half], plans, column, view, use, aim, search)
+        _carry_out(rows[half:], plans, column, view, use, aim, search)
