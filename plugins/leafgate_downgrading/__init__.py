@@ -125,7 +125,7 @@ class Downgrading(TreeBuilder):
         {}, description="How much a column counts as a class, in E and F; 1 if left out."
     )
     width: Annotated[int, Field(ge=1)] = Field(
-        8, description="Sets of cells carried on at a time; more costs less data."
+        4, description="Sets of cells carried on at a time; more costs less data."
     )
     release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from leafgate_downgrading.bayes import NaiveBayesLearned
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 class Learned(Protocol):
     """An adversary that has studied a table."""
 
-    def told(self, records: Codes, own: Rows | None = None) -> Mapping[int, tuple[Rows, Shares]]:
-        """For each column with hidden cells, the records that hide it and the belief about each.
+    def told(
+        self, records: Codes, own: Rows, wanted: Collection[int] | None = None
+    ) -> Mapping[int, tuple[Rows, Shares]]:
+        """For each column (of those `wanted`) with hidden cells, the records that hide it and the belief about each.
 
-        `own` says which row of the studied table each record is.
+        Each record is a row of the studied table, `own` says which, and hides what that hides, or more.
         """
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
-from leafgate_downgrading.grid import Codes, Grid, Rows, Shares, hidden_in, indicators
+from leafgate_downgrading.grid import Codes, Grid, Rows, Shares, hidden_by_column, indicators
 from leafgate_downgrading.pairs import pair_counts
 
 
@@ -15,15 +17,13 @@ class NaiveBayesLearned:
         self.grid = grid
         self.counts = pair_counts(grid) if counts is None else counts
 
-    def told(self, records: Codes, own: Rows | None = None) -> dict[int, tuple[Rows, Shares]]:
+    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         shown = indicators(records, self.grid)
         found = {}
-        for column in range(records.shape[1]):
-            rows = hidden_in(records, column)
-            if len(rows):
-                prior, evidence = log_table(self.counts, self.grid, column)
-                found[column] = rows, normalised(prior + shown[rows] @ evidence)
+        for column, rows in hidden_by_column(records, wanted):
+            prior, evidence = log_table(self.counts, self.grid, column)
+            found[column] = rows, normalised(prior + shown[rows] @ evidence)
         return found
 
 

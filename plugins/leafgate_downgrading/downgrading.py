@@ -39,7 +39,7 @@ class Aim:
     allowed: Mask
     allow: float = 0.0
     truth: bool = False
-    width: int = 8
+    width: int = 4
 
 
 @dataclass
@@ -72,11 +72,12 @@ class Search:
 
 @dataclass(frozen=True)
 class View:
-    """One round: what is seen, by whom, and how sure the surest is of each hidden cell of `rows`."""
+    """One round: what is seen, by whom, each cell's limit, and how sure the surest is of each hidden cell of `rows`."""
 
     grid: Grid
     counts: Shares
     jury: Jury
+    limits: Shares
     rows: Rows
     sure: Shares
     worrying: Mask
@@ -94,16 +95,16 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
     Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
     """
     search = Search(protected.copy())
-    limits = np.where(protected, aim.tau, aim.rho)
     whole, _ = coded(cells, np.zeros_like(protected))
     use = Usefulness(whole, aim.weights, search.kept)
-    while (view := _viewed(cells, limits, aim, search)).worrying.any():
+    while (view := _viewed(cells, protected, aim, search)).worrying.any():
         search.rounds += 1
         column = _most_threatened(view, protected, aim)
-        todo = view.rows[view.worrying[:, column]]
+        direct = (view.worrying & protected[view.rows]).any()
+        todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
         prices = np.array([_price(view, aim, each) for each in range(len(whole.sizes))])
         order = np.append(most_telling(view.counts, view.grid, column), column)
-        question = Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
+        question = Question(view.grid.codes, protected, view.limits, aim.allowed, prices, order, aim.width)
         found = planned(view.jury, todo, question)
         plans = found.whole | found.steps
         search.stuck |= set(todo.tolist()) - set(plans)
@@ -115,15 +116,30 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
     return search
 
 
-def _viewed(cells: Cells, limits: Shares, aim: Aim, search: Search) -> View:
+def _viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> View:
     grid, truth = coded(cells, search.hidden)
     counts = search.counts(grid)
     jury = Jury([learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None)
+    limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
     rows = np.flatnonzero(search.hidden.any(axis=1))
     sure = jury.strongest(grid.codes[rows], rows)
     worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up))[:, None]
     worrying = _not_stuck(worrying, rows, search)
-    return View(grid, counts, jury, rows, sure, worrying)
+    return View(grid, counts, jury, limits, rows, sure, worrying)
+
+
+def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
+    """For each column with how much a cell that was withheld for others may be believed.
+
+    That is rho where no value has more than half of the visible cells. Where one has a share b > 1/2, a guess is
+    right so often without any inference; there the same reduction of its error is allowed: 1 - 2 (1 - rho)(1 - b).
+
+    Departure: Chang 2003 has one threshold; below b it could not be kept by withholding anything.
+    """
+    people = np.diag(counts)
+    shown = [people[grid.values_of(column)] for column in range(len(grid.sizes))]
+    most = np.array([one.max() / one.sum() if one.sum() else 0.0 for one in shown])
+    return np.maximum(rho, 1 - 2 * (1 - rho) * (1 - most))
 
 
 def _not_stuck(worrying: Mask, rows: Rows, search: Search) -> Mask:
@@ -142,13 +158,16 @@ def _not_stuck(worrying: Mask, rows: Rows, search: Search) -> Mask:
 
 
 def _most_threatened(view: View, protected: Mask, aim: Aim) -> int:
-    """The column with the largest sum of belief in cells that must not be inferred, by the owner's weight.
+    """The column with the largest sum of belief in cells that must not be inferred, by the owner's weights.
+
+    Columns where protected cells worry come before those where only withheld ones do.
 
     Source: Chang 2003, section 5: (1 - Cr_j) TE_j / S, the mean belief times the number of cells.
     """
     counted = protected[view.rows] | view.worrying
     threat = aim.weights * (view.sure * counted * view.grid.weight[view.rows, None]).sum(axis=0)
-    return int(np.where(view.worrying.any(axis=0), threat, -np.inf).argmax())
+    direct = (view.worrying & protected[view.rows]).any(axis=0)
+    return int(np.where(direct if direct.any() else view.worrying.any(axis=0), threat, -np.inf).argmax())
 
 
 def _price(view: View, aim: Aim, column: int) -> float:

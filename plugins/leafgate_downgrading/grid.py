@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -53,6 +54,9 @@ def indicators(codes: Codes, grid: Grid) -> Shares:
     return shown
 
 
-def hidden_in(codes: Codes, column: int) -> Rows:
-    """The records in which a column is withheld."""
-    return np.flatnonzero(codes[:, column] == HIDDEN)
+def hidden_by_column(codes: Codes, wanted: Collection[int] | None = None) -> Iterator[tuple[int, Rows]]:
+    """Each column (of those `wanted`) that some record hides, and the records that do."""
+    for column in range(codes.shape[1]) if wanted is None else sorted(wanted):
+        rows = np.flatnonzero(codes[:, column] == HIDDEN)
+        if len(rows):
+            yield column, rows

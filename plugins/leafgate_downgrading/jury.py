@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +28,12 @@ class Jury:
     adversaries: Sequence[Learned]
     truth: Codes | None
 
-    def beliefs(self, records: Codes, own: Rows) -> list[Shares]:
-        """For each adversary how sure it is of each hidden cell; 0 for cells that can be seen."""
+    def beliefs(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> list[Shares]:
+        """For each adversary how sure it is of each hidden cell (of columns `wanted`); 0 for all others."""
         every = []
         for adversary in self.adversaries:
             sure = np.zeros(records.shape)
-            for column, (rows, chances) in adversary.told(records, own).items():
+            for column, (rows, chances) in adversary.told(records, own, wanted).items():
                 sure[rows, column] = self._sureness(chances, column, own[rows])
             every.append(sure)
         return every
@@ -48,7 +48,8 @@ class Jury:
         How much is in log odds, over all adversaries, so that evidence counts even where belief is all but certain.
         """
         beyond, much = np.zeros(records.shape, dtype=np.bool_), np.zeros(len(records))
-        for sure in self.beliefs(records, own):
+        limited = np.flatnonzero((limits < 1).any(axis=0)).tolist()
+        for sure in self.beliefs(records, own, limited):
             beyond |= sure > limits + CLOSE
             much += np.maximum(_log_odds(sure) - _log_odds(limits), 0).sum(axis=1, where=limits < 1)
         return beyond, much

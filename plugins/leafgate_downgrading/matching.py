@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Rows, Shares, hidden_in
+from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_by_column
 from leafgate_downgrading.pairs import most_telling, pair_counts
 
 WIDEST = 62
@@ -13,6 +16,9 @@ WIDEST = 62
 
 AT_ONCE = 2**22
 """Pairs of records that are compared at once."""
+
+Bits = NDArray[Any]
+"""For each record and witness the columns on which they differ, the most telling the lowest bit."""
 
 
 class ConditioningLearned:
@@ -27,20 +33,14 @@ class ConditioningLearned:
         self.grid, self.least = grid, least
         self.counts = pair_counts(grid) if counts is None else counts
 
-    def told(self, records: Codes, own: Rows | None = None) -> dict[int, tuple[Rows, Shares]]:
-        """For each column with hidden cells, the records that hide it and the belief about each.
+    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
+        """For each column with hidden cells, the records that hide it and the belief about each."""
+        return {
+            column: (rows, self._about(column, records[rows], own[rows]))
+            for column, rows in hidden_by_column(records, wanted)
+        }
 
-        `own` says which row of the grid each record is, where it is one of them, so that it is not compared with it.
-        """
-        found = {}
-        for column in range(records.shape[1]):
-            rows = hidden_in(records, column)
-            if len(rows):
-                mine = None if own is None else own[rows]
-                found[column] = rows, self._about(column, records[rows], mine)
-        return found
-
-    def _about(self, column: int, records: Codes, own: Rows | None) -> Shares:
+    def _about(self, column: int, records: Codes, own: Rows) -> Shares:
         grid = self.grid
         order = most_telling(self.counts, grid, column)[:WIDEST]
         witnesses = np.flatnonzero(grid.codes[:, column] != HIDDEN)
@@ -48,40 +48,50 @@ class ConditioningLearned:
             return np.full((len(records), grid.sizes[column]), 1.0 / grid.sizes[column])
         values = np.zeros((len(witnesses), grid.sizes[column]))
         values[np.arange(len(witnesses)), grid.codes[witnesses, column]] = grid.weight[witnesses]
+        shown = _as_bits(records[:, order] != HIDDEN)
         step = max(1, AT_ONCE // len(witnesses))
         parts = []
         for first in range(0, len(records), step):
-            some = records[first : first + step]
-            same = None if own is None else own[first : first + step, None] == witnesses
-            agreeing = _agreeing(some[:, order], grid.codes[np.ix_(witnesses, order)])
-            if same is not None:
-                agreeing[same] = -1
-            parts.append(_frequencies(agreeing, values, len(order), self.least))
+            people, which = np.unique(own[first : first + step], return_inverse=True)
+            differs = _differing(grid.codes[np.ix_(people, order)], grid.codes[np.ix_(witnesses, order)])
+            same = people[which][:, None] == witnesses
+            mine = differs[which] & shown[first : first + step, None]
+            parts.append(_frequencies(mine, same, values, len(order), self.least))
         return np.concatenate(parts)
 
 
-def _agreeing(records: Codes, witnesses: Codes) -> NDArray[np.int8]:
-    """How many of the columns, in order, come before the first on which a record shows what a witness does not."""
-    differs = np.zeros((len(records), len(witnesses)), dtype=np.int64)
+def _as_bits(marks: Mask) -> Bits:
+    """Each row's marks as one number, the first the lowest bit."""
+    kind = np.int32 if marks.shape[1] < 31 else np.int64
+    return np.asarray(marks.astype(kind) @ (kind(1) << np.arange(marks.shape[1], dtype=kind)), dtype=kind)
+
+
+def _differing(records: Codes, witnesses: Codes) -> Bits:
+    """On which columns a witness does not show what a record has, or would have."""
+    kind = np.int32 if records.shape[1] < 31 else np.int64
+    differs = np.zeros((len(records), len(witnesses)), dtype=kind)
     for bit in range(records.shape[1]):
-        cell = records[:, bit]
-        differs |= ((cell[:, None] != witnesses[:, bit]) & (cell != HIDDEN)[:, None]).astype(np.int64) << bit
+        differs |= (records[:, bit, None] != witnesses[:, bit]).astype(kind) << kind(bit)
+    return differs
+
+
+def _frequencies(differs: Bits, same: Mask, values: Shares, columns: int, least: float) -> Shares:
+    """The values' shares among the witnesses who agree the furthest, and enough of them; none is the record itself.
+
+    How far two records agree is told by the lowest bit on which they differ.
+    """
     first = differs & -differs
-    agreeing = np.bitwise_count(first - 1).astype(np.int8)
-    agreeing[differs == 0] = records.shape[1]
-    return agreeing
-
-
-def _frequencies(agreeing: NDArray[np.int8], values: Shares, columns: int, least: float) -> Shares:
-    """The values' shares among the witnesses who agree the furthest, and enough of them."""
-    weight = values.sum(axis=1)
+    every = first.dtype.type(1) << first.dtype.type(columns)
+    first[differs == 0] = every
+    first[same] = 0
     if least <= 1:
-        furthest = agreeing.max(axis=1)
+        furthest = first.max(axis=1)
     else:
-        level = np.arange(columns + 1)
-        people = np.stack([(agreeing >= each) @ weight for each in level], axis=1)
-        furthest = np.where(people >= least, level, 0).max(axis=1)
-    near = (agreeing >= np.maximum(furthest, 0)[:, None]) @ values
+        levels = first.dtype.type(1) << np.arange(columns + 1, dtype=first.dtype)
+        weight = values.sum(axis=1)
+        people = np.stack([(first >= level) @ weight for level in levels], axis=1)
+        furthest = np.where(people >= least, levels, 1).max(axis=1)
+    near = (first >= np.maximum(furthest, 1)[:, None]) @ values
     total = near.sum(axis=1, keepdims=True)
-    everyone = np.full_like(near, 1.0 / near.shape[1])
-    return np.asarray(np.divide(near, total, where=total > 0, out=everyone))
+    even = np.full_like(near, 1.0 / near.shape[1])
+    return np.asarray(np.divide(near, total, where=total > 0, out=even))

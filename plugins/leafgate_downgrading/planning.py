@@ -112,5 +112,9 @@ def _judged(
     found: dict[int, list[Judged]] = {}
     for i, (row, columns) in enumerate(sets):
         cost = float(question.price[list(columns)].sum())
-        found.setdefault(row, []).append(Judged(bool(beyond[i].any()), bool(helps[i]), bool(gains[i]), round(float(much[i]), 9), round(cost, 9), columns))
+        found.setdefault(row, []).append(
+            Judged(
+                bool(beyond[i].any()), bool(helps[i]), bool(gains[i]), round(float(much[i]), 9), round(cost, 9), columns
+            )
+        )
     yield from found.items()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate.errors import InconclusiveError
 from leafgate import Case
+from leafgate.errors import InconclusiveError
 from leafgate.release import Records
 from leafgate_downgrading.coding import WITHHELD, cells_of, cells_read, coded_by, ranges, secret_cells
 from leafgate_downgrading.usefulness import errors

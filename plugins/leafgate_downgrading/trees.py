@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 
 import numpy as np
 
-from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_in, indicators
+from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_by_column, indicators
 from leafgate_downgrading.missing_tree import Growing, Node, believed, grown
 
 Kept = MutableMapping[tuple[object, ...], Node]
@@ -32,23 +32,26 @@ class TreesLearned:
             self._mine[column, without] = self.kept[key]
         return self._mine[column, without]
 
-    def told(self, records: Codes, own: Rows | None = None) -> dict[int, tuple[Rows, Shares]]:
+    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
-        return self.from_shown(records, indicators(records, self.grid), records == HIDDEN, {})
+        return self.from_shown(records, indicators(records, self.grid), records == HIDDEN, {}, wanted)
 
     def from_shown(
-        self, records: Codes, shown: Shares, unknown: Mask, without: Mapping[int, frozenset[int]]
+        self,
+        records: Codes,
+        shown: Shares,
+        unknown: Mask,
+        without: Mapping[int, frozenset[int]],
+        wanted: Collection[int] | None = None,
     ) -> dict[int, tuple[Rows, Shares]]:
         """The same, where `shown` may also hold chances for hidden cells; `unknown` are those it holds none of.
 
         `without` names for some columns what their trees may not ask.
         """
         found = {}
-        for column in range(records.shape[1]):
-            rows = hidden_in(records, column)
-            if len(rows):
-                tree = self.tree(column, without.get(column, frozenset()))
-                found[column] = rows, believed(tree, self.grid, shown[rows], unknown[rows])
+        for column, rows in hidden_by_column(records, wanted):
+            tree = self.tree(column, without.get(column, frozenset()))
+            found[column] = rows, believed(tree, self.grid, shown[rows], unknown[rows])
         return found
 
 
@@ -68,7 +71,7 @@ class RestorationLearned:
         self.trees, self.rounds = trees, rounds
         self.without = {column: _mostly_hidden(trees.grid, column) for column in range(len(trees.grid.sizes))}
 
-    def told(self, records: Codes, own: Rows | None = None) -> dict[int, tuple[Rows, Shares]]:
+    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         grid = self.trees.grid
         shown, unknown = indicators(records, grid), records == HIDDEN
@@ -77,7 +80,7 @@ class RestorationLearned:
             for column, (rows, chances) in found.items():
                 shown[rows, grid.values_of(column)] = chances
             unknown = np.zeros_like(unknown)
-        return self.trees.from_shown(records, shown, unknown, {})
+        return self.trees.from_shown(records, shown, unknown, {}, wanted)
 
 
 def _mostly_hidden(grid: Grid, column: int) -> frozenset[int]:
