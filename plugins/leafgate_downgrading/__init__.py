@@ -155,7 +155,7 @@ class CellsWithheld(ReleaseAtMost):
     """How many cells the published records withhold beyond the protected ones."""
 
     use: Literal["cells_withheld"] = "cells_withheld"
-    of: Literal["threatened", "all", "count"] = Field(
+    among: Literal["threatened", "all", "count"] = Field(
         "threatened",
         description="Their share of the other cells of records with protected ones, or of all records; or how many.",
     )

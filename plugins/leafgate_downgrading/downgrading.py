@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate_downgrading.adversaries import learned
 from leafgate_downgrading.coding import Cells, coded
-from leafgate_downgrading.grid import Grid, Mask, Rows, Shares
+from leafgate_downgrading.grid import HIDDEN, Grid, Mask, Rows, Shares
 from leafgate_downgrading.jury import CLOSE, Jury
 from leafgate_downgrading.pairs import information, most_telling, pair_counts, recounted
 from leafgate_downgrading.planning import Plans, Question, planned
@@ -57,6 +57,7 @@ class Search:
     steps: list[Mapping[str, Any]] = field(default_factory=list)
     kept: Kept = field(default_factory=dict)
     moved: bool = False
+    desperate: bool = False
     _seen: tuple[Grid, Shares] | None = None
 
     def counts(self, grid: Grid) -> Shares:
@@ -87,9 +88,9 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
     """A search that has ended: nothing worries any more, or every row that does was given up.
 
     Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
-    worrying rows few cells are planned that will do, all hidden cells of the row considered; the plans are carried
-    out as far as the loss of function allows. What was withheld and can be restored worries in its turn
-    (ramification). Cells are never shown again, so the rounds come to an end.
+    worrying rows few cells are planned that will do; the plans are carried out as far as the loss of function
+    allows. When no protected cell worries any more, what was withheld for their sake and can be restored does
+    (ramification), and rows are planned with all their hidden cells in view. Cells are never shown again, so the rounds come to an end.
 
     Source: Chang 2003, sections 4, 5 and 7.
     Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
@@ -102,11 +103,15 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
         column = _most_threatened(view, protected, aim)
         direct = (view.worrying & protected[view.rows]).any()
         todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
+        limits = np.where(protected, view.limits, 1.0) if direct else view.limits
         prices = np.array([_price(view, aim, each) for each in range(len(whole.sizes))])
         order = np.append(most_telling(view.counts, view.grid, column), column)
-        question = Question(view.grid.codes, protected, view.limits, aim.allowed, prices, order, aim.width)
+        question = Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
         found = planned(view.jury, todo, question)
         plans = found.whole | found.steps
+        if search.desperate:
+            plans = {row: _root(row, question) for row in todo.tolist()} | plans
+            search.desperate = False
         search.stuck |= set(todo.tolist()) - set(plans)
         _tolerate(todo, found, protected, cells.weight, aim, search)
         ready = sorted((row for row in plans if row not in search.given_up), key=lambda row: (len(plans[row]), row))
@@ -124,7 +129,7 @@ def _viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> View:
     rows = np.flatnonzero(search.hidden.any(axis=1))
     sure = jury.strongest(grid.codes[rows], rows)
     worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up))[:, None]
-    worrying = _not_stuck(worrying, rows, search)
+    worrying = _not_stuck(worrying, rows, aim, search)
     return View(grid, counts, jury, limits, rows, sure, worrying)
 
 
@@ -142,17 +147,20 @@ def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
     return np.maximum(rho, 1 - 2 * (1 - rho) * (1 - most))
 
 
-def _not_stuck(worrying: Mask, rows: Rows, search: Search) -> Mask:
+def _not_stuck(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
     """What worries in rows for which something may be done; where only stuck ones are left they are tried once more.
 
-    If nothing has changed since they were tried, they are given up.
+    If nothing has changed since, one more cell of each is withheld whether or not it seems to help, the root first;
+    those that have none left are given up.
     """
     free = worrying & ~np.isin(rows, list(search.stuck))[:, None]
     if free.any() or not worrying.any():
         return free
     if not search.moved:
-        search.given_up |= dict.fromkeys(rows[worrying.any(axis=1)].tolist(), "nothing left to withhold")
-        return free
+        spent = worrying.any(axis=1) & (search.hidden[rows] | ~aim.allowed).all(axis=1)
+        search.given_up |= dict.fromkeys(rows[spent].tolist(), "nothing left to withhold")
+        worrying = worrying & ~spent[:, None]
+        search.desperate = True
     search.stuck, search.moved = set(), False
     return worrying
 
@@ -168,6 +176,12 @@ def _most_threatened(view: View, protected: Mask, aim: Aim) -> int:
     threat = aim.weights * (view.sure * counted * view.grid.weight[view.rows, None]).sum(axis=0)
     direct = (view.worrying & protected[view.rows]).any(axis=0)
     return int(np.where(direct if direct.any() else view.worrying.any(axis=0), threat, -np.inf).argmax())
+
+
+def _root(row: int, question: Question) -> tuple[int, ...]:
+    """The first cell of a row that a tree would ask, of those that can be withheld."""
+    free = question.allowed & (question.codes[row] != HIDDEN)
+    return (next(int(column) for column in question.order if free[column]),)
 
 
 def _price(view: View, aim: Aim, column: int) -> float:

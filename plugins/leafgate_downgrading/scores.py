@@ -24,9 +24,9 @@ def cells_withheld(options: CellsWithheld, case: Case) -> float:
     told = zip(records.rows, records.weight, strict=True)
     withheld = sum(weight * sum(cell == WITHHELD for cell in row) for row, weight in told)
     further = max(float(withheld - (secret * table.weight[:, None]).sum()), 0.0)
-    if options.of == "count":
+    if options.among == "count":
         return further
-    rows = secret.any(axis=1) if options.of == "threatened" else np.ones(len(table), dtype=np.bool_)
+    rows = secret.any(axis=1) if options.among == "threatened" else np.ones(len(table), dtype=np.bool_)
     visible = float((~secret[rows] * table.weight[rows, None]).sum())
     return further / visible if visible else 0.0
 
