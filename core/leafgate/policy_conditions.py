@@ -28,7 +28,7 @@ def wanted_of(condition: Condition) -> tuple[Value, ...] | Between:
 
 
 def condition_problems(written: Any, column: Column, place: str) -> Iterator[Problem]:
-    """What is wrong with a condition on a column; nothing can be told before the table is read if its domain is open."""
+    """What is wrong with a condition on a column; of an open domain nothing can be told before the table is read."""
     try:
         condition = CONDITION.validate_python(written)
     except ValidationError:

@@ -40,7 +40,8 @@ class Release:
     `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
     claims, checked in every audit. `noise` is the law of what was added to a column's numbers in `records`.
     `origins` is the owner's alone, in no file and before no attack: for each published record the row of the
-    table it was made from. So is `trail`: what the builder did and why, step by step, as JSON. `sealed` are the bytes of the release file this was read from.
+    table it was made from. So is `trail`: what the builder did and why, step by step, as JSON. `sealed` are the bytes
+    of the release file this was read from.
     """
 
     builder: Mapping[str, Any]

@@ -13,10 +13,11 @@ from leafgate.release import Records, Release
 from leafgate.schema import Column
 from leafgate.table import Table
 from leafgate_downgrading.coding import WITHHELD, Cells, cells_of, secret_cells
-from leafgate_downgrading.downgrading import Aim, Search, downgraded
+from leafgate_downgrading.downgrading import downgraded
 from leafgate_downgrading.failing import refuse_unprotected
 from leafgate_downgrading.grid import Mask, Rows
 from leafgate_downgrading.reading_tree import reader_tree
+from leafgate_downgrading.searching import Aim, Search
 
 if TYPE_CHECKING:
     from leafgate_downgrading import Downgrading

@@ -105,4 +105,4 @@ def _edges(numbers: Shares, weight: Shares, visible: Mask) -> Shares:
         return np.zeros(0)
     wanted = np.arange(1, RANGES) / RANGES
     edges = np.unique(np.quantile(numbers[seen], wanted, weights=weight[seen], method="inverted_cdf"))
-    return edges[edges < numbers[seen].max()]
+    return np.asarray(edges[edges < numbers[seen].max()])

@@ -3,85 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate_downgrading.adversaries import learned
 from leafgate_downgrading.coding import Cells, coded
-from leafgate_downgrading.grid import HIDDEN, Grid, Mask, Rows, Shares
-from leafgate_downgrading.jury import CLOSE, Jury
-from leafgate_downgrading.pairs import information, most_telling, pair_counts, recounted
+from leafgate_downgrading.grid import HIDDEN, Mask, Rows
+from leafgate_downgrading.jury import CLOSE
+from leafgate_downgrading.pairs import information, most_telling
 from leafgate_downgrading.planning import Plans, Question, planned
-from leafgate_downgrading.trees import Kept
+from leafgate_downgrading.searching import Aim, Search
 from leafgate_downgrading.usefulness import Usefulness
-
-if TYPE_CHECKING:
-    from leafgate_downgrading import CellAttack
-
-
-@dataclass(frozen=True)
-class Aim:
-    """What is to be reached, and by what means.
-
-    No protected cell may be believed with more than `tau`, no cell that is withheld for its sake with more than `rho`
-    (1: no limit); models may err by `v` more, by the `weights` of the columns as classes; cells of the `allowed`
-    columns may be withheld. A share `allow` of the protected cells may stay as they are. With `truth` only
-    belief in the true value counts.
-    """
-
-    against: Sequence[CellAttack]
-    tau: float
-    rho: float
-    v: float
-    weights: Shares
-    allowed: Mask
-    allow: float = 0.0
-    truth: bool = False
-    width: int = 4
-
-
-@dataclass
-class Search:
-    """How far it has come: hidden cells, rows given up (and why), the loss of function, and every step so far.
-
-    `stuck` are rows for which nothing more could be done, since `hidden` last changed or before.
-    """
-
-    hidden: Mask
-    stuck: set[int] = field(default_factory=set)
-    given_up: dict[int, str] = field(default_factory=dict)
-    loss: float = 0.0
-    rounds: int = 0
-    steps: list[Mapping[str, Any]] = field(default_factory=list)
-    kept: Kept = field(default_factory=dict)
-    moved: bool = False
-    desperate: bool = False
-    _seen: tuple[Grid, Shares] | None = None
-
-    def counts(self, grid: Grid) -> Shares:
-        """The grid's pair counts, made from the last round's where only some records have changed."""
-        last = self._seen
-        if last is not None and last[0].sizes == grid.sizes:
-            counts = recounted(last[1], last[0], grid)
-        else:
-            counts = pair_counts(grid)
-        self._seen = grid, counts
-        return counts
-
-
-@dataclass(frozen=True)
-class View:
-    """One round: what is seen, by whom, each cell's limit, and how sure the surest is of each hidden cell of `rows`."""
-
-    grid: Grid
-    counts: Shares
-    jury: Jury
-    limits: Shares
-    rows: Rows
-    sure: Shares
-    worrying: Mask
+from leafgate_downgrading.viewing import View, viewed
 
 
 def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
@@ -90,7 +22,8 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
     Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
     worrying rows few cells are planned that will do; the plans are carried out as far as the loss of function
     allows. When no protected cell worries any more, what was withheld for their sake and can be restored does
-    (ramification), and rows are planned with all their hidden cells in view. Cells are never shown again, so the rounds come to an end.
+    (ramification), and rows are planned with all their hidden cells in view. Cells are never shown again, so the
+    rounds come to an end.
 
     Source: Chang 2003, sections 4, 5 and 7.
     Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
@@ -98,71 +31,34 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
     search = Search(protected.copy())
     whole, _ = coded(cells, np.zeros_like(protected))
     use = Usefulness(whole, aim.weights, search.kept)
-    while (view := _viewed(cells, protected, aim, search)).worrying.any():
-        search.rounds += 1
-        column = _most_threatened(view, protected, aim)
-        direct = (view.worrying & protected[view.rows]).any()
-        todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
-        limits = np.where(protected, view.limits, 1.0) if direct else view.limits
-        prices = np.array([_price(view, aim, each) for each in range(len(whole.sizes))])
-        order = np.append(most_telling(view.counts, view.grid, column), column)
-        question = Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
-        found = planned(view.jury, todo, question)
-        plans = found.whole | found.steps
-        if search.desperate:
-            plans = {row: _root(row, question) for row in todo.tolist()} | plans
-            search.desperate = False
-        search.stuck |= set(todo.tolist()) - set(plans)
-        _tolerate(todo, found, protected, cells.weight, aim, search)
-        ready = sorted((row for row in plans if row not in search.given_up), key=lambda row: (len(plans[row]), row))
-        _carry_out(ready, plans, column, view, use, aim, search)
-        search.moved |= bool(ready)
+    while (view := viewed(cells, protected, aim, search)).worrying.any():
+        _round(view, protected, use, aim, search)
     search.loss = use.loss(search.hidden)
     return search
 
 
-def _viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> View:
-    grid, truth = coded(cells, search.hidden)
-    counts = search.counts(grid)
-    jury = Jury([learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None)
-    limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
-    rows = np.flatnonzero(search.hidden.any(axis=1))
-    sure = jury.strongest(grid.codes[rows], rows)
-    worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up))[:, None]
-    worrying = _not_stuck(worrying, rows, aim, search)
-    return View(grid, counts, jury, limits, rows, sure, worrying)
+def _round(view: View, protected: Mask, use: Usefulness, aim: Aim, search: Search) -> None:
+    search.rounds += 1
+    column = _most_threatened(view, protected, aim)
+    direct = bool((view.worrying & protected[view.rows]).any())
+    todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
+    question = _question(view, column, protected, aim, direct=direct)
+    found = planned(view.jury, todo, question)
+    plans = {row: _root(row, question) for row in search.desperate} | found.whole | found.steps
+    search.desperate = set()
+    search.stuck |= set(todo.tolist()) - set(plans)
+    _tolerate(todo, found, protected, aim, search)
+    ready = sorted((row for row in plans if row not in search.given_up), key=lambda row: (len(plans[row]), row))
+    _carry_out(ready, plans, column, view, use, aim, search)
+    search.moved |= bool(ready)
 
 
-def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
-    """For each column with how much a cell that was withheld for others may be believed.
-
-    That is rho where no value has more than half of the visible cells. Where one has a share b > 1/2, a guess is
-    right so often without any inference; there the same reduction of its error is allowed: 1 - 2 (1 - rho)(1 - b).
-
-    Departure: Chang 2003 has one threshold; below b it could not be kept by withholding anything.
-    """
-    people = np.diag(counts)
-    shown = [people[grid.values_of(column)] for column in range(len(grid.sizes))]
-    most = np.array([one.max() / one.sum() if one.sum() else 0.0 for one in shown])
-    return np.maximum(rho, 1 - 2 * (1 - rho) * (1 - most))
-
-
-def _not_stuck(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
-    """What worries in rows for which something may be done; where only stuck ones are left they are tried once more.
-
-    If nothing has changed since, one more cell of each is withheld whether or not it seems to help, the root first;
-    those that have none left are given up.
-    """
-    free = worrying & ~np.isin(rows, list(search.stuck))[:, None]
-    if free.any() or not worrying.any():
-        return free
-    if not search.moved:
-        spent = worrying.any(axis=1) & (search.hidden[rows] | ~aim.allowed).all(axis=1)
-        search.given_up |= dict.fromkeys(rows[spent].tolist(), "nothing left to withhold")
-        worrying = worrying & ~spent[:, None]
-        search.desperate = True
-    search.stuck, search.moved = set(), False
-    return worrying
+def _question(view: View, column: int, protected: Mask, aim: Aim, *, direct: bool) -> Question:
+    """What is to be planned: for protected cells alone as long as one of them worries."""
+    limits = np.where(protected, view.limits, 1.0) if direct else view.limits
+    prices = np.array([_price(view, aim, each) for each in range(len(aim.allowed))])
+    order = np.append(most_telling(view.counts, view.grid, column), column)
+    return Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
 
 
 def _most_threatened(view: View, protected: Mask, aim: Aim) -> int:
@@ -191,9 +87,9 @@ def _price(view: View, aim: Aim, column: int) -> float:
     return float(aim.weights @ told)
 
 
-def _tolerate(todo: Rows, found: Plans, protected: Mask, weight: Shares, aim: Aim, search: Search) -> None:
+def _tolerate(todo: Rows, found: Plans, protected: Mask, aim: Aim, search: Search) -> None:
     """Give up the rows that cost the most, those without a plan first, as many as may stay unprotected."""
-    at_stake = protected.sum(axis=1) * weight
+    at_stake = protected.sum(axis=1)
     budget = aim.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
     for row in sorted(todo.tolist(), key=lambda row: -len(found.whole.get(row, range(len(aim.allowed) + 1)))):
         if at_stake[row] and at_stake[row] <= budget + CLOSE:

@@ -9,8 +9,8 @@ import numpy as np
 
 from leafgate.errors import NoReleaseError
 from leafgate_downgrading.coding import Cells
-from leafgate_downgrading.downgrading import Search
 from leafgate_downgrading.grid import Mask
+from leafgate_downgrading.searching import Search
 
 if TYPE_CHECKING:
     from leafgate_downgrading import Downgrading

@@ -60,18 +60,23 @@ class ConditioningLearned:
         return np.concatenate(parts)
 
 
+def _kind(bits: int) -> np.dtype[Any]:
+    """Numbers with room for so many bits and one more; narrow ones where they will do, to go through half the memory."""
+    return np.dtype(np.int32 if bits < 31 else np.int64)
+
+
 def _as_bits(marks: Mask) -> Bits:
     """Each row's marks as one number, the first the lowest bit."""
-    kind = np.int32 if marks.shape[1] < 31 else np.int64
-    return np.asarray(marks.astype(kind) @ (kind(1) << np.arange(marks.shape[1], dtype=kind)), dtype=kind)
+    kind = _kind(marks.shape[1])
+    return np.asarray(marks.astype(kind) @ np.left_shift(1, np.arange(marks.shape[1]), dtype=kind), dtype=kind)
 
 
 def _differing(records: Codes, witnesses: Codes) -> Bits:
     """On which columns a witness does not show what a record has, or would have."""
-    kind = np.int32 if records.shape[1] < 31 else np.int64
+    kind = _kind(records.shape[1])
     differs = np.zeros((len(records), len(witnesses)), dtype=kind)
     for bit in range(records.shape[1]):
-        differs |= (records[:, bit, None] != witnesses[:, bit]).astype(kind) << kind(bit)
+        differs |= (records[:, bit, None] != witnesses[:, bit]).astype(kind) << bit
     return differs
 
 

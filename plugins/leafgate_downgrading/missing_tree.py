@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from leafgate.induction.pruning import SLACK, pessimistic_errors
-from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares
+from leafgate_downgrading.grid import HIDDEN, Grid, Mask, Rows, Shares
 from leafgate_downgrading.splitting import Chosen, best_split
 
 
@@ -65,7 +65,7 @@ def grown(grid: Grid, target: int, how: Growing, without: Iterable[int] = ()) ->
 
 
 def _grow(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, barred: Mask) -> Node:
-    counts = np.bincount(grid.codes[rows, target], weights=weight, minlength=grid.sizes[target])
+    counts = np.bincount(grid.codes[rows, target], weights=weight, minlength=grid.sizes[target]).astype(np.float64)
     node = Node(counts)
     chosen = best_split(grid, target, rows, weight, least, barred) if (counts > 0).sum() > 1 else None
     if chosen is None:
@@ -97,7 +97,7 @@ def _prune(node: Node, confidence: float) -> float:
     return as_tree
 
 
-def believed(root: Node, grid: Grid, shown: Shares, hidden: Codes) -> Shares:
+def believed(root: Node, grid: Grid, shown: Shares, hidden: Mask) -> Shares:
     """Chances of each class for each record, the leaves it can reach mixed by how likely they are.
 
     `shown` has the chance of every value of every column (0 or 1 where the cell is visible), `hidden` is true

@@ -20,8 +20,8 @@ def recounted(counts: Shares, before: Grid, after: Grid) -> Shares:
     if not len(changed):
         return counts
     old, new = (indicators(grid.codes[changed], grid) for grid in (before, after))
-    weight = grid_weight = before.weight[changed][:, None]
-    return np.asarray(counts - old.T @ (old * weight) + new.T @ (new * grid_weight))
+    weight = before.weight[changed][:, None]
+    return np.asarray(counts - old.T @ (old * weight) + new.T @ (new * weight))
 
 
 def information(counts: Shares, grid: Grid, column: int) -> Shares:
@@ -52,4 +52,4 @@ def _shared_bits(table: Shares) -> float:
 def most_telling(counts: Shares, grid: Grid, column: int) -> Codes:
     """The other columns, the most informative about `column` first, equals in the table's order."""
     order = np.argsort(-information(counts, grid, column), kind="stable")
-    return order[order != column]
+    return np.asarray(order[order != column])

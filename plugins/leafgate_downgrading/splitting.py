@@ -59,7 +59,8 @@ def _counted(grid: Grid, target: int, rows: Rows, weight: Shares) -> Shares:
     cell = (codes + grid.start[:-1]) * size + codes[:, [target]]
     seen = codes != HIDDEN
     every = np.broadcast_to(weight[:, None], codes.shape)
-    return np.bincount(cell[seen], weights=every[seen], minlength=int(grid.start[-1]) * size).reshape(-1, size)
+    counts = np.bincount(cell[seen], weights=every[seen], minlength=int(grid.start[-1]) * size)
+    return counts.astype(np.float64).reshape(-1, size)
 
 
 def _tests(grid: Grid, counts: Shares, people: float, least: float) -> _Tests:

@@ -13,7 +13,7 @@ READER = Growing()
 
 
 def errors(seen: Grid, whole: Grid, kept: Kept | None = None) -> Shares:
-    """For each column as the class the share of people of the whole table that a tree learned from `seen` gets wrong."""
+    """For each column as the class the share of the whole table's people that a tree learned from `seen` gets wrong."""
     trees = TreesLearned(seen, READER, kept)
     shown, nothing = indicators(whole.codes, whole), np.zeros(whole.codes.shape, dtype=np.bool_)
     return np.array([_error(trees, column, whole, shown, nothing) for column in range(len(whole.sizes))])

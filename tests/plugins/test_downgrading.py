@@ -20,7 +20,8 @@ from leafgate.auditing import Audit
 from leafgate.running import prepare
 from leafgate_downgrading import Conditioning, Downgrading, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.coding import WITHHELD
-from leafgate_downgrading.downgrading import Aim, Search, downgraded
+from leafgate_downgrading.downgrading import downgraded
+from leafgate_downgrading.searching import Aim, Search
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 PAPERS = {"use": "tree_inference", "train_on": "complete", "least": 1}

@@ -134,8 +134,9 @@ def test_where_nothing_is_withheld_the_tree_is_that_of_the_other_c45(seed: int, 
 
 
 GOLF = """sunny 75 70 true Play, sunny 80 90 true Don't, sunny 85 85 false Don't, sunny 72 95 false Don't,
-sunny 69 70 false Play, ? 72 90 true Play, overcast 83 78 false Play, overcast 64 65 true Play, overcast 81 75 false Play,
-rain 71 80 true Don't, rain 65 70 true Don't, rain 75 80 false Play, rain 68 80 false Play, rain 70 96 false Play"""
+sunny 69 70 false Play, ? 72 90 true Play, overcast 83 78 false Play, overcast 64 65 true Play,
+overcast 81 75 false Play, rain 71 80 true Don't, rain 65 70 true Don't, rain 75 80 false Play,
+rain 68 80 false Play, rain 70 96 false Play"""
 
 
 def golf() -> tuple[Grid, list[list[str]]]:

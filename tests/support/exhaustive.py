@@ -11,9 +11,10 @@ import numpy as np
 from leafgate.schema import Column
 from leafgate_downgrading.adversaries import learned
 from leafgate_downgrading.coding import Cells, coded
-from leafgate_downgrading.downgrading import Aim, restoration_limits
 from leafgate_downgrading.grid import HIDDEN, Mask
 from leafgate_downgrading.pairs import pair_counts
+from leafgate_downgrading.searching import Aim
+from leafgate_downgrading.viewing import restoration_limits
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Tiny:
     @property
     def free(self) -> list[tuple[int, int]]:
         """The cells that may be withheld: those visible in records with a protected one."""
-        rows, columns = np.nonzero(self.protected.any(axis=1)[:, None] & ~self.protected)
+        rows, columns = np.nonzero(self.protected.any(axis=1, keepdims=True) & ~self.protected)
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 

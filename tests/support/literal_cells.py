@@ -57,7 +57,7 @@ def naively(grid: Grid, record: Record, column: int) -> Shares:
                 shows = sum(w for row, w in rows if row[column] == value and row[other] != HIDDEN)
                 chance *= (both + 1) / (shows + size)
         chances.append(chance)
-    return np.array(chances) / sum(chances)
+    return np.asarray(np.array(chances) / sum(chances))
 
 
 def asked(node: Node, chances: Sequence[Sequence[float] | None]) -> Shares:
