@@ -88,6 +88,7 @@ class Restoration(CellAttack):
 
 
 Adversary = Annotated[TreeInference | Conditioning | NaiveBayes | Restoration, Field(discriminator="use")]
+Name = Literal["tree_inference", "conditioning", "naive_bayes", "restoration"]
 
 
 def _named(written: Any) -> Any:
@@ -97,6 +98,9 @@ def _named(written: Any) -> Any:
     return written
 
 
+NAMED = BeforeValidator(_named, json_schema_input_type=tuple[Name | Adversary, ...])
+
+
 class Downgrading(TreeBuilder):
     """Withhold the protected cells, and few others, so that no adversary named is too sure of a protected one.
 
@@ -104,7 +108,7 @@ class Downgrading(TreeBuilder):
     """
 
     use: Literal["downgrading"] = "downgrading"
-    against: Annotated[tuple[Adversary, ...], BeforeValidator(_named), Field(min_length=1)] = Field(
+    against: Annotated[tuple[Adversary, ...], NAMED, Field(min_length=1)] = Field(
         (TreeInference(), Conditioning(), NaiveBayes(), Restoration()),
         description="The adversaries to hold out against: names, or attacks with options.",
     )
@@ -160,6 +164,7 @@ class CellsWithheld(ReleaseAtMost):
         description="Their share of the other cells of records with protected ones, or of all records; or how many.",
     )
 
+    threat_model = "None: it measures what protection costs."
     formula = (
         "withheld cells that are not secret / cells that are not secret (of records with a secret cell, or of all)"
     )
@@ -181,6 +186,7 @@ class Functionality(ReleaseAtMost):
         None, min_length=1, description="Classes to learn; every column if left out."
     )
 
+    threat_model = "None: it measures what protection costs."
     formula = (
         "mean over classes of error(tree learned from the records) - error(tree learned from the table), on the table"
     )

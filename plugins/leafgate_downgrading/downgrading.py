@@ -12,23 +12,24 @@ from leafgate_downgrading.jury import CLOSE
 from leafgate_downgrading.pairs import information, most_telling
 from leafgate_downgrading.planning import Plans, Question, planned
 from leafgate_downgrading.searching import Aim, Search
+from leafgate_downgrading.trees import Kept
 from leafgate_downgrading.usefulness import Usefulness
 from leafgate_downgrading.viewing import View, viewed
 
 
-def downgraded(cells: Cells, protected: Mask, aim: Aim) -> Search:
+def downgraded(cells: Cells, protected: Mask, aim: Aim, kept: Kept | None = None) -> Search:
     """A search that has ended: nothing worries any more, or every row that does was given up.
 
     Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
     worrying rows few cells are planned that will do; the plans are carried out as far as the loss of function
     allows. When no protected cell worries any more, what was withheld for their sake and can be restored does
     (ramification), and rows are planned with all their hidden cells in view. Cells are never shown again, so the
-    rounds come to an end.
+    rounds come to an end. Trees are taken from `kept` where they were grown from the same records before.
 
     Source: Chang 2003, sections 4, 5 and 7.
     Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
     """
-    search = Search(protected.copy())
+    search = Search(protected.copy(), kept={} if kept is None else kept)
     whole, _ = coded(cells, np.zeros_like(protected))
     use = Usefulness(whole, aim.weights, search.kept)
     while (view := viewed(cells, protected, aim, search)).worrying.any():

@@ -61,7 +61,7 @@ class ConditioningLearned:
 
 
 def _kind(bits: int) -> np.dtype[Any]:
-    """Numbers with room for so many bits and one more; narrow ones where they will do, to go through half the memory."""
+    """Numbers with room for so many bits and one more; narrow ones where they will do, for they are faster."""
     return np.dtype(np.int32 if bits < 31 else np.int64)
 
 

@@ -1,13 +1,12 @@
 """Downgrading at full size: python tests/benchmarks/downgrading.py --root DIR [--write PAGE].
 
 DIR holds the folders `adult` and `german_credit`. Hides one column of some people drawn at random, against all four
-adversaries, and says how long it takes, how much that grows with the table, what it costs, and what it saves to keep trees
-whose records have not changed. No time is asserted anywhere.
+adversaries, and says how long it takes, how much that grows with the table, what it costs, and what it saves to keep
+trees whose records have not changed. No time is asserted anywhere.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from leafgate_downgrading.coding import Cells
 from leafgate_downgrading.downgrading import downgraded
 from leafgate_downgrading.missing_tree import Node
 from leafgate_downgrading.searching import Aim, Search
-from timing import markdown, write_between
+from timing import command
 
 START, END = "<!-- downgrading -->", "<!-- /downgrading -->"
 ADULT = "age workclass fnlwgt education education-num marital occupation relationship race sex gain loss hours country"
@@ -101,17 +100,13 @@ def rows(root: Path) -> Iterator[Sequence[str]]:
         yield [*told, f"{search.loss:+.3f}", f"{len(search.kept)} of {forgetful.grown}", f"{slow:.1f} s"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Downgrading at full size.")
-    parser.add_argument("--root", type=Path, required=True, help="the folder that holds `adult` and `german_credit`")
-    parser.add_argument("--write", type=Path, help="a page with a place for the table")
-    options = parser.parse_args()
+def report(root: Path) -> str:
+    """A table of all works."""
     head = ["table", "people", "secret cells", "time", "rounds", "tau = rho = 0.7", "further cells", "loss F"]
-    lines = list(markdown([*head, "trees grown of asked for", "growing all"], list(rows(options.root))))
-    print("\n".join(lines))
-    if options.write:
-        write_between(options.write, START, END, lines)
+    head += ["trees grown of asked for", "growing all"]
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows(root)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 if __name__ == "__main__":
-    main()
+    command(report, START, END)

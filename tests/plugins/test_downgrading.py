@@ -67,6 +67,13 @@ def test_before_downgrading_the_submarines_give_away_what_is_withheld(tmp_path: 
     assert [told[f"confidence@{use}#{c}"] for use in ("tree_inference", "conditioning") for c in COLUMNS[:2]] == [1] * 4
 
 
+def test_by_fractional_cases_the_paper_s_table_gives_the_first_secret_away_with_three_quarters(tmp_path: Path) -> None:
+    """The Preveze, whose range is withheld, goes to each of three branches: medium 1, low 1/3."""
+    attacks = [{"use": "tree_inference", "least": 1, "prune": False}]
+    audit = submarines(tmp_path, build=build(PAPERS, tau=1, rho=1), attacks=attacks)
+    assert values(audit)["confidence@tree_inference#diesels"] == pytest.approx(3 / 4)
+
+
 def test_against_the_papers_adversary_it_withholds_what_the_paper_withholds(tmp_path: Path) -> None:
     """Chang 2003, table 3: range of S. Cruz and diesels of Preveze; then 1/3 and 1/3, but 1/2 for who counts depths."""
     audit = submarines(tmp_path, build=build(PAPERS))
