@@ -58,6 +58,10 @@ def test_the_vote_on_physicians_tells_most_of_the_party_and_the_one_on_el_salvad
 
 
 def test_withholding_what_the_tree_asks_stops_the_tree_and_restoration_undoes_it(votes: Run) -> None:
+    """The party of a random third of the records is withheld."""
+    marks = np.zeros(len(votes.table), dtype=np.bool_)
+    marks[np.random.default_rng(0).choice(len(marks), len(marks) // 3, replace=False)] = True
+    votes = replace(votes, table=replace(votes.table, protected={"party": marks}))
     open_table = audited(votes, tau=1.0, ramify=False)
     downgraded = audited(votes, ramify=False)
     before, after, restored = right(votes, open_table, 0), right(votes, downgraded, 0), right(votes, downgraded, 1)

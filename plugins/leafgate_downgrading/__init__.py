@@ -164,6 +164,7 @@ class CellsWithheld(ReleaseAtMost):
         description="Their share of the other cells of records with protected ones, or of all records; or how many.",
     )
 
+    cost = True
     threat_model = "None: it measures what protection costs."
     formula = (
         "withheld cells that are not secret / cells that are not secret (of records with a secret cell, or of all)"
@@ -186,6 +187,7 @@ class Functionality(ReleaseAtMost):
         None, min_length=1, description="Classes to learn; every column if left out."
     )
 
+    cost = True
     threat_model = "None: it measures what protection costs."
     formula = (
         "mean over classes of error(tree learned from the records) - error(tree learned from the table), on the table"

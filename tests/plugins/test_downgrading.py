@@ -315,3 +315,14 @@ def test_an_adversary_may_be_named_or_described() -> None:
     builder = Downgrading.model_validate({"use": "downgrading", "tau": 0.5, "against": ("conditioning", PAPERS)})
     assert [each.use for each in builder.against] == ["conditioning", "tree_inference"]
     assert builder.described()["against"][1]["train_on"] == "complete"
+
+
+def test_a_sweep_over_tau_is_the_frontier_of_protection_against_cells_withheld(tmp_path: Path) -> None:
+    metrics = [{"use": "confidence", "of": "conditioning", "at_most": 1}, {"use": "cells_withheld", "at_most": 1}]
+    policy = written(tmp_path, metrics=metrics)
+    swept = leafgate("sweep", policy, "--over", "build.tau=0.4,1", "--out", tmp_path / "out", "--workers", "1")
+    assert swept.code == 0
+    assert "The best cells_withheld that passes: 0 with build.tau=1" in swept.out
+    told = json.loads((tmp_path / "out" / "sweep.json").read_text())
+    assert (told["protection"], told["utility"]) == ("confidence", "cells_withheld")
+    assert b"cells_withheld against confidence" in (tmp_path / "out" / "sweep.svg").read_bytes()
