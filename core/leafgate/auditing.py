@@ -12,11 +12,11 @@ from typing import Any
 
 from leafgate.attacking import attempt
 from leafgate.building import build, knowledge
+from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
 from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
 from leafgate.judging import judge
-from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
@@ -26,6 +26,8 @@ from leafgate.routing import count_leaves
 from leafgate.scoring import Judged
 from leafgate.table import Table
 
+OPEN = "was taken from the data, and the release tells it."
+DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
 
@@ -65,7 +67,7 @@ def audit(
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
-        findings = [*_strange_counts(policy, plugins, sealed, table), *judge(policy.metrics, judged)]
+        findings = [*doubts(policy, plugins, judged), *judge(policy.metrics, judged)]
         findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
     return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
 
@@ -84,18 +86,6 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
     return Finding("build", "build", passed=False, evidence=evidence, plugin=plugins.origin(policy.build))
 
 
-def _strange_counts(policy: Policy, plugins: Plugins, sealed: Sealed, table: Table) -> list[Finding]:
-    """Inconclusive when leaves that claim to count this table's people do not."""
-    strange = strange_leaves(sealed.release, table)
-    problem = f"{strange} leaves tell numbers that are not those of this table: was the tree learned from other people?"
-    if not strange and strange_records(sealed.release, table):
-        problem = "the records count more or fewer people than this table has: are they other people's?"
-    elif not strange:
-        return []
-    origin = plugins.origin(policy.build)
-    return [Finding("counted", "counted", passed=None, evidence={"problem": problem}, plugin=origin)]
-
-
 def _report(
     policy: Policy, plugins: Plugins, table: Table, sealed: Sealed | None, findings: Sequence[Finding]
 ) -> Report:
@@ -109,8 +99,12 @@ def _report(
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
         differentially_private="epsilon" in guarantee,
-        notes=[f"The domain of {name!r} was taken from the data, and the release tells it." for name in open_domains],
+        notes=[*_drawn_once(sealed), *(f"The domain of {name!r} {OPEN}" for name in open_domains)],
     )
+
+
+def _drawn_once(sealed: Sealed | None) -> list[str]:
+    return [DRAWN] if sealed is not None and sealed.release.noise else []
 
 
 def _data_facts(table: Table) -> dict[str, Any]:

@@ -33,11 +33,17 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
             raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
         _check_origins(draft, table.without_key, origin)
         _check_trail(draft, origin)
-    level = _level(policy, draft)
+    return cut_and_seal(policy, plugins, draft)
+
+
+def cut_and_seal(policy: Policy, plugins: Plugins, draft: Release) -> Sealed:
+    """A builder's draft cut down to what the policy publishes, written and read back; raises as `build` does."""
+    builder, level = policy.build, _level(policy, draft)
     try:
         with plugin_trouble(builder, plugins):
             return seal(published(draft, level, builder.tells_measure))
     except ReleaseError as error:
+        origin = f"{builder.use} ({plugins.origin(builder)})"
         raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
 
 

@@ -39,6 +39,11 @@ class Case:
     scored: Scored = "derived"
 
     @property
+    def noisy_test(self) -> bool:
+        """Has the test table noise on its numbers, as the release's records have?"""
+        return self.release.builder.get("test") == "perturbed"
+
+    @property
     def weight(self) -> pd.Series:
         """People who share each record."""
         import pandas as pd

@@ -73,8 +73,9 @@ def explanation(component: type[Component], origin: str) -> str:
     lines += ["", "Options:"]
     lines += _option_lines(component, "  ")
     for name, model in parts(component):
-        use = model.model_fields["use"].default
-        lines += ["", f"{name}: {{use: {use}}}: {_first_line(model)}", *_option_lines(model, "  ")]
+        use = model.model_fields.get("use")
+        picked = f": {{use: {use.default}}}" if use else ""
+        lines += ["", f"{name}{picked}: {_first_line(model)}", *_option_lines(model, "  ")]
     return "\n".join(lines) + "\n"
 
 

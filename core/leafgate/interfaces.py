@@ -86,6 +86,11 @@ class TreeBuilder(Component):
         return self
 
     @property
+    def noisy_test(self) -> bool:
+        """Are the numbers of `data.test` shared ones, which need not lie within the columns' bounds?"""
+        return False
+
+    @property
     def wants_test(self) -> bool:
         """Is `build` to be given the test table too, as `test`?"""
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,14 @@ Law = Literal["gaussian", "uniform"]
 LAWS: tuple[str, ...] = get_args(Law)
 FINE = 1024
 """Shared numbers are rounded to a grid at least so many times finer than the noise."""
+
+
+class Coins(Protocol):
+    """What noise is drawn by: a generator of numpy's, or whatever draws as they do."""
+
+    def normal(self, loc: float, scale: float, size: int, /) -> Floats: ...
+
+    def uniform(self, low: float, high: float, size: int, /) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class Noise:
 
         return self.scale * (2 * chance - 1) if self.law == "uniform" else float(self.scale * ndtri(chance))
 
-    def added(self, numbers: Floats, rng: np.random.Generator) -> Floats:
+    def added(self, numbers: Floats, rng: Coins) -> Floats:
         """The numbers as they are shared: each with its own noise, rounded to the grid."""
         import numpy as np
 

@@ -123,7 +123,7 @@ def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple
         raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
     if column.values is None and column.bounds is None:
         column = _domain_that_occurs(column, [t for t, gone in zip(texts, missing, strict=True) if not gone])
-        if column.numeric and "sensitive" in column.roles:
+        if column.numeric and "sensitive" in column.roles and column.bins is None:
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
     if column.values is None:

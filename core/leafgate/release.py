@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
 from leafgate.schema import Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
@@ -38,10 +39,10 @@ class Release:
     """What is published: trees or records, what their numbers count, and what is claimed of them.
 
     `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
-    claims, checked in every audit. `noise` is the law of what was added to a column's numbers in `records`.
-    `origins` is the owner's alone, in no file and before no attack: for each published record the row of the
-    table it was made from. So is `trail`: what the builder did and why, step by step, as JSON. `sealed` are the bytes
-    of the release file this was read from.
+    claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
+    added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
+    each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
+    step, as JSON. `sealed` are the bytes of the release file this was read from.
     """
 
     builder: Mapping[str, Any]
@@ -56,6 +57,7 @@ class Release:
     alternatives: Mapping[str, Node] = field(default_factory=dict)
     records: Records | None = None
     noise: Mapping[str, Noise] = field(default_factory=dict)
+    bayes: NaiveBayes | None = None
     origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)

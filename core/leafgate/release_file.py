@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from leafgate.errors import ReleaseError
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
+from leafgate.naive_bayes import read_naive_bayes
 from leafgate.records_file import read_noise, read_records, records_document
 from leafgate.release import Combine, Counted, Level, Model, Publish, Release
 from leafgate.schema import Column, Role, Schema
@@ -19,7 +20,7 @@ from leafgate.tree_file import read_tree, tree_document
 FORMAT = "leafgate/release/1"
 KEYS = (
     *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
-    *("guarantee", "combine", "model", "alternatives", "records", "noise", "trees"),
+    *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "trees"),
 )
 
 
@@ -67,6 +68,8 @@ def document(release: Release) -> dict[str, Any]:
     }
     if release.noise:
         told["noise"] = {name: noise.described() for name, noise in release.noise.items()}
+    if release.bayes is not None:
+        told["bayes"] = release.bayes.described()
     if not release.publish.measure:
         del told["selection"]
     return told
@@ -107,6 +110,7 @@ def read_release(content: bytes, place: str) -> Release:
         },
         records=read_records(told.get("records"), schema, noise, f"{place}.records"),
         noise=noise,
+        bayes=read_naive_bayes(told.get("bayes"), schema, f"{place}.bayes"),
         sealed=content,
     )
     _check_whole(release, publish.get("measure"), place)
@@ -133,6 +137,8 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
         raise ReleaseError("does not agree with `selection`", place=f"{place}.publish.measure")
     if release.model == "none" and (release.trees or release.alternatives):
         raise ReleaseError("says `none`, and there are trees", place=f"{place}.model")
+    if (release.model == "naive_bayes") != (release.bayes is not None) or (release.bayes and release.trees):
+        raise ReleaseError("says `naive_bayes` where there is no `bayes`, or trees", place=f"{place}.model")
     if release.combine == "one" and len(release.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
     for tree in (*release.trees, *release.alternatives.values()):

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from leafgate.auditing import Audit
     from leafgate.disclosure import Audience
 
-RESULTS = ("release.json", "report.json", "timings.json", "trail.json")
+RELEASE = "release.json"
+RESULTS = (RELEASE, "report.json", "timings.json", "trail.json")
 
 
 def write_results(audit: Audit, audience: Audience, folder: Path) -> None:

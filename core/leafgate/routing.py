@@ -74,9 +74,9 @@ def route(tree: Node, table: Table) -> Routed:
 def predict(release: Release, table: Table) -> NDArray[np.int64]:
     """Each row's class as a position in the release's classes, -1 where no leaf speaks.
 
-    One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves' counts, `mean_per_tree`
-    their shares and `boost` their scores; a tie goes to the first class. Raises InconclusiveError for what
-    cannot be combined from what is published.
+    Naive Bayes says the likeliest. One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves'
+    counts, `mean_per_tree` their shares and `boost` their scores; a tie goes to the first class. Raises
+    InconclusiveError for what cannot be combined from what is published.
     """
     votes = class_votes(release, table)
     return np.where(np.isnan(votes[:, 0]), NOWHERE, np.nan_to_num(votes).argmax(axis=1))
@@ -87,6 +87,8 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
 
     Raises InconclusiveError for what cannot be combined from what is published.
     """
+    if release.bayes is not None:
+        return release.bayes.chances(table, release.classes)
     votes = np.zeros((len(table), len(release.classes)))
     spoken = np.zeros(len(table), dtype=bool)
     silent = np.zeros((1, len(release.classes)))

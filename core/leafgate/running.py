@@ -66,7 +66,8 @@ def read_tables(policy: Policy) -> Read:
     table = read_table(data, data.meaning(), data.path)
     _refuse_one_class(table)
     table = protected(data.protect, table)
-    test = None if data.test is None else read_table(data, table.schema, data.test, "data.test")
+    schema = table.schema.boundless if policy.build.noisy_test else table.schema
+    test = None if data.test is None else read_table(data, schema, data.test, "data.test")
     population = None if data.population is None else read_population(data, table.schema, data.population)
     people = None if known is None else read_people(data, table, known)
     return table, test, population, people

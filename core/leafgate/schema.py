@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -123,6 +123,11 @@ class Schema:
         """Everything a tree may ask about: known to the adversary or not, but never the class."""
         asked = {"quasi_identifier", "private", "sensitive"}
         return tuple(c for c in self.columns if c.roles & asked and "class" not in c.roles)
+
+    @property
+    def boundless(self) -> Schema:
+        """The same columns, their numbers as far out as they like."""
+        return Schema(tuple(replace(c, bounds=None) if c.numeric else c for c in self.columns))
 
     def described(self) -> dict[str, Any]:
         """What a release says of the columns; the key, which builders never see, is left out."""

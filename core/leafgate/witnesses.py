@@ -60,7 +60,7 @@ def _told(case: Case, group: int, people: int, worst: int) -> dict[str, Any]:
     path = _path(belief, group)
     if path:
         told["path"] = Private(path)
-    if not case.release.trees:
+    if not case.release.trees or (belief is not None and belief.cells is not None):
         told["shares"] = "records"
     if belief is not None and belief.cells is not None:
         told["record"] = Private(int(belief.cells[worst]))

@@ -68,7 +68,9 @@ def _lines() -> Iterator[str]:
                 yield f"Score: {component.formula}. Scale: {component.scale}. Safe: {component.safe}.\n"
             yield from _table(component)
             for option, model in parts(component):
-                yield f"Under `{option}`, `use: {model.model_fields['use'].default}`: {_first_line(model)}\n"
+                use = model.model_fields.get("use")
+                picked = f", `use: {use.default}`" if use else ""
+                yield f"Under `{option}`{picked}: {_first_line(model)}\n"
                 yield from _table(model)
 
 

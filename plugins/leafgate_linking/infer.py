@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate import Belief, Known, Release
+from leafgate import Belief, InconclusiveError, Known, Release
 from leafgate.report import People
-from leafgate.schema import Column
+from leafgate.schema import Column, Schema
 from leafgate.table import Table, distinct_rows
 from leafgate_linking.grouping import Ids, Reached, grouped, remainders
 from leafgate_linking.records import Matches, matches
@@ -82,6 +82,7 @@ def link(release: Release, known: Known) -> Linked:
     keys = [ids for ids, _ in trees]
     found = None
     if release.records is not None:
+        _refuse_noise(release, schema)
         found = matches(release.records, public, schema, release.noise)
         keys.append(found.which)
     target = schema.having("class")
@@ -99,6 +100,17 @@ def link(release: Release, known: Known) -> Linked:
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
         population=None if known.population is None else groups[others],
     )
+
+
+def _refuse_noise(release: Release, schema: Schema) -> None:
+    """Whose record a noisy public cell could be is a matter of chance, which this attack does not weigh."""
+    columns = () if release.records is None else release.records.columns
+    noisy = [name for name in columns if name in release.noise and schema[name].public]
+    if noisy:
+        raise InconclusiveError(
+            f"cannot tell whose records are whose by the noisy column {noisy[0]!r}",
+            remedy="ignore the column, or use attacks that take every record's owner for known",
+        )
 
 
 def _everyone(known: Known) -> tuple[Table, Ids, Ids]:

@@ -20,8 +20,10 @@ def area_under_curve(case: Case) -> float:
     """
     if case.test is None:
         raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
-    if not case.release.trees:
-        raise InconclusiveError("the release has no tree to predict with", remedy="release a tree, or leave this out")
+    if case.noisy_test:
+        raise InconclusiveError("the test people's numbers have noise on them", remedy="use accuracy_on_perturbed")
+    if not (case.release.trees or case.release.bayes):
+        raise InconclusiveError("the release has no model to predict with", remedy="release one, or leave this out")
     if len(case.release.classes) != 2:
         raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
     second = case.test.codes(case.release.target) == 1

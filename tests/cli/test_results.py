@@ -128,7 +128,7 @@ def test_a_private_release_is_audited_and_its_attack_writes_evidence(tmp_path: P
     assert told.code == 0, told.out
     assert {found["id"] for found in told.document["findings"]} == {"differential_privacy", "guarantee:epsilon"}
     assert "people" not in told.document["data"]
-    assert "epsilon >= " in leafgate("audit", policy, "--out", out).out
+    assert "epsilon >= " in leafgate("audit", policy, "--out", tmp_path / "other").out
     options = ["--release", out / "release.json", "--use", "distinguish", "--out", tmp_path / "e.json"]
     assert leafgate("attack", policy, *options).code == 0
     assert json.loads((tmp_path / "e.json").read_text())["tries"] == ["epsilon"]

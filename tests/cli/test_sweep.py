@@ -231,7 +231,7 @@ def test_a_row_says_why_it_has_no_number(tmp_path: Path) -> None:
     swept(tmp_path, "--over", "build={use: kadet, k: 25},{use: table}")
     told = rows(tmp_path)
     assert "fewer than 25 people" in told[0]["problem"]
-    assert "no tree to predict with" in told[1]["problem"]
+    assert "no model to predict with" in told[1]["problem"]
     assert told[0]["build"] == "{use: kadet, k: 25}"
 
 

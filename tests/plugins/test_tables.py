@@ -223,7 +223,7 @@ def test_there_is_no_accuracy_without_a_tree(tmp_path: Path) -> None:
         ended = leafgate("audit", survey(tmp_path, said | changes), "--json")
         (finding,) = ended.document["findings"]
         assert (ended.code, finding["passed"]) == (3, None)
-        assert "no tree" in finding["evidence"]["problem"]
+        assert "no model" in finding["evidence"]["problem"]
 
 
 @pytest.mark.parametrize("builder", [Mondrian(k=1, release="table"), Tds(k=1, release="table")])

@@ -83,5 +83,5 @@ def test_without_two_classes_or_test_people_it_is_inconclusive() -> None:
     metric = AreaUnderCurve(at_least=0)
     with pytest.raises(InconclusiveError, match="no test table"):
         metric.score(Case(test, None, release, known_of(test)))
-    with pytest.raises(InconclusiveError, match="no tree"):
+    with pytest.raises(InconclusiveError, match="no model"):
         metric.score(Case(test, test, replace(release, trees=()), known_of(test)))

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from leafgate.errors import InvalidError, PolicyError
+from leafgate.errors import InvalidError, LeafgateError, OutputError, PolicyError
 from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
-from leafgate.results import RESULTS, write_results
-from leafgate.running import prepare
+from leafgate.results import RELEASE, RESULTS, write_results
+from leafgate.running import Run, prepare
 
 
 class Audience(StrEnum):
@@ -42,15 +42,20 @@ def audit(
         raise InvalidError(
             "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
         )
+    try:
+        run = prepare(policy, data, root, test)
+    except LeafgateError:
+        if out is not None:
+            make_folder(out)
+            remove_files(out, (name for name in RESULTS if name != RELEASE))  # it may be the only draw there is
+        raise
+    if run.policy.build.unrepeatable and out is None:
+        remedy = "keep the release: add --out; or try out with `rehearsal: true`"
+        raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
         make_folder(out)
+        _keep_what_was_drawn(run, out / RELEASE)
         remove_files(out, RESULTS)
-
-    run = prepare(policy, data, root, test)
-    if run.policy.build.unrepeatable and out is None:
-        raise PolicyError(
-            "this builder never draws the same again", place="build", remedy="keep the release: add --out"
-        )
     audited = run.audit()
     if out is not None:
         write_results(audited, audience.value, out)
@@ -61,6 +66,13 @@ def audit(
     public = document(audited.report, "public")
     typer.echo(readable(public).decode() if as_json else summary(public), nl=False)
     return audited.report.exit_code
+
+
+def _keep_what_was_drawn(run: Run, release: Path) -> None:
+    """Nothing is drawn for a place where a release stands that could never be drawn again."""
+    if run.policy.build.unrepeatable and release.exists():
+        remedy = "publish that one, or name another place; what is drawn twice protects less, or promises nothing"
+        raise OutputError("a release was drawn here before", place=str(release), remedy=remedy)
 
 
 def build(
@@ -74,9 +86,11 @@ def build(
     from leafgate.building import build as build_release
 
     run = prepare(policy, data, root)
+    _keep_what_was_drawn(run, out)
     sealed = build_release(run.policy, run.plugins, run.table, run.test)
-    write_file(out, sealed.content, EVERYONE)
-    typer.echo(f"{out}: {sealed.sha256}")
+    rehearsed = run.policy.build.rehearses
+    write_file(out, sealed.content, OWNER_ONLY if rehearsed else EVERYONE)
+    typer.echo(f"{out}: {sealed.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
     return 0
 
 

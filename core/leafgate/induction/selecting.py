@@ -28,18 +28,36 @@ class Only:
         return np.isin(cuts.feature, list(self.features))
 
 
-def grow(coded: Coded, measure: Measure, *, average_gain: bool, min_leaf: float, min_split: float = 0) -> Sprout:
+def grow(
+    coded: Coded,
+    measure: Measure,
+    *,
+    average_gain: bool,
+    min_leaf: float,
+    min_split: float = 0,
+    penalty: bool = False,
+) -> Sprout:
     """The unpruned tree: each node split by the test with the largest measure until none gains.
 
     With `average_gain` only tests of at least the node's mean gain compete. A test needs two sons
-    with `min_leaf` people (a cut: both); a node of fewer than `min_split` people stays a leaf.
+    with `min_leaf` people (a cut: both); a node of fewer than `min_split` people stays a leaf. `penalty` is that of
+    Release 8 on columns of many numbers (see `score`).
 
     Source: Quinlan, "Induction of Decision Trees", 1986; "C4.5", 1993, chapter 2.
-    Departure: cuts lie midway between two numbers of the table; no penalty for many cuts.
+    Departure: cuts lie midway between two numbers of the table.
     """
     root = sprout(coded, np.arange(len(coded.classes)))
     every = frozenset(range(len(coded.features)))
-    grow_on(coded, [root], every, measure, average_gain=average_gain, min_leaf=min_leaf, min_split=min_split)
+    grow_on(
+        coded,
+        [root],
+        every,
+        measure,
+        average_gain=average_gain,
+        min_leaf=min_leaf,
+        min_split=min_split,
+        penalty=penalty,
+    )
     return root
 
 
@@ -52,6 +70,7 @@ def grow_on(
     average_gain: bool,
     min_leaf: float,
     min_split: float = 0,
+    penalty: bool = False,
 ) -> None:
     """Grow a tree on from its leaves, as `grow` does, asking about `features` alone.
 
@@ -63,7 +82,8 @@ def grow_on(
     while wave := [node for node in wave if may_split(node, min_split)]:
         counts = np.stack([node.counts for node in wave])
         cells = count_cells(coded, [node.rows for node in wave])
-        scores = score(coded, tests, cells, counts, measure, judge if barred.any() else None, min_leaf=min_leaf)
+        able = judge if barred.any() else None
+        scores = score(coded, tests, cells, counts, measure, able, min_leaf=min_leaf, penalty=penalty)
         scores.plain[:, barred] = -np.inf
         means = mean_gain(scores, tests) if average_gain else None
         choices = choose(scores, tests, measure, means)

@@ -15,6 +15,8 @@ from leafgate.induction.measures import Floats, Measure, purity, x_log_x
 
 TOLERANCE = 1e-12
 """A gain up to this, in bits (or gini) a person, is none; closer gains are ties."""
+TENTH, MOST = 0.1, 25.0
+"""What Release 8 wants on both sides of a cut: this part of the people per class, but no more than so many."""
 
 Mask = NDArray[np.bool_]
 Admits = Callable[[Floats], Mask]
@@ -155,10 +157,17 @@ def score(
     measure: Measure,
     judge: Judge | None = None,
     min_leaf: float = 0,
+    *,
+    penalty: bool = False,
 ) -> Scores:
     """Score all tests at all nodes; `counts` are the nodes' people per class.
 
-    A test needs two sons (a cut: both) with `min_leaf` people; without a judge all are admitted.
+    A test needs two sons (a cut: both) with `min_leaf` people; without a judge all are admitted. With `penalty` a
+    column of numbers pays for its many cuts: log2 of how many there are, of the gain; and both sides of a cut need
+    a tenth of the node's people per class (25 at most).
+
+    Source of the penalty: Quinlan, "Improved Use of Continuous Attributes in C4.5", JAIR 4, 1996, section 3, and
+    his Release 8 (contin.c).
     """
     shape = (len(counts), len(tests.feature))
     people = counts.sum(axis=1)
@@ -170,7 +179,10 @@ def score(
         admitted=np.ones(shape, dtype=bool),
         code=np.zeros(shape, dtype=np.int64),
     )
-    node = _Nodes(purity(counts, measure), people, x_log_x(people), measure, min_leaf)
+    least = np.full(len(people), min_leaf, dtype=np.float64)
+    if penalty:
+        least = np.maximum(least, np.minimum(TENTH * people / counts.shape[1], MOST))
+    node = _Nodes(purity(counts, measure), people, x_log_x(people), measure, min_leaf, least, penalty)
     for level in range(max((len(f.levels) for f in coded.features), default=0)):
         _score_fans(scores, tests, on_level(coded, cells, level), level, node, judge)
     _score_cuts(scores, tests, cuts_of(coded, cells), node, judge)
@@ -184,6 +196,8 @@ class _Nodes:
     whole: Floats
     measure: Measure
     min_leaf: float
+    cut_least: Floats
+    penalty: bool
 
 
 def _score_fans(scores: Scores, tests: Tests, part: Cells, level: int, node: _Nodes, judge: Judge | None) -> None:
@@ -205,18 +219,26 @@ def _score_cuts(scores: Scores, tests: Tests, cuts: Cuts, node: _Nodes, judge: J
         return
     low_n, high_n = cuts.low.sum(axis=1), cuts.high.sum(axis=1)
     gained = purity(cuts.low, node.measure) + purity(cuts.high, node.measure) - node.purity[cuts.group]
-    gained = np.where((low_n >= node.min_leaf) & (high_n >= node.min_leaf), gained, -np.inf)
+    least = node.cut_least[cuts.group]
+    enough = (low_n >= least) & (high_n >= least)
+    gained = np.where(enough, gained, -np.inf)
     allowed = gained if judge is None else np.where(judge.cuts(cuts), gained, -np.inf)
     best, top = _best(allowed, cuts, node.people)
     group, test = cuts.group[best], tests.index(cuts.feature[best])
-    scores.gain[group, test], scores.code[group, test] = top, cuts.code[best]
-    scores.plain[group, test] = _best(gained, cuts, node.people)[1]
+    paid = np.log2(np.maximum(np.add.reduceat(enough, _starts(cuts)), 1)) if node.penalty else 0.0
+    scores.gain[group, test], scores.code[group, test] = top - paid, cuts.code[best]
+    scores.plain[group, test] = _best(gained, cuts, node.people)[1] - paid
     scores.split_info[group, test] = node.whole[group] - x_log_x(low_n[best]) - x_log_x(high_n[best])
+
+
+def _starts(cuts: Cuts) -> NDArray[np.int64]:
+    """Where each segment begins."""
+    return np.flatnonzero(np.diff(cuts.segment, prepend=-1))
 
 
 def _best(gained: Floats, cuts: Cuts, people: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Each segment's best cut, the lowest among equals, and its gain."""
-    start = np.flatnonzero(np.diff(cuts.segment, prepend=-1))
+    start = _starts(cuts)
     rounded = np.round(gained / people[cuts.group], 12)
     top = np.maximum.reduceat(rounded, start)
     place = np.repeat(np.arange(len(start)), np.diff(start, append=len(gained)))

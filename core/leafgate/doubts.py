@@ -1,0 +1,55 @@
+"""What leaves an audit inconclusive whatever its limits say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leafgate.leaf_numbers import strange_leaves, strange_records
+from leafgate.plugins import Plugins
+from leafgate.policy import Policy
+from leafgate.report import Finding
+from leafgate.scoring import Judged
+
+
+def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
+    """A finding for each reason why a pass would prove nothing."""
+    origin = plugins.origin(policy.build)
+    told = [*_rehearsed(policy, judged), *_counted(judged), *_unattacked(judged)]
+    return [
+        Finding(name, name.partition("#")[0], None, secret=secret, evidence={"problem": problem}, plugin=origin)
+        for name, secret, problem in told
+    ]
+
+
+Doubt = tuple[str, str | None, str]
+"""A finding's id, the secret it is about, and what is doubtful."""
+
+
+def _rehearsed(policy: Policy, judged: Judged) -> Iterator[Doubt]:
+    """Coins that a seed repeats, which others may know."""
+    if policy.build.rehearses or judged.release.builder.get("rehearsal") is True:
+        problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
+        yield "rehearsal", None, problem
+
+
+def _counted(judged: Judged) -> Iterator[Doubt]:
+    """Leaves or records that claim to count this table's people, and do not."""
+    strange = strange_leaves(judged.release, judged.table)
+    if strange:
+        problem = (
+            f"{strange} leaves tell numbers that are not those of this table: was the tree learned from other people?"
+        )
+        yield "counted", None, problem
+    elif strange_records(judged.release, judged.table):
+        yield "counted", None, "the records count more or fewer people than this table has: are they other people's?"
+
+
+def _unattacked(judged: Judged) -> Iterator[Doubt]:
+    """Secrets whose noisy cells are published, and that no attack tried to read."""
+    release = judged.release
+    told = {belief.secret for tried in judged.attempts for belief in tried.beliefs if belief.cells is not None}
+    shown = () if release.records is None else release.records.columns
+    for column in release.schema.secrets:
+        if column.name in release.noise and column.name in shown and column.name not in told:
+            problem = "noise hides the records' cells of this secret, and no attack tried to see through it"
+            yield f"records#{column.name}", column.name, problem

@@ -1,0 +1,66 @@
+"""From options and a table to shared records and a model for original numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leafgate.release import Release
+from leafgate.table import Table
+from leafgate_ppdtc45.bayes import naive_bayes
+from leafgate_ppdtc45.coins import SystemCoins
+from leafgate_ppdtc45.deconvolved import deconvolved_tree
+from leafgate_ppdtc45.matched import matched_tree
+from leafgate_ppdtc45.paths import grown
+from leafgate_ppdtc45.plain import Learner, plain_tree
+from leafgate_ppdtc45.scales import laws
+from leafgate_ppdtc45.shared import Shared, share
+from leafgate_ppdtc45.threshold import chosen_theta, threshold_tree
+
+if TYPE_CHECKING:
+    from leafgate_ppdtc45 import Ppdtc45
+
+
+def build(options: Ppdtc45, table: Table, rng: np.random.Generator) -> Release:
+    """The release: shared records with the model learned from them, and which row of the table each was made from.
+
+    Raises PolicyError for noise that does not fit the table.
+    """
+    coins = rng if options.rehearsal else SystemCoins()
+    shared, origins = share(table, laws(options.noise, table), coins)
+    return replace(learned(options, shared, rng), origins=tuple(origins.tolist()))
+
+
+def learned(options: Ppdtc45, shared: Shared, rng: np.random.Generator) -> Release:
+    """What a miner who sees the shared records alone makes of them."""
+    release = Release(
+        builder=options.described(),
+        schema=shared.schema,
+        counted="perturbed",
+        records=shared.records,
+        noise=shared.noise,
+    )
+    if options.model == "naive_bayes":
+        return replace(release, model="naive_bayes", bayes=naive_bayes(shared))
+    confidence = options.confidence if options.prune else None
+    learner = Learner(options.average_gain, options.min_leaf, confidence, options.penalty)
+    selection = {"measure": "gain_ratio", "average_gain": options.average_gain, "min_leaf": options.min_leaf}
+    selection |= {"pruned": options.prune, "split": options.split}
+    if options.split in {"random_path", "weighted"}:
+        tree = grown(shared, learner, "random" if options.split == "random_path" else "both", rng)
+        return replace(release, trees=(tree,), selection=selection)
+    perturbed = plain_tree(shared, learner)
+    if options.split != "deconvolved":
+        selection["penalty"] = options.penalty
+    if options.split == "threshold":
+        told = options.theta
+        theta = told if isinstance(told, float) else chosen_theta(shared, learner, rng)
+        selection["theta"] = theta
+        tree = threshold_tree(perturbed, shared.noise, theta)
+    elif options.split == "matched":
+        tree = matched_tree(perturbed, shared)
+    else:
+        tree = deconvolved_tree(shared, learner, options.groups, rng)
+    return replace(release, trees=(tree,), alternatives={"perturbed": perturbed}, selection=selection)

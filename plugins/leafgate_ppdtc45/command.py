@@ -1,0 +1,88 @@
+"""The commands perturb, which a party runs on its own rows, and mine, which learns from what parties share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leafgate.cli.audits import PolicyFile
+from leafgate.cli.guard import guarded
+from leafgate.errors import PolicyError
+
+if TYPE_CHECKING:
+    from leafgate.plugins import Plugins
+    from leafgate.policy import Policy
+    from leafgate_ppdtc45 import Ppdtc45
+
+app = typer.Typer()
+SharedFiles = Annotated[list[Path], typer.Argument(metavar="SHARED...", help="What the parties share.")]
+
+
+def perturb(
+    policy: PolicyFile,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The party's own rows.")],
+    out: Annotated[Path, typer.Option(help="The file to share; it must not exist.")],
+    columns: Annotated[str | None, typer.Option(help="The party's columns, where columns are split: a,b,c.")] = None,
+) -> int:
+    """Draw noise for one party's rows, once, and write the file it shares; no noise is ever drawn for them again."""
+    from leafgate.files import make_folder
+    from leafgate_ppdtc45.coins import SystemCoins
+    from leafgate_ppdtc45.party import own_table, perturbed, share_once
+    from leafgate_ppdtc45.scales import agreed
+
+    make_folder(out.parent)
+    chosen, builder, _ = _builder(policy)
+    if builder.rehearsal:
+        raise PolicyError("a rehearsal is never shared", place="build.rehearsal", remedy="leave it out")
+    noise = agreed(builder.noise, chosen.data.meaning())
+    table = own_table(chosen.data, data, [] if columns is None else columns.split(","))
+    file = perturbed(table, noise, SystemCoins(), out.name)
+    share_once(file, data, table.sha256, out)
+    typer.echo(f"{out}: {len(file.rows)} rows, noise on {', '.join(file.noise) or 'no column'}")
+    return 0
+
+
+def mine(
+    policy: PolicyFile,
+    shared: SharedFiles,
+    out: Annotated[Path, typer.Option(help="The release file to write.")],
+    common: Annotated[bool, typer.Option("--common", help="Leave out who is not in every file.")] = False,
+) -> int:
+    """Pool what several parties share, by rows or by columns, and learn from it; nothing is attacked."""
+    import numpy as np
+
+    from leafgate.building import cut_and_seal
+    from leafgate.files import EVERYONE, make_folder, write_file
+    from leafgate_ppdtc45.build import learned
+    from leafgate_ppdtc45.pooling import pooled
+    from leafgate_ppdtc45.scales import agreed
+    from leafgate_ppdtc45.shared_file import read_shared
+
+    make_folder(out.parent)
+    chosen, builder, plugins = _builder(policy)
+    schema = chosen.data.meaning()
+    together = pooled(
+        [read_shared(path, schema) for path in shared], schema, agreed(builder.noise, schema), common=common
+    )
+    sealed = cut_and_seal(chosen, plugins, learned(builder, together, np.random.default_rng(chosen.seed)))
+    write_file(out, sealed.content, EVERYONE)
+    people = f"{len(together.classes):,} people of {len(shared)} file(s)"
+    typer.echo(f"{out}: from {people}, sha256 {sealed.sha256[:16]}")
+    return 0
+
+
+def _builder(path: Path) -> tuple[Policy, Ppdtc45, Plugins]:
+    """The policy and its builder, which must be this one."""
+    from leafgate.policy_file import load_policy
+    from leafgate_ppdtc45 import Ppdtc45
+
+    loaded = load_policy(path)
+    if not isinstance(loaded.policy.build, Ppdtc45):
+        raise PolicyError("this command is for shared numbers", place="build.use", remedy="use: ppdtc45")
+    return loaded.policy, loaded.policy.build, loaded.plugins
+
+
+app.command("perturb")(guarded(perturb))
+app.command("mine")(guarded(mine))

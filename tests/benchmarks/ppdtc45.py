@@ -1,0 +1,69 @@
+"""Trees from shared numbers beside C4.5 on the same: python tests/benchmarks/ppdtc45.py --root DIR [--write PAGE].
+
+DIR holds the folder `adult` with the UCI files. 10,000 people, six numbers. No time is asserted anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adult_rows import POLICIES
+from leafgate.running import prepare
+from leafgate.table import Table
+from leafgate_baselines import C45
+from leafgate_ppdtc45.deconvolved import deconvolved_tree
+from leafgate_ppdtc45.matched import matched_tree
+from leafgate_ppdtc45.options import NoiseOptions
+from leafgate_ppdtc45.plain import Learner, plain_tree
+from leafgate_ppdtc45.scales import laws
+from leafgate_ppdtc45.shared import Shared, share
+from leafgate_ppdtc45.threshold import threshold_tree
+from timing import Pair, command, markdown, paired
+
+START, END = "<!-- ppdtc45 -->", "<!-- /ppdtc45 -->"
+PEOPLE = 10_000
+LEARNER = Learner()
+
+
+def ways(shared: Shared) -> dict[str, tuple[Callable[[], Any], str]]:
+    """Each way of learning, from the shared numbers to a tree."""
+
+    def threshold() -> Any:
+        return threshold_tree(plain_tree(shared, LEARNER), shared.noise, 0.3)
+
+    def matched() -> Any:
+        return matched_tree(plain_tree(shared, LEARNER), shared)
+
+    def deconvolved() -> Any:
+        return deconvolved_tree(shared, LEARNER, "auto", np.random.default_rng(0))
+
+    return {
+        "threshold": (threshold, "at most 1.5"),
+        "matched": (matched, "at most 3"),
+        "deconvolved": (deconvolved, "at most 3"),
+    }
+
+
+def pairs(root: Path) -> Iterator[Pair]:
+    """Against the builder `c45` on the same shared numbers."""
+    table: Table = prepare(POLICIES / "adult-shared.yaml", root=root).table
+    for snr in (1.7, 0.5):
+        rng = np.random.default_rng(1)
+        shared, _ = share(table, laws(NoiseOptions(snr=snr), table), rng)
+        shared = shared.taken(rng.choice(len(shared.classes), PEOPLE, replace=False))
+        peer = partial(C45().build, shared.table, rng)
+        for name, (learn, target) in ways(shared).items():
+            yield paired(f"{name}, SNR {snr}", learn, peer, 5, target)
+
+
+def report(root: Path) -> str:
+    return markdown(pairs(root), "c45")
+
+
+if __name__ == "__main__":
+    command(report, START, END)

@@ -1,0 +1,228 @@
+"""What the attacks believe of hidden cells: order, noise at its ends, calibration, missing cells, bad input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leafgate.belief import checked
+from leafgate.errors import InconclusiveError, PolicyError
+from leafgate.interfaces import AttackModel
+from leafgate.known import known_of
+from leafgate.noise import Law, Noise
+from leafgate.release import Release
+from leafgate.schema import Column, Schema
+from leafgate.table import Table, make_table
+from leafgate_protection import Exposure
+from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
+from shared_tables import (
+    BINS,
+    PEOPLE,
+    alike,
+    case_of,
+    mean_square_error,
+    noise_by_snr,
+    normal_table,
+    numbers_column,
+    one_normal,
+    secret_numbers,
+    shared,
+)
+
+ATTACKS = (Posterior(), SpectralFilter(), PcaDr(), BeDr())
+each_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.use)
+SIX = secret_numbers({"a": np.array([1.0, 2.0, 2.0, 5.0, 7.0, 9.0])}, {"a": (0, 2, 6, 10)})
+
+
+def told(attack: AttackModel, release: Release, table: Table, which: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Chances and estimates of one of an attack's beliefs, if the core takes it for one."""
+    known = known_of(table)
+    belief = checked(attack.infer(release, known)[which], known, release)
+    assert belief.chances is not None
+    assert belief.estimates is not None
+    return belief.chances.to_numpy(), belief.estimates
+
+
+def with_cells(release: Release, column: int, rows: slice, cell: object) -> Release:
+    """The same with other cells of one column in some records."""
+    assert release.records is not None
+    changed = [list(row) for row in release.records.rows]
+    for row in changed[rows]:
+        row[column] = cell
+    return replace(release, records=replace(release.records, rows=tuple(map(tuple, changed))))
+
+
+@each_attack
+def test_the_same_records_in_another_order_are_believed_the_same(attack: AttackModel) -> None:
+    table = normal_table(np.array([[100.0, 90.0], [90.0, 100.0]]), people=2_000)
+    release = shared(table, noise_by_snr(table, 1.0))
+    assert release.records is not None
+    order = np.random.default_rng(9).permutation(2_000)
+    rows = tuple(release.records.rows[i] for i in order)
+    chances, estimates = told(attack, release, table)
+    others, moved = told(attack, replace(release, records=replace(release.records, rows=rows)), table)
+    assert others == pytest.approx(chances[order], abs=1e-9)
+    assert moved == pytest.approx(estimates[order], abs=1e-6)
+    assert (told(attack, release, table)[0] == chances).all()
+
+
+@pytest.mark.parametrize("attack", [Posterior(), PcaDr(), BeDr()], ids=lambda attack: attack.use)
+def test_under_huge_noise_everybody_is_believed_to_be_like_all(attack: AttackModel) -> None:
+    """Under 100,000 times their own spread numbers tell nothing: no two people are believed to differ."""
+    chances, estimates = told(attack, shared(one_normal(), {"a": Noise("gaussian", 1e6)}), one_normal())
+    assert np.ptp(chances, axis=0).max() < 0.02
+    assert np.ptp(estimates) < 1
+
+
+@each_attack
+def test_under_tiny_noise_everybody_is_exposed(attack: AttackModel) -> None:
+    case = case_of(one_normal(), shared(one_normal(), {"a": Noise("gaussian", 1e-4)}), attack, "a")
+    assert Exposure(at_most=1).score(case).mean() > 0.99
+    assert NormalisedRmse(at_least=0).score(case).iloc[0] == pytest.approx(1e-5, rel=0.05)
+
+
+@each_attack
+@pytest.mark.parametrize("law", ["gaussian", "uniform"])
+def test_who_believes_a_chance_of_one_in_ten_is_right_one_time_in_ten(attack: AttackModel, law: Law) -> None:
+    case = case_of(alike(), shared(alike(), noise_by_snr(alike(), 1.0, law)), attack, "c")
+    chances = case.chances.to_numpy()
+    hit = np.eye(len(BINS) - 1)[pd.Categorical(case.truth).codes]
+    for low in (0.05, 0.2, 0.4):
+        mine = (chances > low) & (chances < low + 0.1)
+        assert hit[mine].mean() == pytest.approx(chances[mine].mean(), abs=0.06)
+
+
+def classes_apart() -> Table:
+    """Two classes of 5,000, 40 apart, who differ among themselves by 5."""
+    group = np.repeat([0, 1], 5_000)
+    labels = Column("y", frozenset({"class", "quasi_identifier"}), values=("low", "high"))
+    numbers = np.random.default_rng(5).normal(np.where(group == 1, 20, -20), 5)
+    frame = pd.DataFrame({"a": numbers, "y": pd.Categorical(np.where(group == 1, "high", "low"), ["low", "high"])})
+    return make_table(Schema((numbers_column("a", BINS), labels)), frame)
+
+
+def test_classes_in_the_clear_make_the_posterior_sharper() -> None:
+    """Under noise of 20 the class tells most of the number. What all people lend to a class keeps it off the least."""
+    table = classes_apart()
+    release = shared(table, {"a": Noise("gaussian", 20.0)})
+    with_class = mean_square_error(case_of(table, release, Posterior(), "a"))
+    without = mean_square_error(case_of(table, release, Posterior(by_class=False), "a"))
+    assert with_class == pytest.approx(25 * 400 / 425, rel=0.15)
+    assert without > 2 * with_class
+
+
+def test_a_class_of_one_is_believed_to_be_like_all() -> None:
+    """By its own law alone it would be believed to be where its number is."""
+    table = classes_apart()
+    few = Table(table.schema, table.frame.iloc[4_900:5_001].reset_index(drop=True), np.ones(101, dtype=np.int64))
+    release = shared(few, {"a": Noise("gaussian", 20.0)})
+    case = case_of(few, release, Posterior(), "a")
+    (loner,) = np.flatnonzero(case.table.frame["y"] == "high")
+    chances, _ = told(Posterior(by_class=False), release, few)
+    assert case.chances.to_numpy()[loner] == pytest.approx(chances[loner], abs=0.05)
+
+
+def test_the_mode_is_the_most_likely_number() -> None:
+    """4 in 5 are at 0.5, 1 in 5 at 100.5: noise of 30 mixes nobody up, and every number's mode is one of the two."""
+    table = secret_numbers({"a": np.repeat([0.5, 100.5], [4_000, 1_000])}, {"a": (0, 50, 200)})
+    case = case_of(table, shared(table, {"a": Noise("uniform", 30.0)}), Posterior(estimate="mode"), "a")
+    assert case.belief is not None
+    assert np.median(np.abs(np.asarray(case.belief.estimates) - case.table.numbers("a"))) < 5
+
+
+def test_whole_numbers_at_the_edge_of_a_bin_are_found_on_its_side() -> None:
+    """Of people who all work 40 hours the law reconstructed lies about 40, half of it below the edge; but not if it
+    is known to be of whole numbers."""
+    table = secret_numbers({"a": np.full(3_000, 40.0)}, {"a": (0, 40, 60, 99)})
+    table = Table(table.schema, table.frame, np.array([3_000]))
+    release = shared(table, {"a": Noise("uniform", 12.0)})
+    assert told(Posterior(whole=("a",)), release, table)[0][:, 1].mean() > 0.95
+    assert told(Posterior(), release, table)[0][:, 1].mean() < 0.8
+
+
+@pytest.mark.parametrize("name", ["b", "c"])
+def test_only_secret_numbers_with_whole_bins_can_be_said_to_be_whole(name: str) -> None:
+    table = secret_numbers({"a": np.arange(3.0), "b": np.arange(3.0)}, {"a": (0, 1, 2), "b": (0, 0.5, 2)})
+    with pytest.raises(PolicyError, match="no secret number whose bins begin and end at whole numbers"):
+        told(Posterior(whole=(name,)), shared(table, {"a": Noise("gaussian", 1.0)}), table)
+
+
+@pytest.mark.parametrize("cell", [None, {"withheld": True}])
+@pytest.mark.parametrize("attack", [Posterior(), SpectralFilter(), PcaDr()], ids=lambda attack: attack.use)
+def test_of_a_missing_cell_the_law_of_all_is_believed(attack: AttackModel, cell: object) -> None:
+    table = normal_table(np.array([[100.0, 90.0], [90.0, 100.0]]))
+    release = with_cells(shared(table, noise_by_snr(table, 1.0)), 0, slice(0, None, 40), cell)
+    chances, estimates = told(attack, release, table)
+    assert np.ptp(chances[::40], axis=0).max() == pytest.approx(0, abs=1e-12)
+    assert chances[0] == pytest.approx(np.bincount(table.codes("a"), minlength=6) / PEOPLE, abs=0.05)
+    assert estimates[0] == pytest.approx(0, abs=1.5)
+
+
+def test_of_a_missing_cell_be_dr_believes_what_the_others_tell() -> None:
+    table = normal_table(np.array([[100.0, 90.0], [90.0, 100.0]]))
+    release = shared(table, {name: Noise("gaussian", 0.1) for name in "ab"})
+    case = case_of(table, with_cells(release, 0, slice(0, None, 2), None), BeDr(), "a")
+    assert case.belief is not None
+    missed = (np.asarray(case.belief.estimates) - case.table.numbers("a"))[::2]
+    assert (missed**2).mean() == pytest.approx(19, rel=0.1)
+
+
+@each_attack
+def test_a_column_nobody_shows_a_number_of_is_left_out(attack: AttackModel) -> None:
+    table = normal_table(np.eye(2) * 100, people=50)
+    release = with_cells(shared(table, noise_by_snr(table, 1.0)), 0, slice(None), None)
+    assert [belief.secret for belief in attack.infer(release, known_of(table))] == ["b"]
+    alone = with_cells(release, 1, slice(None), None)
+    with pytest.raises(InconclusiveError, match="nothing to reconstruct"):
+        attack.infer(alone, known_of(table))
+
+
+@each_attack
+@pytest.mark.parametrize("law", ["gaussian", "uniform"])
+def test_numbers_the_noise_cannot_have_made_break_nothing(attack: AttackModel, law: Law) -> None:
+    release = with_cells(shared(SIX, {"a": Noise(law, 1.0)}), 0, slice(0, 2), 1e6)
+    chances, estimates = told(attack, release, SIX)
+    assert np.isfinite(estimates).all()
+    assert ((estimates >= 0) & (estimates <= 10)).all()
+    assert chances.sum(axis=1) == pytest.approx(np.ones(6))
+
+
+def test_what_uniform_noise_cannot_have_made_is_believed_to_be_like_all() -> None:
+    release = with_cells(shared(SIX, {"a": Noise("uniform", 1.0)}), 0, slice(0, 1), 1e6)
+    missing = with_cells(release, 0, slice(0, 1), None)
+    assert told(Posterior(), release, SIX)[0][0] == pytest.approx(told(Posterior(), missing, SIX)[0][0])
+
+
+@each_attack
+def test_of_one_record_its_own_number_is_believed(attack: AttackModel) -> None:
+    table = secret_numbers({"a": np.array([5.0]), "b": np.array([1.0])}, {"a": (0, 4, 10), "b": (0, 5, 10)})
+    chances, estimates = told(attack, shared(table, {name: Noise("gaussian", 0.1) for name in "ab"}), table)
+    assert estimates == pytest.approx([5], abs=0.5)
+    assert chances[0, 1] > 0.99
+
+
+@each_attack
+def test_of_equal_numbers_the_one_is_found(attack: AttackModel) -> None:
+    table = secret_numbers({"a": np.full(2_000, 5.0)}, {"a": (0, 4, 6, 10)})
+    table = Table(table.schema, table.frame, np.array([2_000]))
+    chances, estimates = told(attack, shared(table, {"a": Noise("gaussian", 2.0)}), table)
+    if not isinstance(attack, SpectralFilter):  # which takes what sampling adds to the eigenvalue for signal
+        assert estimates == pytest.approx(np.full(2_000, 5), abs=1)
+        assert chances[:, 1].mean() > 0.9
+    assert np.isfinite(chances).all()
+
+
+@each_attack
+def test_without_noisy_secret_numbers_there_is_nothing_to_reconstruct(attack: AttackModel) -> None:
+    release = shared(SIX, {"a": Noise("gaussian", 1.0)})
+    open_schema = Schema((Column("a", frozenset({"private"}), bounds=(0.0, 10.0)),))
+    private = Table(open_schema, SIX.frame, SIX.weight)
+    with pytest.raises(InconclusiveError, match="no secret number with noise"):
+        attack.infer(release, known_of(private))
+    with pytest.raises(InconclusiveError, match="no secret number with noise"):
+        attack.infer(replace(release, noise={}), known_of(SIX))
+    with pytest.raises(InconclusiveError, match="no records"):
+        attack.infer(replace(release, records=None), known_of(SIX))
