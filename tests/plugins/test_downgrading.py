@@ -110,6 +110,14 @@ def test_an_attack_on_a_table_without_withheld_cells_is_inconclusive(tmp_path: P
     assert "withholds no cell" in str(audit.report.findings)
 
 
+def test_protected_cells_that_are_published_are_never_a_pass(tmp_path: Path) -> None:
+    """Whatever the metrics of the policy are about."""
+    metrics = [{"use": "cells_withheld", "at_most": 1}]
+    audit = submarines(tmp_path, build={"use": "table"}, attacks=[{"use": "linking"}], metrics=metrics)
+    assert audit.report.verdict == "inconclusive"
+    assert [f.id for f in audit.report.findings] == ["protected#diesels", "protected#range", "cells_withheld"]
+
+
 def test_each_step_is_on_the_trail_which_only_auditors_receive(tmp_path: Path) -> None:
     policy = written(tmp_path)
     assert leafgate("audit", policy, "--out", tmp_path / "all").code == 0
