@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-PEOPLE = Field(description="People on two branches of every test, at least.")
 SEES = "The adversary sees the published records, and the values the policy declares; nobody is known beforehand. "
 PAPER = 'L. Chang, "Statistical Sensitive Data Protection and Inference Prevention with Decision Tree Methods", 2003'
 
@@ -33,10 +32,9 @@ class CellAttack(AttackModel):
         return infer(self, release, known)
 
 
-class TreeInference(CellAttack):
-    """Takes each column in turn as the class of a C4.5 tree, and asks the tree about the cells withheld in it."""
+class ByTrees(CellAttack):
+    """What attacks that learn trees have in common."""
 
-    use: Literal["tree_inference"] = "tree_inference"
     least: Annotated[float, Field(ge=1)] = Field(2.0, description="People on two branches of every test, at least.")
     prune: bool = Field(True, description="Error-based pruning of the trees.")
     confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
@@ -44,6 +42,11 @@ class TreeInference(CellAttack):
         "all", description="Learn from all records, by fractional cases, or from those without a withheld cell."
     )
 
+
+class TreeInference(ByTrees):
+    """Takes each column in turn as the class of a C4.5 tree, and asks the tree about the cells withheld in it."""
+
+    use: Literal["tree_inference"] = "tree_inference"
     threat_model = SEES + "They learn a tree."
     formula = "class shares of the leaves a record can reach, weighted by the people on the branches it cannot tell"
     source = f'{PAPER}, section 3; J. Quinlan, "C4.5", 1993, chapter 3'
@@ -70,16 +73,10 @@ class NaiveBayes(CellAttack):
     source = "naive Bayes with Laplace's rule of succession"
 
 
-class Restoration(CellAttack):
+class Restoration(ByTrees):
     """Fills in what was withheld, the most informative columns among it, by trees; then attacks as if it were known."""
 
     use: Literal["restoration"] = "restoration"
-    least: Annotated[float, Field(ge=1)] = Field(2.0, description="People on two branches of every test, at least.")
-    prune: bool = Field(True, description="Error-based pruning of the trees.")
-    confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
-    train_on: Literal["all", "complete"] = Field(
-        "all", description="Learn from all records, by fractional cases, or from those without a withheld cell."
-    )
     rounds: Annotated[int, Field(ge=1, le=20)] = Field(2, description="How often withheld cells are filled in.")
 
     threat_model = SEES + "They know that cells were withheld because they tell of others, and restore them first."

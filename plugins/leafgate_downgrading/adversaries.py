@@ -12,7 +12,7 @@ from leafgate_downgrading.missing_tree import Growing
 from leafgate_downgrading.trees import Kept, RestorationLearned, TreesLearned
 
 if TYPE_CHECKING:
-    from leafgate_downgrading import CellAttack, Restoration, TreeInference
+    from leafgate_downgrading import ByTrees, CellAttack
 
 
 class Learned(Protocol):
@@ -47,5 +47,5 @@ def learned(options: CellAttack, grid: Grid, kept: Kept | None = None, counts: S
     raise NotImplementedError(type(options).__name__)
 
 
-def _growing(options: TreeInference | Restoration) -> Growing:
+def _growing(options: ByTrees) -> Growing:
     return Growing(options.least, options.confidence if options.prune else None, options.train_on == "complete")

@@ -30,7 +30,7 @@ class Cells:
     weight: Shares
 
     def only(self, rows: Rows) -> Cells:
-        """Some of the records, or some of them several times, one person each time."""
+        """The records in these rows, in their order; a row may stand several times."""
         return Cells(self.columns, tuple(column[rows] for column in self.cells), self.weight[rows])
 
 
