@@ -6,6 +6,7 @@ import numpy as np
 
 from leafgate.attacking import plugin_trouble
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
+from leafgate.evidence import sayable
 from leafgate.interfaces import TreeBuilder
 from leafgate.known import Known, known_of
 from leafgate.plugins import Plugins
@@ -31,6 +32,7 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
         if not isinstance(draft, Release):
             raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
         _check_origins(draft, table.without_key, origin)
+        _check_trail(draft, origin)
     return cut_and_seal(policy, plugins, draft)
 
 
@@ -52,6 +54,12 @@ def _check_origins(draft: Release, table: Table, origin: str) -> None:
     records = 0 if draft.records is None else len(draft.records.rows)
     if len(draft.origins) != records or any(not 0 <= row < len(table) for row in draft.origins):
         raise InconclusiveError(f"{origin} says not for each record which row of the table it was made from")
+
+
+def _check_trail(draft: Release, origin: str) -> None:
+    """What the builder did is what JSON can say; InconclusiveError where it is not."""
+    if not all(isinstance(step, dict) and sayable(step) for step in draft.trail):
+        raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
 
 
 def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:

@@ -53,7 +53,7 @@ class Fact:
 
         met = np.ones(len(public), dtype=np.bool_)
         for name, wanted in self.where.items():
-            met &= _meets(public, name, wanted)
+            met &= meets(public, name, wanted)
         return met
 
     def words(self) -> str:
@@ -70,14 +70,15 @@ class Fact:
         return f"at least {self.low:g}" if self.high >= 1 else f"from {self.low:g} to {self.high:g}"
 
 
-def _meets(public: Table, name: str, wanted: tuple[Value, ...] | Between) -> NDArray[np.bool_]:
+def meets(table: Table, name: str, wanted: tuple[Value, ...] | Between) -> NDArray[np.bool_]:
+    """Which rows of a table have one of the values, or a number in the range, in a column."""
     import numpy as np
 
     if isinstance(wanted, Between):
-        numbers = public.numbers(name)
+        numbers = table.numbers(name)
         return (numbers >= wanted.low) & (numbers <= wanted.high)
-    domain = public.schema[name].domain
-    return np.isin(public.codes(name), [domain.index(value) for value in wanted])
+    domain = table.schema[name].domain
+    return np.isin(table.codes(name), [domain.index(value) for value in wanted])
 
 
 def _words(wanted: tuple[Value, ...] | Between) -> str:

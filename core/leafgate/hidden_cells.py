@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from leafgate.errors import InconclusiveError
+from leafgate.errors import InconclusiveError, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from leafgate.belief import Belief
@@ -42,6 +44,44 @@ def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
         raise InconclusiveError("its belief needs one estimate a cell")
     cells.setflags(write=False)
     return cells
+
+
+def laid_out(belief: Belief, release: Release, origins: Sequence[int] | None, table: Table) -> tuple[Belief, Table]:
+    """The part of a belief that is judged, and the people behind its cells; `table` is the one built from."""
+    mine = _judged_part(belief, origins, table)
+    assert mine.cells is not None  # laid out are beliefs about cells
+    return mine, people_behind(mine.cells, release, origins, table)
+
+
+def _judged_part(belief: Belief, origins: Sequence[int] | None, table: Table) -> Belief:
+    """The belief about the cells that are secret: all of a sensitive column, else those that are protected.
+
+    UnreadableError where none of the cells is protected: what is withheld for the sake of others need not
+    itself stay unknown.
+    """
+    import numpy as np
+
+    secret = str(belief.secret)
+    if belief.cells is None or origins is None or "sensitive" in table.schema[secret].roles:
+        return belief
+    marks = table.protected.get(secret)
+    if marks is None:
+        raise UnreadableError("no cell of this column is protected")
+    mine = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.cells]])
+    if not len(mine):
+        raise UnreadableError("none of the cells is protected")
+
+    def some(chances: pd.DataFrame | None) -> pd.DataFrame | None:
+        return None if chances is None else chances.iloc[mine].reset_index(drop=True)
+
+    return replace(
+        belief,
+        cells=belief.cells[mine],
+        chances=some(belief.chances),
+        baseline=some(belief.baseline),
+        groups=None if belief.groups is None else belief.groups[mine],
+        estimates=None if belief.estimates is None else np.asarray(belief.estimates)[mine],
+    )
 
 
 def people_behind(cells: NDArray[Any], release: Release, origins: Sequence[int] | None, table: Table) -> Table:

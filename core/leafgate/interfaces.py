@@ -155,7 +155,8 @@ class Metric(Component):
     above the smallest cell), `one over people`, `share` (of the people; both likewise) or anything
     else. `scale` says in words what scores there can be, `safe` what a good one means; `examples`
     are worked out. `private` metrics compare with what is true of single people, so that a score would
-    give it away: the public is told whether the limit holds, and no number.
+    give it away: the public is told whether the limit holds, and no number. `cost` metrics say what protection takes
+    away: a sweep that knows nothing more useful draws protection against it, and chooses the least.
     """
 
     name: str = Field("", description="What findings call it; default: what it uses. Unique.")
@@ -167,6 +168,7 @@ class Metric(Component):
     safe: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
     private: ClassVar[bool] = False
+    cost: ClassVar[bool] = False
     checks: ClassVar[str | None] = None
     checked_by: ClassVar[str | None] = None
 

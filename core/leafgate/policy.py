@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
 from leafgate.policy_column import ColumnSpec, Strict, column_of
 from leafgate.policy_knows import Knows
 from leafgate.policy_paths import DataFile
+from leafgate.policy_protect import Protect
 from leafgate.release import Level
 from leafgate.schema import Schema
 from leafgate.strict_json import canonical
@@ -53,15 +54,16 @@ class Data(Strict):
         description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
     )
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
+    protect: tuple[Protect, ...] = Field((), description="Single cells that are secret, in columns that are not.")
     columns: dict[str, ColumnSpec] = Field(description="Every column, in file order when there is no header.")
 
     @field_validator("columns")
     @classmethod
-    def _roles_complete(cls, columns: dict[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+    def _roles_complete(cls, columns: dict[str, ColumnSpec], info: ValidationInfo) -> dict[str, ColumnSpec]:
         def count(role: str) -> int:
             return sum(role in spec.role for spec in columns.values())
 
-        if count("quasi_identifier") == 0:
+        if count("quasi_identifier") == 0 and not info.data.get("protect"):
             raise ValueError("no column is a quasi_identifier: an adversary who knows nothing of anyone cannot attack")
         for role in ("class", "weight", "key"):
             if count(role) > 1:

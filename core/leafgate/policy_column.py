@@ -78,8 +78,8 @@ class ColumnSpec(Strict):
     def _bins_agree(self) -> ColumnSpec:
         if self.bins is None:
             return self
-        if "sensitive" not in self.role or self.values is not None:
-            raise ValueError("`bins` are for numbers with the role `sensitive`")
+        if not {"sensitive", "private"} & set(self.role) or self.values is not None:
+            raise ValueError("`bins` are for numbers with the role `sensitive`, or `private` if cells are protected")
         if any(low >= high for low, high in pairwise(self.bins)):
             raise ValueError("`bins` must rise")
         if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):

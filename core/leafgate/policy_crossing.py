@@ -13,6 +13,8 @@ from leafgate.plugins import Plugins, use_of
 from leafgate.policy_column import ColumnSpec, column_of
 from leafgate.policy_facts import fact_problems, place_of
 from leafgate.policy_places import KINDS
+from leafgate.policy_protect import place_of as place_of_rule
+from leafgate.policy_protect import protect_problems
 from leafgate.schema import Column
 
 Named = list[tuple[int, dict[str, Any]]]
@@ -27,17 +29,20 @@ def crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
     names = [_name(attack) for _, attack in attacks]
     columns = _dict(_dict(document.get("data")).get("columns"))
     secrets = [name for name, spec in columns.items() if "sensitive" in _listed(_dict(spec).get("role"))]
+    protected = [rule.get("column") for _, rule in _dicts(_dict(document.get("data")).get("protect"))]
     for i, metric in metrics:
         if "of" in metric and metric["of"] not in names:
             known = f"one of {', '.join(map(str, names))}"
             yield Problem(f"metrics[{i}].of", "no attack of the policy has this name", known)
-        if "secret" in metric and metric["secret"] not in secrets:
-            yield Problem(f"metrics[{i}].secret", "is not a column with the role `sensitive`")
+        if "secret" in metric and metric["secret"] not in [*secrets, *protected]:
+            yield Problem(
+                f"metrics[{i}].secret", "is not a column with the role `sensitive`, nor one of `data.protect`"
+            )
     yield from _knowledge(document, secrets)
 
 
 def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem]:
-    """What is wrong with the facts, and with secrets that are known where there are none."""
+    """What is wrong with facts and with single cells that are secret, and secrets known where there are none."""
     knows, data = _dict(document.get("knows")), _dict(document.get("data"))
     for key in ("people", "sample"):
         if knows.get(key) is not None and not secrets:
@@ -46,6 +51,8 @@ def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem
     columns = {name: _column(name, _dict(spec), data.get("on_missing")) for name, spec in told.items()}
     for i, fact in _dicts(knows.get("facts")):
         yield from fact_problems(fact, columns, place_of(i))
+    for i, rule in _dicts(data.get("protect")):
+        yield from protect_problems(rule, columns, place_of_rule(i))
 
 
 def _column(name: str, told: dict[str, Any], on_missing: Any) -> Column | None:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.fact import Between, Fact
-from leafgate.policy_knows import Asked, Condition, FactSpec, Knows
-from leafgate.schema import Column, Value
+from leafgate.fact import Fact
+from leafgate.policy_conditions import Columns, condition_problems, is_open, unknown_column, value_problems, wanted_of
+from leafgate.policy_knows import FactSpec, Knows
 
 if TYPE_CHECKING:
     from leafgate.table import Table
-
-CONDITION: TypeAdapter[Condition] = TypeAdapter(Asked)
-Columns = Mapping[str, Column | None]
-"""Columns by name; None where the policy is wrong about the column itself."""
 
 
 def facts_of(knows: Knows, table: Table) -> tuple[Fact, ...]:
@@ -46,16 +38,9 @@ def place_of(number: int) -> str:
 
 
 def _fact(spec: FactSpec) -> Fact:
-    where = {name: _wanted(condition) for name, condition in spec.where.items()}
+    where = {name: wanted_of(condition) for name, condition in spec.where.items()}
     low, high = spec.share.low, spec.share.high
     return Fact(where, spec.column, spec.values, 0.0 if low is None else low, 1.0 if high is None else high)
-
-
-def _wanted(condition: Condition) -> tuple[Value, ...] | Between:
-    if condition.values is not None:
-        return condition.values
-    low, high = condition.low, condition.high
-    return Between(-math.inf if low is None else low, math.inf if high is None else high)
 
 
 def fact_problems(fact: Mapping[str, Any], columns: Columns, place: str) -> Iterator[Problem]:
@@ -70,64 +55,22 @@ def fact_problems(fact: Mapping[str, Any], columns: Columns, place: str) -> Iter
 def _where_problems(name: str, written: Any, columns: Columns, place: str) -> Iterator[Problem]:
     column = columns.get(name)
     if name not in columns:
-        yield _unknown(name, columns, place)
+        yield unknown_column(name, columns, place)
     elif column is not None and not column.public:
         yield Problem(place, "the adversary does not know this column of anyone", "ask for public columns only")
-    elif column is not None and not _open(column):
-        try:
-            condition = CONDITION.validate_python(written)
-        except ValidationError:
-            return
-        yield from _condition_problems(condition, column, place)
-
-
-def _condition_problems(condition: Condition, column: Column, place: str) -> Iterator[Problem]:
-    if column.numeric and condition.values is not None:
-        yield Problem(place, "the column is numeric", "ask for numbers: {from: , to: }")
-    elif condition.values is not None:
-        yield from _value_problems([(place, value) for value in condition.values], column)
-    elif not column.numeric:
-        yield Problem(place, "the column has values, not numbers", "ask for a value, or a list of values")
-    elif column.declared and column.bounds is not None:
-        low, high = column.bounds
-        wanted = _wanted(condition)
-        if isinstance(wanted, Between) and (wanted.low > high or wanted.high < low):
-            yield Problem(place, "lies outside the column's `bounds`, where nobody can be", "ask for numbers within")
+    elif column is not None:
+        yield from condition_problems(written, column, place)
 
 
 def _column_problems(name: str, values: Any, columns: Columns, place: str) -> Iterator[Problem]:
     column, here = columns.get(name), f"{place}.column"
     if name not in columns:
-        yield _unknown(name, columns, here)
+        yield unknown_column(name, columns, here)
     elif column is not None and column.public:
         yield Problem(here, "the adversary knows this column of everyone", "speak of one that is not public")
     elif column is not None and not column.roles & {"sensitive", "private", "class"}:
         yield Problem(here, "attacks know nothing of this column", "speak of a secret, private or class column")
     elif column is not None and column.bounds is not None:
         yield Problem(here, "the column is numeric", "speak of one that has `values`")
-    elif column is not None and not _open(column) and isinstance(values, list | tuple):
-        yield from _value_problems([(f"{place}.in[{i}]", value) for i, value in enumerate(values)], column)
-
-
-def _value_problems(told: Iterable[tuple[str, Any]], column: Column) -> Iterator[Problem]:
-    """Values a column does not have; what comes close is told only of a domain that the policy tells."""
-    for place, value in told:
-        if value in column.domain or not (value is None or isinstance(value, str)):
-            continue
-        close = get_close_matches(value or "", column.values or (), 1) if column.declared else []
-        what = "cells of this column are never missing" if value is None else f"{value!r} is no value of the column"
-        yield Problem(place, what, _meant(close, "write one of its `values`"))
-
-
-def _open(column: Column) -> bool:
-    """Is its domain only known when the table is read?"""
-    return column.values is None and column.bounds is None
-
-
-def _unknown(name: str, columns: Columns, place: str) -> Problem:
-    close = get_close_matches(name, columns, 1)
-    return Problem(place, f"there is no column {name!r}", _meant(close, "name one of `data.columns`"))
-
-
-def _meant(close: list[str], otherwise: str) -> str:
-    return f"did you mean {close[0]!r}?" if close else otherwise
+    elif column is not None and not is_open(column) and isinstance(values, list | tuple):
+        yield from value_problems([(f"{place}.in[{i}]", value) for i, value in enumerate(values)], column)

@@ -71,7 +71,8 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
         _refuse(problems, plugins)
     policy.data.meaning()
     chosen: Mapping[str, Sequence[Component]] = {"attacks": policy.attacks, "metrics": policy.metrics}
-    lacking = [(f"{key}[{i}]", one.lacks(policy)) for key, many in chosen.items() for i, one in enumerate(many)]
+    lacking = [("build", policy.build.lacks(policy))]
+    lacking += [(f"{key}[{i}]", one.lacks(policy)) for key, many in chosen.items() for i, one in enumerate(many)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     if idle:
         raise PolicyError.listing(idle)

@@ -41,8 +41,8 @@ class Release:
     `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
     claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
     added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
-    each published record the row of the table it was made from. `sealed` are the bytes of the release file this was
-    read from.
+    each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
+    step, as JSON. `sealed` are the bytes of the release file this was read from.
     """
 
     builder: Mapping[str, Any]
@@ -59,6 +59,7 @@ class Release:
     noise: Mapping[str, Noise] = field(default_factory=dict)
     bayes: NaiveBayes | None = None
     origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
+    trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -28,12 +28,14 @@ KEYS = (
 class Sealed:
     """A release together with the very bytes that are audited and published.
 
-    `origins`, which those do not hold, say for each published record which row of the table it was made from.
+    `origins`, which those do not hold, say for each published record which row of the table it was made from;
+    `trail` says how it was made.
     """
 
     release: Release
     content: bytes
     origins: tuple[int, ...] | None = None
+    trail: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def sha256(self) -> str:
@@ -43,7 +45,7 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(read_release(content, "release"), content, release.origins)
+    return Sealed(read_release(content, "release"), content, release.origins, release.trail)
 
 
 def document(release: Release) -> dict[str, Any]:

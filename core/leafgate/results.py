@@ -14,15 +14,16 @@ if TYPE_CHECKING:
     from leafgate.disclosure import Audience
 
 RELEASE = "release.json"
-RESULTS = (RELEASE, "report.json", "timings.json")
+RESULTS = (RELEASE, "report.json", "timings.json", "trail.json")
 
 
 def write_results(audit: Audit, audience: Audience, folder: Path) -> None:
     """Leave an audit's files in a folder: release.json, report.json, timings.json.
 
-    An auditor's report is for its owner's eyes only, and so is a release that did not pass.
+    An auditor's report is for its owner's eyes only, and so is a release that did not pass. Auditors also
+    receive trail.json, where the builder kept one.
     """
-    private = {"report.json"} if audience == "auditor" else set()
+    private = {"report.json", "trail.json"} if audience == "auditor" else set()
     private |= {"release.json"} if audit.report.verdict != "pass" else set()
     write_files(folder, _results(audit, audience), EVERYONE, private)
 
@@ -32,4 +33,9 @@ def _results(audit: Audit, audience: Audience) -> Mapping[str, bytes]:
 
     timings = {"format": "leafgate/timings/1", "seconds": {k: round(v, 6) for k, v in audit.seconds.items()}}
     files = {"report.json": readable(document(audit.report, audience)), "timings.json": readable(timings)}
-    return files if audit.sealed is None else {"release.json": audit.sealed.content, **files}
+    if audit.sealed is None:
+        return files
+    if audience == "auditor" and audit.sealed.trail:
+        trail = {"format": "leafgate/trail/1", "release": audit.sealed.sha256, "steps": list(audit.sealed.trail)}
+        files["trail.json"] = readable(trail)
+    return {"release.json": audit.sealed.content, **files}

@@ -60,10 +60,12 @@ def read_tables(policy: Policy) -> Read:
     if data.path is None:
         raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
     from leafgate.known_people import read_people
+    from leafgate.policy_protect import protected
     from leafgate.reading import read_population, read_table
 
     table = read_table(data, data.meaning(), data.path)
     _refuse_one_class(table)
+    table = protected(data.protect, table)
     schema = table.schema.boundless if policy.build.noisy_test else table.schema
     test = None if data.test is None else read_table(data, schema, data.test, "data.test")
     population = None if data.population is None else read_population(data, table.schema, data.population)

@@ -15,7 +15,7 @@ from leafgate.beside import beside, counts_everyone, tells_of_everyone
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.evidence import RESERVED, checked_evidence
-from leafgate.hidden_cells import people_behind
+from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
 from leafgate.plugins import Plugins
@@ -43,7 +43,7 @@ class Judged:
         table = self.table
         if belief is not None:
             if belief.cells is not None:
-                table = people_behind(belief.cells, self.release, self.origins, table.without_key)
+                belief, table = laid_out(belief, self.release, self.origins, table.without_key)
             belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
         return Case(table.lent(), test, self.release, lent(self.known), belief, scored)
 

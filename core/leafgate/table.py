@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,8 @@ class Table:
     `frame` holds one row for each distinct record, sorted: categorical columns as
     pandas categoricals over the declared domain, numeric ones as floats, missing cells as NaN.
     `weight` says how many people (whole, at least 1) share each row. `dropped` people were left
-    out for missing cells. `sha256` is of the bytes read, empty for a table made in memory.
+    out for missing cells. `sha256` is of the bytes read, empty for a table made in memory. `protected`
+    says of single columns which rows' cells are secret; it is the owner's alone, no attack is told.
     """
 
     schema: Schema
@@ -35,10 +36,13 @@ class Table:
     weight: NDArray[np.int64]
     dropped: int = 0
     sha256: str = ""
+    protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.weight.setflags(write=False)
+        for marks in self.protected.values():
+            marks.setflags(write=False)
 
     def lent(self) -> Table:
         """The same table for a plugin: what that writes into it reaches nobody else."""
@@ -81,15 +85,22 @@ class Table:
     def without_key(self) -> Table:
         """The table as builders and attacks may see it."""
         names = [column.name for column in self.schema.columns if "key" not in column.roles]
-        return self if len(names) == len(self.schema.columns) else self.project(names)[0]
+        return self if len(names) == len(self.schema.columns) else self._projected(names, self.protected)[0]
 
     def project(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
-        """The table of `names` alone, and for every row of this table its row in that one."""
+        """The table of `names` alone, and for every row of this table its row in that one; no cell is marked."""
+        return self._projected(names, {})
+
+    def _projected(
+        self, names: Sequence[str], protected: Mapping[str, NDArray[np.bool_]]
+    ) -> tuple[Table, NDArray[np.int64]]:
+        """People with equal cells of `names` are one record where equal cells of theirs are `protected`."""
         schema = Schema(tuple(self.schema[name] for name in names))
         frame = self.frame.loc[:, list(names)]
-        first, inverse = distinct_rows(frame, schema)
+        first, inverse = distinct_rows(frame, schema, list(protected.values()))
         weight = np.bincount(inverse, weights=self.weight, minlength=len(first)).astype(np.int64)
-        return Table(schema, frame.iloc[first].reset_index(drop=True), weight), inverse
+        marks = {name: rows[first] for name, rows in protected.items()}
+        return Table(schema, frame.iloc[first].reset_index(drop=True), weight, protected=marks), inverse
 
 
 def make_table(
@@ -116,8 +127,12 @@ def typed_column(column: Column, cells: Sequence[Any]) -> pd.Series:
     return typed
 
 
-def distinct_rows(frame: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_rows(
+    frame: pd.DataFrame, schema: Schema, marks: Sequence[NDArray[np.bool_]] = ()
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions of the first of each distinct record, sorted by record, and each row's record.
+
+    Rows whose `marks` differ are different records.
 
     Records are compared as one mixed-radix number as long as that fits into 64 bits, then ranked
     and compared on; so the cost is a few sorts of integers however many columns there are. Numbers
@@ -125,8 +140,8 @@ def distinct_rows(frame: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int64
     """
     rank = np.zeros(len(frame), dtype=np.int64)
     span = 1
-    for column in schema.columns:
-        codes, size = _ordered_codes(frame[column.name], column)
+    coded = [_ordered_codes(frame[column.name], column) for column in schema.columns]
+    for codes, size in (*coded, *((mark.astype(np.int64), 2) for mark in marks)):
         if span * size > 2**62:
             rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
             span = len(frame)

@@ -52,7 +52,7 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
             {"attacks.0.use": "lnking"},
             "attacks[0]",
             "nobody offers 'lnking'",
-            "installed: counting, distinguish, linking, maxent",
+            "installed: be_dr, conditioning, counting, distinguish, linking",
         ),
         ({"metrics.0.use": "l_anonymity"}, "metrics[0]", "nobody offers 'l_anonymity'", "k_anonymity"),
         ({"build.use": "kadett"}, "build", "nobody offers 'kadett'", "kadet"),

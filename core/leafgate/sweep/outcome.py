@@ -42,9 +42,10 @@ class Outcome:
 
 
 def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome:
-    """The outcome, with the policy's first utility metric and its first protection metric."""
+    """The outcome, with the policy's first utility metric (else its first cost) and its first protection metric."""
     metrics: list[Metric] = [metric for policy in policies for metric in policy.metrics]
-    utility = [m.called for m in metrics if not isinstance(m, RecordMetric) and m.direction == "at_least"]
+    whole = [metric for metric in metrics if not isinstance(metric, RecordMetric)]
+    utility = [m.called for m in whole if m.direction == "at_least"] + [m.called for m in whole if m.cost]
     protection = [m.called for m in metrics if isinstance(m, RecordMetric)]
     return Outcome(results, _first(utility), _first(protection))
 
@@ -70,8 +71,12 @@ def _badness(finding: Mapping[str, Any]) -> tuple[int, float]:
 
 
 def _utility(result: Result, metric: str | None) -> float:
-    value = plain(value_of(result, metric))
-    return float("-inf") if value is None else value
+    """The value, the more the better; of a cost its negative."""
+    finding = finding_of(result, metric)
+    value = None if finding is None else plain(finding["value"])
+    if finding is None or value is None:
+        return float("-inf")
+    return value if "at_least" in finding["limit"] else -value
 
 
 def value_of(result: Result, metric: str | None) -> Any:

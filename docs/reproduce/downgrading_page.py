@@ -1,0 +1,81 @@
+"""The measured part of docs/downgrading-on-votes.md, and its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from writing import fixed, put, section, table
+
+if TYPE_CHECKING:
+    from downgrading_on_votes import FrontierRow, WayRow
+
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "leafgate",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e4e4e4",
+}
+COLOURS = ("#1f5f99", "#c8641b", "#5b8c3a", "#8a4f9e")
+LINES = {"built": "-", "least possible": ":"}
+
+
+def draw_frontier(path: Path, edge: Sequence[FrontierRow]) -> None:
+    """The share of votes withheld against tau, an SVG; equal rows give equal bytes."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7.5, 4.4), layout="constrained")
+        axes = figure.subplots()
+        for kind, line in LINES.items():
+            names = dict.fromkeys(row.way for row in edge if row.kind == kind)
+            for colour, name in zip(COLOURS, names, strict=False):
+                mine = [row for row in edge if row.way == name and row.kind == kind and row.withheld is not None]
+                points = [row.tau for row in mine], [100 * (row.withheld or 0) for row in mine]
+                axes.plot(*points, line, marker="o", ms=3, color=colour, label=f"{name} ({kind})")
+        axes.axhline(100 / 3, color="#888888", lw=0.8, ls="--")
+        axes.set_xlabel("tau: nine in ten parties are believed with no more")
+        axes.set_ylabel("votes withheld, % of those of the members concerned")
+        axes.set_ylim(0, 100)
+        axes.legend(frameon=False, fontsize=7)
+        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+
+
+def rewrite(page: Path, ways: Sequence[WayRow], edge: Sequence[FrontierRow]) -> None:
+    """Bring the part of the page between its markers up to date."""
+    put(page, _lines(ways, edge))
+
+
+def _lines(ways: Sequence[WayRow], edge: Sequence[FrontierRow]) -> Iterator[str]:
+    yield from section(f"Six ways, tau = 0.7, the mean over {ways[0].draws} draws", _ways(ways))
+    yield from section("The frontier: votes withheld so that nine in ten parties are held", _frontier(edge))
+    yield "![Share of votes withheld against tau](results/downgrading-frontier.svg)\n"
+
+
+def _ways(ways: Sequence[WayRow]) -> Iterator[str]:
+    head = ["way", "votes withheld", "tree right", "conditioning right", "naive Bayes right", "restoration right"]
+    head += ["held against the tree", "held against all four", "no release"]
+    rows = []
+    for way in ways:
+        numbers = (way.withheld, way.right_tree, way.right_conditioning, way.right_bayes, way.right_restoration)
+        shown = [_percent(each) for each in (*numbers, way.held_tree, way.held_all)]
+        rows.append([way.way, *shown, f"{way.failed} of {way.draws}"])
+    yield from table(head, rows, "l" + "r" * 8)
+
+
+def _frontier(edge: Sequence[FrontierRow]) -> Iterator[str]:
+    taus = sorted({row.tau for row in edge})
+    names = dict.fromkeys((row.way, row.kind) for row in edge)
+    found = {(row.way, row.kind, row.tau): row.withheld for row in edge}
+    rows = [[name, kind, *(_percent(found.get((name, kind, tau))) for tau in taus)] for name, kind in names]
+    yield from table(["against", "", *(f"tau = {tau:g}" for tau in taus)], rows, "ll" + "r" * len(taus))
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{fixed(100 * share, 1)} %"

@@ -1,0 +1,57 @@
+"""What downgrading costs, of the published records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leafgate import Case
+from leafgate.errors import InconclusiveError
+from leafgate.release import Records
+from leafgate_downgrading.coding import WITHHELD, cells_of, cells_read, coded_by, ranges, secret_cells
+from leafgate_downgrading.usefulness import errors
+
+if TYPE_CHECKING:
+    from leafgate_downgrading import CellsWithheld, Functionality
+
+
+def cells_withheld(options: CellsWithheld, case: Case) -> float:
+    """How many cells the records withhold besides the secret ones, or which share of the other cells."""
+    records, table = _records(case), case.table.without_key
+    secret = secret_cells(table)
+    told = zip(records.rows, records.weight, strict=True)
+    withheld = sum(weight * sum(cell == WITHHELD for cell in row) for row, weight in told)
+    further = max(float(withheld - (secret * table.weight[:, None]).sum()), 0.0)
+    if options.among == "count":
+        return further
+    rows = secret.any(axis=1) if options.among == "threatened" else np.ones(len(table), dtype=np.bool_)
+    visible = float((~secret[rows] * table.weight[rows, None]).sum())
+    return further / visible if visible else 0.0
+
+
+def functionality(options: Functionality, case: Case) -> Mapping[str, float]:
+    """For each class column the rise of the error of a tree learned from the records instead of the table.
+
+    Both trees are judged on the table. InconclusiveError for a class the records do not have.
+    """
+    records = _records(case)
+    table, _ = case.table.project(records.columns)
+    strange = [name for name in options.columns or () if name not in records.columns]
+    if strange:
+        raise InconclusiveError(f"the records have no column {strange[0]!r}")
+    whole = cells_of(table)
+    visible = np.zeros((len(table), len(records.columns)), dtype=np.bool_)
+    edges = ranges(whole, visible)
+    before, _ = coded_by(edges, whole, visible)
+    after, _ = coded_by(edges, *cells_read(records, table.schema))
+    rise = errors(after, before) - errors(before, before)
+    wanted = options.columns or records.columns
+    return {name: float(rise[records.columns.index(name)]) for name in wanted}
+
+
+def _records(case: Case) -> Records:
+    if case.release.records is None:
+        raise InconclusiveError("the release has no records")
+    return case.release.records

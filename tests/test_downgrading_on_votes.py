@@ -1,0 +1,75 @@
+"""The congressional votes: what Chang 2003 says of them, and what a release by the example policy comes to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from data_files import DATA
+from leafgate.auditing import Audit
+from leafgate.running import Run, prepare
+from leafgate_downgrading import Downgrading
+from leafgate_downgrading.coding import cells_of, coded
+from leafgate_downgrading.infer import infer
+from leafgate_downgrading.pairs import most_telling, pair_counts
+
+POLICY = Path(__file__).resolve().parents[1] / "policies" / "votes.yaml"
+
+
+@pytest.fixture(scope="module")
+def votes() -> Run:
+    if not (DATA / "congressional_voting").exists():
+        pytest.skip("the votes are not here: set LEAFGATE_DATA to the folder that holds `congressional_voting`")
+    return prepare(POLICY, root=DATA)
+
+
+def audited(run: Run, **options: Any) -> Audit:
+    builder = Downgrading.model_validate({"use": "downgrading", "tau": 0.7, "against": ("tree_inference",), **options})
+    return replace(run, policy=run.policy.model_copy(update={"build": builder})).audit()
+
+
+def right(run: Run, audit: Audit, attack: int) -> float:
+    """The share of withheld parties that an attack's best guess gets right."""
+    from leafgate.known import known_of
+
+    assert audit.sealed is not None
+    beliefs = infer(run.policy.attacks[attack], audit.sealed.release, known_of(run.table))  # type: ignore[arg-type]
+    party = next(belief for belief in beliefs if belief.secret == "party")
+    assert party.chances is not None
+    assert party.cells is not None
+    assert audit.sealed.origins is not None
+    truth = run.table.without_key.codes("party")[np.asarray(audit.sealed.origins)[party.cells]]
+    return float((party.chances.to_numpy().argmax(axis=1) == truth).mean())
+
+
+def test_the_vote_on_physicians_tells_most_of_the_party_and_the_one_on_el_salvador_of_that(votes: Run) -> None:
+    """Chang 2003, section 7; apart from the party."""
+    cells = cells_of(votes.table)
+    grid, _ = coded(cells, np.zeros((len(votes.table), 17), dtype=np.bool_))
+    names = [column.name for column in cells.columns]
+    counts = pair_counts(grid)
+    assert names[most_telling(counts, grid, names.index("party"))[0]] == "physician_fee_freeze"
+    of_that = most_telling(counts, grid, names.index("physician_fee_freeze"))
+    assert next(names[i] for i in of_that if names[i] != "party") == "el_salvador_aid"
+
+
+def test_withholding_what_the_tree_asks_stops_the_tree_and_restoration_undoes_it(votes: Run) -> None:
+    """The party of a random third of the records is withheld."""
+    marks = np.zeros(len(votes.table), dtype=np.bool_)
+    marks[np.random.default_rng(0).choice(len(marks), len(marks) // 3, replace=False)] = True
+    votes = replace(votes, table=replace(votes.table, protected={"party": marks}))
+    open_table = audited(votes, tau=1.0, ramify=False)
+    downgraded = audited(votes, ramify=False)
+    before, after, restored = right(votes, open_table, 0), right(votes, downgraded, 0), right(votes, downgraded, 1)
+    assert before > 0.9
+    assert after < before - 0.1
+    assert restored > after + (before - after) / 2
+    assert {f.id: f.passed for f in downgraded.report.findings}["confidence@tree_inference#party"]
+
+
+def test_the_example_holds_nine_in_ten_against_the_tree_with_a_third_of_the_votes(votes: Run) -> None:
+    assert votes.audit().report.verdict == "pass"
