@@ -45,11 +45,33 @@ def _counted(judged: Judged) -> Iterator[Doubt]:
 
 
 def _unattacked(judged: Judged) -> Iterator[Doubt]:
-    """Secrets whose noisy cells are published, and that no attack tried to read."""
+    """Secret cells that no attack's belief is about: noisy ones of secrets, and protected ones."""
     release = judged.release
-    told = {belief.secret for tried in judged.attempts for belief in tried.beliefs if belief.cells is not None}
     shown = () if release.records is None else release.records.columns
     for column in release.schema.secrets:
-        if column.name in release.noise and column.name in shown and column.name not in told:
+        noisy = column.name in release.noise and column.name in shown
+        if noisy and not _noisy_cells(column.name, judged) <= set(_cells_told(column.name, judged)):
             problem = "noise hides the records' cells of this secret, and no attack tried to see through it"
             yield f"records#{column.name}", column.name, problem
+    for name, marks in judged.table.without_key.protected.items():
+        told = {judged.origins[cell] for cell in _cells_told(name, judged)} if judged.origins is not None else set()
+        if not set(marks.nonzero()[0].tolist()) <= told:
+            problem = "no attack says anything of some protected cells: are they withheld, and does one speak of cells?"
+            yield f"protected#{name}", name, problem
+
+
+def _cells_told(column: str, judged: Judged) -> Iterator[int]:
+    """The records whose cells some belief is about."""
+    for tried in judged.attempts:
+        for belief in tried.beliefs:
+            if belief.secret == column and belief.cells is not None:
+                yield from belief.cells.tolist()
+
+
+def _noisy_cells(column: str, judged: Judged) -> set[int]:
+    """The records that show a number in the column."""
+    records = judged.release.records
+    if records is None:
+        return set()
+    place = records.columns.index(column)
+    return {i for i, row in enumerate(records.rows) if row[place] is not None}

@@ -11,26 +11,15 @@ from leafgate.scoring import Judged, inconclusive, score_beliefs, score_one
 
 
 def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:
-    """One finding for each failed attack and for protected cells of which nothing is said, then for each limit."""
+    """One finding for each failed attack, then for each of the policy's limits."""
     failed = [_failed(attempt) for attempt in judged.attempts if attempt.problem]
-    return [*failed, *_unspoken(judged), *(finding for metric in metrics for finding in _limits(metric, judged))]
+    return [*failed, *(finding for metric in metrics for finding in _limits(metric, judged))]
 
 
 def _failed(attempt: Attempt) -> Finding:
     name = attempt.attack.called
     evidence = {"problem": attempt.problem}
     return Finding(f"attack:{name}", "", passed=None, attack=name, evidence=evidence, plugin=attempt.plugin)
-
-
-def _unspoken(judged: Judged) -> Iterator[Finding]:
-    """Inconclusive where cells are protected and no attack speaks of withheld cells of their column."""
-    beliefs = [belief for attempt in judged.attempts for belief in attempt.beliefs]
-    spoken = {belief.secret for belief in beliefs if belief.cells is not None}
-    for name in judged.table.protected:
-        if name not in spoken:
-            problem = "no attack says anything of the protected cells: are they withheld, and does one speak of cells?"
-            evidence = {"problem": problem}
-            yield Finding(f"protected#{name}", "", passed=None, secret=name, evidence=evidence, plugin="leafgate")
 
 
 def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,21 +46,31 @@ def learned(options: Ppdtc45, shared: Shared, rng: np.random.Generator) -> Relea
         return replace(release, model="naive_bayes", bayes=naive_bayes(shared))
     confidence = options.confidence if options.prune else None
     learner = Learner(options.average_gain, options.min_leaf, confidence, options.penalty)
-    selection = {"measure": "gain_ratio", "average_gain": options.average_gain, "min_leaf": options.min_leaf}
-    selection |= {"pruned": options.prune, "split": options.split}
-    if options.split in {"random_path", "weighted"}:
-        tree = grown(shared, learner, "random" if options.split == "random_path" else "both", rng)
+    return _with_trees(release, options, shared, learner, rng)
+
+
+def _with_trees(
+    release: Release, options: Ppdtc45, shared: Shared, learner: Learner, rng: np.random.Generator
+) -> Release:
+    """The tree for originals, and beside it the one for shared numbers where the method makes one."""
+    split, selection = options.split, _selection(options)
+    if split == "random_path" or split == "weighted":
+        tree = grown(shared, learner, "random" if split == "random_path" else "both", rng)
         return replace(release, trees=(tree,), selection=selection)
     perturbed = plain_tree(shared, learner)
-    if options.split != "deconvolved":
-        selection["penalty"] = options.penalty
-    if options.split == "threshold":
-        told = options.theta
-        theta = told if isinstance(told, float) else chosen_theta(shared, learner, rng)
+    if split == "threshold":
+        theta = options.theta if isinstance(options.theta, float) else chosen_theta(shared, learner, rng)
         selection["theta"] = theta
         tree = threshold_tree(perturbed, shared.noise, theta)
-    elif options.split == "matched":
+    elif split == "matched":
         tree = matched_tree(perturbed, shared)
     else:
         tree = deconvolved_tree(shared, learner, options.groups, rng)
     return replace(release, trees=(tree,), alternatives={"perturbed": perturbed}, selection=selection)
+
+
+def _selection(options: Ppdtc45) -> dict[str, Any]:
+    """What is known of how tests were chosen."""
+    told: dict[str, Any] = {"measure": "gain_ratio", "average_gain": options.average_gain, "min_leaf": options.min_leaf}
+    told |= {"pruned": options.prune, "split": options.split}
+    return told | ({"penalty": options.penalty} if options.split in {"threshold", "matched"} else {})

@@ -29,7 +29,7 @@ def perturb(
     """Draw noise for one party's rows, once, and write the file it shares; no noise is ever drawn for them again."""
     from leafgate.files import make_folder
     from leafgate_ppdtc45.coins import SystemCoins
-    from leafgate_ppdtc45.party import own_table, perturbed, share_once
+    from leafgate_ppdtc45.party import file_of, own_table, share_once
     from leafgate_ppdtc45.scales import agreed
 
     make_folder(out.parent)
@@ -38,7 +38,7 @@ def perturb(
         raise PolicyError("a rehearsal is never shared", place="build.rehearsal", remedy="leave it out")
     noise = agreed(builder.noise, chosen.data.meaning())
     table = own_table(chosen.data, data, [] if columns is None else columns.split(","))
-    file = perturbed(table, noise, SystemCoins(), out.name)
+    file = file_of(table, noise, SystemCoins(), out.name)
     share_once(file, data, table.sha256, out)
     typer.echo(f"{out}: {len(file.rows)} rows, noise on {', '.join(file.noise) or 'no column'}")
     return 0

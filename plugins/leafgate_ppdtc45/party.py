@@ -51,7 +51,7 @@ def own_table(data: Data, path: Path, wanted: Sequence[str]) -> Table:
     return table
 
 
-def perturbed(table: Table, noise: Mapping[str, Noise], rng: Generator | SystemCoins, name: str) -> SharedFile:
+def file_of(table: Table, noise: Mapping[str, Noise], rng: Generator | SystemCoins, name: str) -> SharedFile:
     """Everybody's row with noise on its numbers; by the key's order, or in no order where there is none."""
     rows = np.repeat(np.arange(len(table)), table.weight)
     keyed = bool(table.schema.having("key"))

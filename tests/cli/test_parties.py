@@ -15,7 +15,7 @@ from leafgate.noise import Noise
 from leafgate.schema import Column, Schema
 from leafgate.strict_json import parse_json
 from leafgate.table import Table
-from leafgate_ppdtc45.party import perturbed
+from leafgate_ppdtc45.party import file_of
 from leafgate_ppdtc45.pooling import pooled
 from leafgate_ppdtc45.shared import Shared, share
 from leafgate_ppdtc45.shared_file import SharedFile, read_shared
@@ -227,7 +227,7 @@ def through_files(folder: Path, noise: Noise, seed: int) -> Shared:
     files = []
     for half in (0, 1):
         path = folder / f"{seed}-{half}.csv"
-        path.write_bytes(as_bytes(perturbed(survey(half, 2000), {"x0": noise}, rng, path.name)))
+        path.write_bytes(as_bytes(file_of(survey(half, 2000), {"x0": noise}, rng, path.name)))
         files.append(read_shared(path, schema))
     return pooled(files, schema, {"x0": noise})
 

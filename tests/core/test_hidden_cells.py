@@ -15,11 +15,12 @@ from leafgate.believing import belief_file
 from leafgate.disclosure import document
 from leafgate.interfaces import Component
 from leafgate.known import known_of
+from leafgate.policy_protect import protected
 from leafgate.release import Records
 from leafgate.report import Report
 from leafgate_protection import Confidence, Exposure, KAnonymity
 from random_tables import table_of
-from standins import ROWS, attack_that, finding, plugins_with, policy_with
+from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with
 
 WITHHELD = {"withheld": True}
 SEEN = (("2", "flu"), ("1", "flu"), ("2", "cold"), ("1", "cold"))
@@ -125,3 +126,33 @@ def test_what_is_believed_of_cells_is_a_table_of_rows_columns_and_chances() -> N
     belief = Belief("rich", None, chances, cells=np.array([3]), estimates=np.array([1.5]))
     told = belief_file(belief, known_of(table_of(policy_with(plugins_with()).data.meaning().columns, ROWS)))
     assert told.decode() == "row,column,estimate,p(yes),p(no)\n3,rich,1.5,0.25,0.75\n"
+
+
+def test_every_protected_cell_must_be_spoken_of() -> None:
+    """Riches of both zips are protected; the attack speaks of one withheld cell only, or the other is not withheld."""
+    protect = [{"column": "status", "where": {"zip": ["1", "2"]}}]
+    columns = COLUMNS | {"status": {"role": "private", "values": ["yes", "no"]}}
+    del columns["rich"]
+    for cells, told in ((np.array([0, 1, 2, 3]), False), (np.array([0, 1, 3]), True)):
+        report = status_report(columns, protect, cells)
+        assert ("protected#status" in {found.id for found in report.findings}) == told
+
+
+def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells: Any) -> Report:
+    class Hiding(TreeBuilder):
+        use: Literal["hiding"] = "hiding"
+
+        def build(self, table: Table, rng: np.random.Generator) -> Release:
+            rows = tuple((*seen, WITHHELD) for seen in SEEN)
+            records = Records(("zip", "ill", "status"), rows, tuple(int(n) for n in table.weight))
+            return Release({"use": "x"}, table.schema, model="none", records=records, origins=(0, 1, 2, 3))
+
+    def even(release: Release, known: Known) -> list[Belief]:
+        chances = pd.DataFrame(0.5, index=range(len(cells)), columns=["yes", "no"])
+        return [Belief("status", None, chances, cells=cells)]
+
+    plugins = plugins_with(Hiding, reads_tables(even), Confidence)
+    said = {"build": {"use": "hiding"}, "attacks": [{"use": "nosy"}], "metrics": [SURE]}
+    policy = policy_with(plugins, data={"columns": columns, "protect": protect}, **said)
+    table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
+    return audit(policy, plugins, protected(policy.data.protect, table)).report
