@@ -52,14 +52,6 @@ class Noise:
         """h(R) in bits."""
         return math.log2(self.scale * (math.sqrt(2 * math.pi * math.e) if self.law == "gaussian" else 2))
 
-    def density(self, noise: Floats) -> Floats:
-        """f_R, per unit of the column."""
-        import numpy as np
-
-        if self.law == "uniform":
-            return np.asarray((np.abs(noise) <= self.scale) / (2 * self.scale))
-        return np.asarray(np.exp(-0.5 * (noise / self.scale) ** 2) / (self.scale * math.sqrt(2 * math.pi)))
-
     def below(self, noise: Floats) -> Floats:
         """F_R: the chance that the noise is not above each number."""
         import numpy as np
@@ -84,16 +76,6 @@ class Noise:
             rng.normal(0, self.scale, size) if self.law == "gaussian" else rng.uniform(-self.scale, self.scale, size)
         )
         return np.asarray(np.round((numbers + noise) / self.grid) * self.grid)
-
-    def likelihood(self, shared: Floats, original: Floats) -> Floats:
-        """The chance of seeing each shared number (rows) if the original is each of the others (columns)."""
-        import numpy as np
-
-        noise = shared[:, None] - original[None, :]
-        if self.law == "gaussian":  # the grid is too fine to matter where nothing jumps
-            return self.density(noise) * self.grid
-        half = self.grid / 2
-        return np.asarray(self.below(noise + half) - self.below(noise - half))
 
     def described(self) -> dict[str, Any]:
         """The law as a release tells it."""

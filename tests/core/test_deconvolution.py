@@ -22,6 +22,7 @@ from leafgate.deconvolution import (
     rounds,
 )
 from leafgate.noise import Law, Noise
+from noise_laws import density
 
 LAWS: tuple[Law, ...] = ("gaussian", "uniform")
 laws = st.sampled_from(LAWS)
@@ -42,7 +43,7 @@ def test_the_likelihood_is_the_mean_density_over_the_cell(law: Law) -> None:
         for j, (low, high) in enumerate(pairwise(EDGES)):
             jumps = [shared - 1.5, shared + 1.5]
             area = integrate.quad(
-                lambda x, w=shared: float(noise.density(np.array([w - x]))[0]),
+                lambda x, w=shared: float(density(noise, np.array([w - x]))[0]),
                 low,
                 high,
                 points=[each for each in jumps if low < each < high] or None,

@@ -32,6 +32,7 @@ from leafgate_reconstruction import (
 )
 from leafgate_reconstruction.entropy import entropy_in, entropy_shared
 from leafgate_reconstruction.scores import Interval, interval
+from noise_laws import density
 from random_tables import table_of
 from shared_tables import case_of, mean_square_error, one_normal, secret_numbers, shared
 from standins import finding, plugins_with, policy_with
@@ -75,8 +76,8 @@ def test_the_entropy_under_noise_is_that_of_a_quadrature(law: Law) -> None:
     numbers, share, noise = np.array([0.0, 1.0, 5.5]), np.array([0.2, 0.5, 0.3]), Noise(law, 1.3)
 
     def spread(w: float) -> float:
-        density = float(share @ noise.density(w - numbers))
-        return -density * np.log2(density) if density > 0 else 0.0
+        here = float(share @ density(noise, w - numbers))
+        return -here * np.log2(here) if here > 0 else 0.0
 
     jumps = np.sort(np.concatenate([numbers - 1.3, numbers + 1.3]))
     parts = [integrate.quad(spread, low, high, limit=500)[0] for low, high in pairwise([-15, *jumps, 20])]
