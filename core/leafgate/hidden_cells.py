@@ -96,7 +96,7 @@ def people_behind(cells: NDArray[Any], release: Release, origins: Sequence[int] 
     if origins is None or release.records is None:
         raise InconclusiveError(
             "whose the published records are is known only where the release is built",
-            remedy="audit the policy that builds it",
+            remedy="audit the policy that builds it, or name its `origins`",
         )
     rows = np.asarray(origins, dtype=np.int64)[cells]
     weight = np.array(release.records.weight, dtype=np.int64)[cells]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leafgate.files import EVERYONE, write_files
+from leafgate.origins_file import origins_document
 from leafgate.strict_json import readable
 
 if TYPE_CHECKING:
@@ -14,16 +15,16 @@ if TYPE_CHECKING:
     from leafgate.disclosure import Audience
 
 RELEASE = "release.json"
-RESULTS = (RELEASE, "report.json", "timings.json", "trail.json")
+RESULTS = (RELEASE, "report.json", "timings.json", "trail.json", "origins.json")
 
 
 def write_results(audit: Audit, audience: Audience, folder: Path) -> None:
     """Leave an audit's files in a folder: release.json, report.json, timings.json.
 
     An auditor's report is for its owner's eyes only, and so is a release that did not pass. Auditors also
-    receive trail.json, where the builder kept one.
+    receive trail.json, where the builder kept one, and origins.json, which says whose the published records are.
     """
-    private = {"report.json", "trail.json"} if audience == "auditor" else set()
+    private = {"report.json", "trail.json", "origins.json"} if audience == "auditor" else set()
     private |= {"release.json"} if audit.report.verdict != "pass" else set()
     write_files(folder, _results(audit, audience), EVERYONE, private)
 
@@ -38,4 +39,6 @@ def _results(audit: Audit, audience: Audience) -> Mapping[str, bytes]:
     if audience == "auditor" and audit.sealed.trail:
         trail = {"format": "leafgate/trail/1", "release": audit.sealed.sha256, "steps": list(audit.sealed.trail)}
         files["trail.json"] = readable(trail)
+    if audience == "auditor" and audit.sealed.origins is not None:
+        files["origins.json"] = origins_document(audit.sealed)
     return {"release.json": audit.sealed.content, **files}

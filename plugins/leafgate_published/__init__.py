@@ -21,6 +21,10 @@ class Published(TreeBuilder):
     use: Literal["published"] = "published"
     path: PolicyFile = Field(description="The release file, beside the policy or below.")
 
+    origins: PolicyFile | None = Field(
+        None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
+    )
+
     public_algorithm = False
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file"
@@ -29,7 +33,12 @@ class Published(TreeBuilder):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate.fitting import read_fitting
 
-        return read_fitting(self.path, table.schema)
+        release = read_fitting(self.path, table.schema)
+        if self.origins is None:
+            return release
+        from leafgate_published.origins import with_origins
+
+        return with_origins(release, self.origins, table)
 
 
 @hookimpl

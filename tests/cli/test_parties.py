@@ -456,3 +456,56 @@ def test_accuracy_on_perturbed_people_is_told_where_people_with_keys_are_alike(t
     ended = leafgate("audit", path, own, "--test", test, "--json")
     (found,) = (f for f in ended.document["findings"] if f["metric"] == "accuracy_on_perturbed")
     assert found["value"] > 0.75
+
+
+def audited_again(folder: Path, document: dict[str, Any], **build: Any) -> Ended:
+    again = folder / "out" / "again.yaml"
+    again.write_text(json.dumps(document | {"build": {"use": "published", "path": "release.json"} | build}), "utf-8")
+    return leafgate("audit", again, folder / "people.csv", "--test", folder / "people.csv", "--json")
+
+
+def test_a_release_is_audited_again_where_its_owner_tells_whose_the_records_are(tmp_path: Path) -> None:
+    path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
+    metrics = [{"use": "exposure", "at_most": 1, "average": True}]
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document |= {"attacks": [{"use": "posterior"}], "metrics": metrics}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    first = leafgate("audit", path, "--out", out, "--audience", "auditor", "--json")
+    assert (out / "origins.json").stat().st_mode & 0o777 == 0o600
+    del document["data"]["path"], document["data"]["test"]
+    again, unknown = audited_again(tmp_path, document, origins="origins.json"), audited_again(tmp_path, document)
+    assert again.document["findings"] == first.document["findings"]
+    assert (again.code, unknown.code) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"release": "0" * 64}, "another release"),
+        ({"format": "leafgate/trail/1"}, "is no file of origins"),
+        ({"rows": [0]}, "not what the records were made from"),
+        ({"rows": ["0"]}, "no rows of this table"),
+        ({"seed": 3}, "that this version does not know"),
+    ],
+)
+def test_origins_that_are_not_of_this_release_are_refused(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
+    assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 3
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["data"]["path"], document["data"]["test"]
+    origins = json.loads((out / "origins.json").read_text(encoding="utf-8"))
+    (out / "origins.json").write_text(json.dumps(origins | change), encoding="utf-8")
+    ended = audited_again(tmp_path, document, origins="origins.json")
+    assert ended.code == 2
+    assert told in ended.problems[0]["message"]
+
+
+def test_origins_of_other_people_in_the_same_table_are_refused(tmp_path: Path) -> None:
+    path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
+    assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 3
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["data"]["path"], document["data"]["test"]
+    origins = json.loads((out / "origins.json").read_text(encoding="utf-8"))
+    (out / "origins.json").write_text(json.dumps(origins | {"rows": origins["rows"][::-1]}), encoding="utf-8")
+    ended = audited_again(tmp_path, document, origins="origins.json")
+    assert (ended.code, "is this the same table?" in ended.problems[0]["message"]) == (2, True)
