@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,7 +29,8 @@ class Case:
     `chances`, `baseline`, `groups`, `sizes`, `truth` and `weight` have one row for each row of `table`, so that metrics
     never align anything. `scored` says what `chances` are: what the adversary believes, or the true
     composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
-    records, a row for each.
+    records, a row for each. `origins` are, where they are known, for each published record its row in
+    `table.without_key`.
     """
 
     table: Table
@@ -37,6 +39,7 @@ class Case:
     known: Known
     belief: Belief | None = None
     scored: Scored = "derived"
+    origins: Sequence[int] | None = None
 
     @property
     def noisy_test(self) -> bool:
@@ -78,7 +81,9 @@ class Case:
         size = len(self.secret.domain)
         cell = group * size + self.table.codes(self.secret.name)
         counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
-        return pd.DataFrame((counts / counts.sum(axis=1, keepdims=True))[group], columns=list(self.secret.domain))
+        return pd.DataFrame(
+            (counts / counts.sum(axis=1, keepdims=True))[group], columns=pd.Index(self.secret.domain, dtype=object)
+        )
 
     @cached_property
     def overall(self) -> NDArray[np.float64]:

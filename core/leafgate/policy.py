@@ -63,7 +63,7 @@ class Data(Strict):
         def count(role: str) -> int:
             return sum(role in spec.role for spec in columns.values())
 
-        if count("quasi_identifier") == 0 and not info.data.get("protect"):
+        if count("quasi_identifier") == 0 and info.data.get("protect") == ():
             raise ValueError("no column is a quasi_identifier: an adversary who knows nothing of anyone cannot attack")
         for role in ("class", "weight", "key"):
             if count(role) > 1:

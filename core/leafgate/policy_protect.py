@@ -35,7 +35,7 @@ class Protect(BaseModel):
     @model_validator(mode="after")
     def _says_which(self) -> Self:
         if bool(self.where) == (self.keys is not None) or self.keys == ():
-            raise ValueError("says not whose: write either `where` or `keys`; a whole column has the role `sensitive`")
+            raise ValueError("write either `where` or `keys`, to say whose; a whole column has the role `sensitive`")
         return self
 
 
@@ -52,7 +52,7 @@ def protected(protect: Sequence[Protect], table: Table) -> Table:
     marks: dict[str, NDArray[Any]] = {}
     for i, spec in enumerate(protect):
         rows = _rows(spec, table)
-        problems += _nobody(spec, rows, place_of(i))
+        problems += _nobody(spec, rows, table, place_of(i))
         marks[spec.column] = marks.get(spec.column, False) | rows
     if problems:
         raise DataError.listing(problems)
@@ -69,6 +69,9 @@ def protect_problems(told: Mapping[str, Any], columns: Columns, place: str) -> I
     if isinstance(told.get("column"), str):
         yield from _column_problems(told["column"], columns, f"{place}.column")
     where = told.get("where")
+    if isinstance(where, dict) and told.get("column") in where:
+        problem = "tells the value of the very cells it protects"
+        yield Problem(f"{place}.where.{told['column']}", problem, "say whose cells by other columns, or by `keys`")
     for name, written in where.items() if isinstance(where, dict) else ():
         yield from _where_problems(name, written, columns, f"{place}.where.{name}")
     if told.get("keys") is not None and _key_of(columns) is None:
@@ -123,9 +126,21 @@ def _rows(spec: Protect, table: Table) -> NDArray[Any]:
     return meant
 
 
-def _nobody(spec: Protect, rows: NDArray[Any], place: str) -> Iterator[Problem]:
-    if spec.keys is not None and int(rows.sum()) < len({str(key) for key in spec.keys}):
-        strange = len({str(key) for key in spec.keys}) - int(rows.sum())
-        yield Problem(f"{place}.keys", f"no record has {strange} of these keys", "name keys as the file writes them")
-    elif spec.keys is None and not rows.any():
+def _keys_asked(spec: Protect, key: Column | None) -> set[str]:
+    """The keys a rule names, in either way."""
+    if spec.keys is not None:
+        return {str(one) for one in spec.keys}
+    condition = None if key is None else spec.where.get(key.name)
+    return set() if condition is None else {str(value) for value in condition.values or ()}
+
+
+def _nobody(spec: Protect, rows: NDArray[Any], table: Table, place: str) -> Iterator[Problem]:
+    key = _key_of({column.name: column for column in table.schema.columns})
+    asked = _keys_asked(spec, key)
+    strange = len(asked - set(table.frame[key.name])) if key is not None and asked else 0
+    if strange:
+        remedy = "name keys as the file writes them; whoever was left out for missing cells is not in the table"
+        here = f"{place}.keys" if spec.keys is not None else f"{place}.where.{key.name if key else ''}"
+        yield Problem(here, f"no record has {strange} of these keys", remedy)
+    elif not rows.any():
         yield Problem(f"{place}.where", "nobody in the table is meant by this", "ask for people who are there")

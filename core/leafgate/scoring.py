@@ -45,7 +45,7 @@ class Judged:
             if belief.cells is not None:
                 belief, table = laid_out(belief, self.release, self.origins, table.without_key)
             belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
-        return Case(table.lent(), test, self.release, lent(self.known), belief, scored)
+        return Case(table.lent(), test, self.release, lent(self.known), belief, scored, self.origins)
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:

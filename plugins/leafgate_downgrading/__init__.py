@@ -130,6 +130,7 @@ class Downgrading(TreeBuilder):
     )
     release: Literal["table", "both"] = Field("table", description="The table, or also the tree a reader would learn.")
 
+    randomness = "seed"
     public_algorithm = False
     threat_model = "The adversary sees the downgraded table, knows how it was made, and attacks as `against` names."
     formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
@@ -142,6 +143,9 @@ class Downgrading(TreeBuilder):
             strange = [name for name in names if name not in policy.data.columns]
             if strange:
                 return f"`{option}` names {strange[0]!r}, which is no column"
+            keys = [name for name in names if "key" in policy.data.columns[name].role]
+            if keys:
+                return f"`{option}` names {keys[0]!r}, which is the key and not published"
         if self.release == "both" and not any("class" in spec.role for spec in policy.data.columns.values()):
             return "`release: both` needs a column with the role `class`, which the tree predicts"
         return ""
@@ -149,7 +153,7 @@ class Downgrading(TreeBuilder):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_downgrading.build import build
 
-        return build(self, table)
+        return build(self, table, rng)
 
 
 class CellsWithheld(ReleaseAtMost):
@@ -185,6 +189,7 @@ class Functionality(ReleaseAtMost):
     )
 
     cost = True
+    private = True
     threat_model = "None: it measures what protection costs."
     formula = (
         "mean over classes of error(tree learned from the records) - error(tree learned from the table), on the table"
@@ -192,6 +197,10 @@ class Functionality(ReleaseAtMost):
     scale = "from -1 to 1; 0: models are as good as from the whole table"
     safe = "nothing of safety: it is what is lost for it"
     source = f"{PAPER}, section 4 (F)"
+
+    def lacks(self, policy: Policy) -> str:
+        strange = [name for name in self.columns or () if name not in policy.data.columns]
+        return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
     def score(self, case: Case) -> float:
         from leafgate_downgrading.scores import functionality

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leafgate_downgrading import Downgrading
 
 
-def build(options: Downgrading, table: Table) -> Release:
+def build(options: Downgrading, table: Table, rng: np.random.Generator) -> Release:
     """The downgraded table, one record for each row of the table, and where wanted the tree a reader would learn.
 
     People of a row with a protected cell are published one by one, so that their number does not tell that
@@ -38,11 +38,14 @@ def build(options: Downgrading, table: Table) -> Release:
     cells = replace(cells, weight=np.where(protected.any(axis=1), 1.0, cells.weight))
     search = downgraded(cells, protected, _aim(options, table))
     refuse_unprotected(search, protected, cells, options)
-    return _release(options, table, cells, origins, search)
+    return _release(options, table, cells, origins, search, rng)
 
 
 def _aim(options: Downgrading, table: Table) -> Aim:
     columns = table.schema.columns
+    weights = np.array([options.weights.get(c.name, 1.0) for c in columns])
+    if weights.sum() <= 0:
+        raise PolicyError("no column has any weight", place="build.weights", remedy="leave one above 0")
     wanted = options.columns
     allowed = [not c.public if wanted is None else c.name in wanted for c in columns]
     return Aim(
@@ -50,7 +53,7 @@ def _aim(options: Downgrading, table: Table) -> Aim:
         options.tau,
         options.rho if options.ramify else 1.0,
         options.v,
-        np.array([options.weights.get(c.name, 1.0) for c in columns]),
+        weights,
         np.array(allowed, dtype=np.bool_),
         options.allow,
         options.believed == "truth",
@@ -58,8 +61,10 @@ def _aim(options: Downgrading, table: Table) -> Aim:
     )
 
 
-def _release(options: Downgrading, table: Table, cells: Cells, origins: Rows, search: Search) -> Release:
-    order, records = _published(cells, search.hidden)
+def _release(
+    options: Downgrading, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
+) -> Release:
+    order, records = _published(cells, search.hidden, rng)
     place = np.argsort(order)
     tree = reader_tree(table.schema, records) if options.release == "both" else None
     return Release(
@@ -75,10 +80,14 @@ def _release(options: Downgrading, table: Table, cells: Cells, origins: Rows, se
     )
 
 
-def _published(cells: Cells, hidden: Mask) -> tuple[Rows, Records]:
-    """The records sorted by what they show, withheld cells last; which row each was made from."""
+def _published(cells: Cells, hidden: Mask, rng: np.random.Generator) -> tuple[Rows, Records]:
+    """The records sorted by what they show, withheld cells last; which row each was made from.
+
+    Those that show the same stand in no order: in the table's they would be sorted by what they hide.
+    """
+    mixed = rng.permutation(len(hidden))
     shown = [np.where(hidden[:, i], np.inf, np.nan_to_num(cell, nan=-np.inf)) for i, cell in enumerate(cells.cells)]
-    order = np.lexsort((cells.weight, *reversed(shown)))
+    order = mixed[np.lexsort((cells.weight[mixed], *(cell[mixed] for cell in reversed(shown))))]
     told = [_cells(column, cell[order]) for column, cell in zip(cells.columns, cells.cells, strict=True)]
     for place, column in enumerate(told):
         for i in np.flatnonzero(hidden[order, place]).tolist():

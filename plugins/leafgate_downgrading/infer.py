@@ -34,7 +34,7 @@ def infer(options: CellAttack, release: Release, known: Known) -> Sequence[Belie
         column = cells.columns[place]
         withheld = np.array([records.rows[row][place] == WITHHELD for row in rows[mine].tolist()])
         if column.countable and withheld.any():
-            told = pd.DataFrame(chances[withheld], columns=list(column.domain))
+            told = pd.DataFrame(chances[withheld], columns=pd.Index(column.domain, dtype=object))
             beliefs.append(Belief(column.name, None, told, cells=rows[mine][withheld]))
     if not beliefs:
         raise InconclusiveError("the release withholds numbers only, which have no `bins`")

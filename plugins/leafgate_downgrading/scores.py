@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from leafgate import Case
 from leafgate.errors import InconclusiveError
 from leafgate.release import Records
 from leafgate_downgrading.coding import WITHHELD, cells_of, cells_read, coded_by, ranges, secret_cells
+from leafgate_downgrading.grid import Mask
 from leafgate_downgrading.usefulness import errors
 
 if TYPE_CHECKING:
@@ -21,14 +22,24 @@ def cells_withheld(options: CellsWithheld, case: Case) -> float:
     """How many cells the records withhold besides the secret ones, or which share of the other cells."""
     records, table = _records(case), case.table.without_key
     secret = secret_cells(table)
-    told = zip(records.rows, records.weight, strict=True)
-    withheld = sum(weight * sum(cell == WITHHELD for cell in row) for row, weight in told)
-    further = max(float(withheld - (secret * table.weight[:, None]).sum()), 0.0)
+    further = float(sum(_further(case, records, secret)))
     if options.among == "count":
         return further
     rows = secret.any(axis=1) if options.among == "threatened" else np.ones(len(table), dtype=np.bool_)
     visible = float((~secret[rows] * table.weight[rows, None]).sum())
     return further / visible if visible else 0.0
+
+
+def _further(case: Case, records: Records, secret: Mask) -> Iterator[int]:
+    """Of each record the people whose cells it withholds though they are not secret."""
+    if case.origins is None and not any(WITHHELD in row for row in records.rows):
+        return
+    if case.origins is None:
+        raise InconclusiveError("whose the records are is not known, so which withheld cells are secret cannot be told")
+    places = [[column.name for column in case.table.without_key.schema.columns].index(name) for name in records.columns]
+    for row, weight, origin in zip(records.rows, records.weight, case.origins, strict=True):
+        hidden = [place for cell, place in zip(row, places, strict=True) if cell == WITHHELD]
+        yield weight * sum(not secret[origin, place] for place in hidden)
 
 
 def functionality(options: Functionality, case: Case) -> Mapping[str, float]:

@@ -119,6 +119,6 @@ def normal_in_bins(middle: Floats, spread: Floats, bins: Sequence[float]) -> Flo
 
 
 def _belief(column: Column, chances: Floats, estimates: Floats, evidence: Mapping[str, Any]) -> Belief:
-    told = pd.DataFrame(chances, columns=list(column.domain))
+    told = pd.DataFrame(chances, columns=pd.Index(column.domain, dtype=object))
     cells = np.arange(len(estimates))
     return Belief(column.name, None, told, cells=cells, estimates=estimates, evidence=evidence)

@@ -156,3 +156,19 @@ def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells:
     policy = policy_with(plugins, data={"columns": columns, "protect": protect}, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
     return audit(policy, plugins, protected(policy.data.protect, table)).report
+
+
+def test_the_people_behind_cells_stand_in_the_order_of_the_cells() -> None:
+    """Record 0 is a flu of zip 2, who is rich (2 people); record 3 a cold of zip 1, who is not (1 person)."""
+    attack = believes((1.0, 0.0), (1.0, 0.0), cells=np.array([0, 3]))
+    exposed = finding(report_of(attack, EXPOSURE), "exposure@nosy#rich")
+    assert exposed.value == pytest.approx(2 / 3)
+
+
+def test_of_a_column_that_is_no_secret_the_protected_cells_alone_are_judged() -> None:
+    """Of four withheld cells one is protected: 3 people of zip 1 with flu."""
+    protect = [{"column": "status", "where": {"zip": "1", "ill": "flu"}}]
+    columns = COLUMNS | {"status": {"role": "private", "values": ["yes", "no"]}}
+    del columns["rich"]
+    report = status_report(columns, protect, np.array([0, 1, 2, 3]))
+    assert finding(report, "confidence@nosy#status").people == 3

@@ -21,7 +21,9 @@ from leafgate.running import prepare
 from leafgate_downgrading import Conditioning, Downgrading, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.coding import WITHHELD
 from leafgate_downgrading.downgrading import downgraded
+from leafgate_downgrading.grid import HIDDEN, Grid
 from leafgate_downgrading.searching import Aim, Search
+from leafgate_downgrading.usefulness import errors
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 PAPERS = {"use": "tree_inference", "train_on": "complete", "least": 1}
@@ -334,3 +336,44 @@ def test_a_sweep_over_tau_is_the_frontier_of_protection_against_cells_withheld(t
     told = json.loads((tmp_path / "out" / "sweep.json").read_text())
     assert (told["protection"], told["utility"]) == ("confidence", "cells_withheld")
     assert b"cells_withheld against confidence" in (tmp_path / "out" / "sweep.svg").read_bytes()
+
+
+def test_records_that_show_the_same_do_not_stand_in_the_order_of_what_they_hide(tmp_path: Path) -> None:
+    rows = [f"k{i},{'abcd'[i % 4]},x" for i in range(80)] + [f"v{i},{'abcd'[i % 4]},y" for i in range(80)]
+    columns = {
+        "id": {"role": "key"},
+        "job": {"role": "private", "values": list("abcd")},
+        "zone": {"role": "private", "values": ["x", "y"]},
+    }
+    (tmp_path / "people.csv").write_text("\n".join(["id,job,zone", *rows]) + "\n", encoding="utf-8")
+    document = {
+        "leafgate": 1,
+        "name": "ties",
+        "data": {"path": "people.csv", "columns": columns, "protect": [{"column": "job", "where": {"zone": "x"}}]},
+        "build": {"use": "downgrading", "tau": 0.9, "rho": 0.9},
+        "attacks": [{"use": "naive_bayes"}],
+        "metrics": [{"use": "confidence", "at_most": 0.9}],
+    }
+    path = tmp_path / "policy.yaml"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    run = prepare(path)
+    sealed = run.audit().sealed
+    assert sealed is not None
+    assert sealed.origins is not None
+    assert sealed.release.records is not None
+    place = sealed.release.records.columns.index("job")
+    hidden = [i for i, row in enumerate(sealed.release.records.rows) if row[place] == {"withheld": True}]
+    truth = run.table.without_key.frame["job"].astype(str).to_numpy()[[sealed.origins[i] for i in hidden]]
+    assert len(hidden) == 80
+    assert truth.tolist() != sorted(truth)
+    assert run.audit().sealed == sealed  # the file does not tell ties apart, and repeats
+
+
+def test_to_lose_function_is_to_err_more() -> None:
+    rng = np.random.default_rng(1)
+    codes = np.repeat(rng.integers(0, 2, 200)[:, None], 2, axis=1)
+    whole = Grid(codes, (2, 2), (False, False), np.ones(200))
+    seen = whole.showing(np.where(np.arange(400).reshape(200, 2) % 2 == 1, HIDDEN, codes))
+    rise = errors(seen, whole) - errors(whole, whole)
+    assert rise[0] > 0.2
+    assert errors(whole, whole).max() == 0
