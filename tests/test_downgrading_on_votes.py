@@ -12,7 +12,7 @@ import pytest
 from data_files import DATA
 from leafgate.auditing import Audit
 from leafgate.running import Run, prepare
-from leafgate_downgrading import Downgrading
+from leafgate_downgrading import CellAttack, Downgrading, Restoration, TreeInference
 from leafgate_downgrading.coding import cells_of, coded
 from leafgate_downgrading.infer import infer
 from leafgate_downgrading.pairs import most_telling, pair_counts
@@ -32,12 +32,12 @@ def audited(run: Run, **options: Any) -> Audit:
     return replace(run, policy=run.policy.model_copy(update={"build": builder})).audit()
 
 
-def right(run: Run, audit: Audit, attack: int) -> float:
+def right(run: Run, audit: Audit, attack: CellAttack) -> float:
     """The share of withheld parties that an attack's best guess gets right."""
     from leafgate.known import known_of
 
     assert audit.sealed is not None
-    beliefs = infer(run.policy.attacks[attack], audit.sealed.release, known_of(run.table))  # type: ignore[arg-type]
+    beliefs = infer(attack, audit.sealed.release, known_of(run.table))
     party = next(belief for belief in beliefs if belief.secret == "party")
     assert party.chances is not None
     assert party.cells is not None
@@ -64,7 +64,8 @@ def test_withholding_what_the_tree_asks_stops_the_tree_and_restoration_undoes_it
     votes = replace(votes, table=replace(votes.table, protected={"party": marks}))
     open_table = audited(votes, tau=1.0, ramify=False)
     downgraded = audited(votes, ramify=False)
-    before, after, restored = right(votes, open_table, 0), right(votes, downgraded, 0), right(votes, downgraded, 1)
+    before, after = (right(votes, audit, TreeInference()) for audit in (open_table, downgraded))
+    restored = right(votes, downgraded, Restoration())
     assert before > 0.9
     assert after < before - 0.1
     assert restored > after + (before - after) / 2
