@@ -53,17 +53,21 @@ def even_chances(edges: Floats) -> Floats:
     return np.asarray(np.diff(edges) / (edges[-1] - edges[0]))
 
 
-def likelihood(shared: Floats, noise: Noise, edges: Floats) -> Floats:
+def likelihood(shared: Floats, noise: Noise, edges: Floats, half: Floats | None = None) -> Floats:
     """f_W(w | X in the cell) for each shared number (rows) and each cell (columns), per unit of the column.
 
-    What uniform noise cannot reach has 0; what rounding to the noise's grid adds to its reach is within it.
+    Originals lie within `half` of their cell's middle, by default anywhere in the cell. What uniform noise cannot
+    reach has 0; what rounding to the noise's grid adds to its reach is within it.
     """
     reach = replace(noise, scale=noise.scale + noise.grid / 2) if noise.law == "uniform" else noise
-    away = edges[None, :] - shared[:, None]
-    tail = reach.below(-np.abs(away))  # of the two tails the one where differences are exact
-    apart = (away[:, :-1] < 0) & (away[:, 1:] > 0)
-    inside = np.where(apart, 1 - tail[:, :-1] - tail[:, 1:], np.abs(np.diff(tail, axis=1)))
-    return np.asarray(inside / np.diff(edges))
+    middle = (edges[:-1] + edges[1:]) / 2
+    ends = (edges[:-1], edges[1:]) if half is None else (middle - half, middle + half)
+    low, high = (end[None, :] - shared[:, None] for end in ends)
+    below, above = (
+        reach.below(-np.abs(away)) for away in (low, high)
+    )  # of two tails the one where differences are exact
+    inside = np.where((low < 0) & (high > 0), 1 - below - above, np.abs(above - below))
+    return np.asarray(inside / (ends[1] - ends[0]))
 
 
 def counted(shared: Floats, weight: Floats, noise: Noise, edges: Floats) -> tuple[Floats, Floats]:
@@ -133,7 +137,9 @@ def reconstructed(
     return chances
 
 
-def posterior(shared: Floats, noise: Noise, edges: Floats, prior: Floats) -> Iterator[tuple[slice, Floats]]:
+def posterior(
+    shared: Floats, noise: Noise, edges: Floats, prior: Floats, half: Floats | None = None
+) -> Iterator[tuple[slice, Floats]]:
     """The chance of each cell (columns) given each shared number (rows), a block of rows at a time.
 
     A number that the noise cannot have made of any original has the prior.
@@ -144,6 +150,6 @@ def posterior(shared: Floats, noise: Noise, edges: Floats, prior: Floats) -> Ite
     size = max(1, BLOCK // len(prior))
     for start in range(0, len(shared), size):
         rows = slice(start, min(start + size, len(shared)))
-        joint = likelihood(shared[rows], noise, edges) * mixed
+        joint = likelihood(shared[rows], noise, edges, half) * mixed
         total = joint.sum(axis=1, keepdims=True)
         yield rows, np.where(total > 0, joint / np.where(total > 0, total, 1), prior)

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from kadet_picture import STYLE
 from writing import fixed, put, section, table
 
 if TYPE_CHECKING:
     from downgrading_on_votes import FrontierRow, WayRow
 
-STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "leafgate",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-}
 COLOURS = ("#1f5f99", "#c8641b", "#5b8c3a", "#8a4f9e")
 LINES = {"built": "-", "least possible": ":"}
 

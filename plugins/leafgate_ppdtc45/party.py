@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from leafgate.errors import DataError, PolicyError
+from leafgate.errors import DataError, LeafgateError, PolicyError
 from leafgate.files import EVERYONE, OWNER_ONLY, write_files
 from leafgate.noise import Noise
 from leafgate.policy import Data
@@ -91,7 +91,11 @@ def share_once(file: SharedFile, data: Path, digest: str, out: Path) -> None:
     mine = {"data": digest, "columns": sorted(file.noise), "shared": out.name}
     told = readable({"format": LEDGER, "shared": [*before, mine]})
     write_files(ledger.parent, {ledger.name: told}, OWNER_ONLY)
-    write_files(out.parent, {out.name: written(file)}, EVERYONE)
+    try:
+        write_files(out.parent, {out.name: written(file)}, EVERYONE)
+    except LeafgateError:  # nothing was shared
+        write_files(ledger.parent, {ledger.name: readable({"format": LEDGER, "shared": before})}, OWNER_ONLY)
+        raise
 
 
 def _ledger(path: Path) -> Sequence[Mapping[str, str]]:

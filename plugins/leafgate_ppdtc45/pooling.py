@@ -103,11 +103,12 @@ def _beside(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str], 
 def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> NDArray[np.float64]:
     """Numbers that noise of this law can have made of originals in the column's bounds; DataError for any other."""
     numbers = np.array([parse_number(cell) for cell in cells])
-    low, high = column.bounds or (-np.inf, np.inf)
+    assert column.bounds is not None  # no noise is agreed for a column without
+    low, high = column.bounds
     reach = noise.scale + noise.grid if noise.law == "uniform" else FARTHEST * noise.scale
     there = (numbers >= low - reach) & (numbers <= high + reach)
-    steps = np.where(there & np.isfinite(numbers), numbers, 0) / noise.grid
-    strange = ~there | ~np.isfinite(numbers) | (steps != np.round(steps))
+    steps = np.where(there, numbers, 0) / noise.grid
+    strange = ~there | (steps != np.round(steps))
     if strange.any():
         problem = f"{int(strange.sum())} cell(s) are no numbers that this noise can have made"
         raise DataError(problem, place=f"column {column.name!r}", remedy="let every party use leafgate perturb")

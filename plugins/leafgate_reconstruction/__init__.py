@@ -106,54 +106,53 @@ class BeDr(_OnRecords):
         return bayes_beliefs(release, known)
 
 
-class IntervalPrivacy(ReleaseAtLeast):
+class _OfTheNoise(Metric):
+    """A metric of what noise leaves to be known of a column, whatever attack is tried."""
+
+    private = True
+    threat_model = f"{MINER} For the score it is granted the distribution of the originals."
+    source = f"{AGGARWAL}, section 2"
+
+    column: str | None = None
+
+    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+        from leafgate_reconstruction.scores import intervals_evidence
+
+        return intervals_evidence(case, self.column)
+
+
+class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     """How long an interval each original could still lie in, in effect, once its shared number is seen."""
 
     use: Literal["interval_privacy"] = "interval_privacy"
     column: str | None = Field(None, description="The noisy column; default: the one with the least.")
 
-    private = True
-    threat_model = f"{MINER} For the score it is granted the distribution of the originals."
     formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
     scale = "a length from 0 up, in the column's unit"
     safe = (
         "0: the numbers are out; L: as little is known as of a number that can be anywhere in an interval of length L"
     )
-    source = f"{AGGARWAL}, section 2"
 
     def score(self, case: Case) -> float:
         from leafgate_reconstruction.scores import intervals
 
         return min(each.after for each in intervals(case, self.column))
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_reconstruction.scores import intervals_evidence
 
-        return intervals_evidence(case, self.column)
-
-
-class PrivacyLoss(ReleaseAtMost):
+class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     """Which share of an original's interval privacy is lost once its shared number is seen."""
 
     use: Literal["privacy_loss"] = "privacy_loss"
     column: str | None = Field(None, description="The noisy column; default: the one with the most.")
 
-    private = True
-    threat_model = f"{MINER} For the score it is granted the distribution of the originals."
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
     scale = "from 0 to 1"
     safe = "0: the shared number tells nothing; 1/2: it halves the interval the original can lie in"
-    source = f"{AGGARWAL}, section 2"
 
     def score(self, case: Case) -> float:
         from leafgate_reconstruction.scores import intervals
 
         return max(each.loss for each in intervals(case, self.column))
-
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_reconstruction.scores import intervals_evidence
-
-        return intervals_evidence(case, self.column)
 
 
 class NormalisedRmse(AtLeast):

@@ -21,13 +21,10 @@ OTHERS = 100
 """Within a class, the law of all people counts as much as so many of its own: few people tell little."""
 
 
-def within_bins(bins: Sequence[float], noise: Noise, least: float = 0.0) -> Floats:
-    """Edges of cells narrow beside the noise but not narrower than `least`, none of which lies in two bins."""
+def within_bins(bins: Sequence[float], noise: Noise) -> Floats:
+    """Edges of cells narrow beside the noise, none of which lies in two bins."""
     span = bins[-1] - bins[0]
-    parts = []
-    for low, high in pairwise(bins):
-        most = np.ceil(CELLS * (high - low) / span)
-        parts.append(even_cells(low, high, noise, int(min(most, (high - low) / least) if least else most)))
+    parts = [even_cells(low, high, noise, int(np.ceil(CELLS * (high - low) / span))) for low, high in pairwise(bins)]
     return np.unique(np.concatenate(parts))
 
 
@@ -87,12 +84,14 @@ def believed(
     Source: R. Agrawal, R. Srikant, SIGMOD 2000, section 3: Bayes' rule for one person's term of the sum.
     """
     bins = around_whole(bins) if whole else bins
-    edges = within_bins(bins, noise, least=float(whole))
+    one_each = whole and bins[-1] - bins[0] <= CELLS
+    edges = np.arange(bins[0], bins[-1] + 0.5) if one_each else within_bins(bins, noise)
+    half = np.full(len(edges) - 1, noise.grid / 2) if one_each else None  # a cell's one number is its middle
     chances, estimates = np.zeros((len(shared), len(bins) - 1)), np.zeros(len(shared))
     for each, prior in enumerate(laws(shared, weight, classes, noise, edges, before(bins, edges))):
         mine = np.flatnonzero((classes == each) & ~np.isnan(shared))
         numbers, which = np.unique(shared[mine], return_inverse=True)
-        told, taken = summed(numbers, noise, edges, prior, bins, estimate)
+        told, taken = summed(numbers, noise, edges, prior, bins, estimate, half)
         chances[mine], estimates[mine] = told[which], taken[which]
         missing = np.flatnonzero((classes == each) & np.isnan(shared))
         chances[missing], estimates[missing] = _told(prior[None, :], _middles(edges), edges, bins, estimate)
@@ -100,11 +99,17 @@ def believed(
 
 
 def summed(
-    numbers: Floats, noise: Noise, edges: Floats, prior: Floats, bins: Sequence[float], estimate: Estimate
+    numbers: Floats,
+    noise: Noise,
+    edges: Floats,
+    prior: Floats,
+    bins: Sequence[float],
+    estimate: Estimate,
+    half: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """The same for different shared numbers and one prior: shared numbers lie on a grid, and many are equal."""
     chances, estimates = np.zeros((len(numbers), len(bins) - 1)), np.zeros(len(numbers))
-    for rows, cells in posterior(numbers, noise, edges, prior):
+    for rows, cells in posterior(numbers, noise, edges, prior, half):
         chances[rows], estimates[rows] = _told(cells, taken_for(numbers[rows], noise, edges), edges, bins, estimate)
     return chances, estimates
 

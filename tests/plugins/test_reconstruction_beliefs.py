@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from leafgate.belief import checked
+from leafgate.bins import bin_of
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.interfaces import AttackModel
 from leafgate.known import known_of
@@ -18,6 +19,7 @@ from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
 from leafgate_protection import Exposure
 from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
+from leafgate_reconstruction.posterior import believed
 from shared_tables import (
     BINS,
     PEOPLE,
@@ -226,3 +228,16 @@ def test_without_noisy_secret_numbers_there_is_nothing_to_reconstruct(attack: At
         attack.infer(replace(release, noise={}), known_of(SIX))
     with pytest.raises(InconclusiveError, match="no records"):
         attack.infer(replace(release, records=None), known_of(SIX))
+
+
+@pytest.mark.parametrize("scale", [3.0, 16.0, 200.0])
+def test_of_whole_numbers_under_uniform_noise_the_attack_rules_out_just_what_a_count_does(scale: float) -> None:
+    """An original is a whole number within the bounds and no further from the shared one than the noise goes."""
+    rng, noise, bins = np.random.default_rng(4), Noise("uniform", scale), (20, 30, 40, 50, 80)
+    original = rng.integers(20, 81, 3000).astype(float)
+    shared = noise.added(original, rng)
+    chances, _ = believed(shared, np.ones(3000), np.zeros(3000, dtype=int), noise, bins, "mean", whole=True)
+    whole = np.arange(20, 81)
+    near = np.abs(shared[:, None] - whole[None, :]) <= scale + noise.grid / 2
+    possible = np.stack([near[:, bin_of(whole.astype(float), bins) == i].any(axis=1) for i in range(4)], axis=1)
+    assert ((chances > 0) == possible).all()
