@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,6 +15,7 @@ from leafgate.building import build, knowledge
 from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
 from leafgate.guarantees import check_claims
+from leafgate.guessing import guesses
 from leafgate.interfaces import Component
 from leafgate.judging import judge
 from leafgate.plugins import Plugins
@@ -25,6 +26,7 @@ from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
 from leafgate.scoring import Judged
 from leafgate.table import Table
+from leafgate.tree_view import tree_view
 
 OPEN = "was taken from the data, and the release tells it."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
@@ -69,7 +71,10 @@ def audit(
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
         findings = [*doubts(policy, plugins, judged), *judge(policy.metrics, judged)]
         findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
-    return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
+    with _timed(seconds, "draw"):
+        tree, guessed = tree_view(judged, findings), guesses(judged)
+    report = replace(_report(policy, plugins, table, sealed, findings), tree=tree, guesses=guessed)
+    return Audit(report, sealed, seconds)
 
 
 @contextmanager

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.guessing import Guess
+    from leafgate.tree_view import TreeView
 
 FORMAT = "leafgate/report/1"
 Verdict = Literal["pass", "fail", "inconclusive"]
@@ -23,6 +30,20 @@ class Private:
     """Something about particular people: a path, a value. Only auditors see it."""
 
     content: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPeople:
+    """Every record's score: what pictures of a finding are drawn from, and no report tells as it is.
+
+    `weight` people share each record and those of `past` are beyond the limit (nobody, where an average is judged);
+    the records are `everyone`'s, in the table's order, or those behind some hidden cells.
+    """
+
+    scores: NDArray[np.float64]
+    weight: NDArray[np.int64]
+    past: NDArray[np.bool_]
+    everyone: bool
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,7 @@ class Finding:
     unit: str = ""
     private: bool = False
     spread: float = 0.0
+    scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -65,6 +87,8 @@ class Report:
     differentially_private: bool = False
     notes: Sequence[str] = ()
     waived: int = 0
+    tree: TreeView | None = field(default=None, repr=False)
+    guesses: Sequence[Guess] = ()
 
     @property
     def verdict(self) -> Verdict:

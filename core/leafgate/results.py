@@ -12,7 +12,7 @@ from leafgate.strict_json import readable
 
 if TYPE_CHECKING:
     from leafgate.auditing import Audit
-    from leafgate.disclosure import Audience
+    from leafgate.shown import Audience
 
 RELEASE = "release.json"
 RESULTS = (RELEASE, "report.json", "timings.json", "trail.json", "origins.json")

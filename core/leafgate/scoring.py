@@ -20,7 +20,7 @@ from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
 from leafgate.plugins import Plugins
 from leafgate.release import Release
-from leafgate.report import Finding
+from leafgate.report import Finding, ScoredPeople
 from leafgate.scores import Scores, finite, scores_of, unbounded, value_of
 from leafgate.table import Table
 from leafgate.witnesses import witnesses
@@ -110,12 +110,10 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
     finding = _judge_people(metric, scores, case, found)
     finding = replace(finding, evidence={**finding.evidence, **told})
     finding = beside(metric, judged.plugins, case, scores, finding)
-    return replace(
-        finding, private=finding.private or tells_of_everyone(case) or _tells_what_was_granted(case, attempt)
-    )
+    return replace(finding, private=finding.private or tells_of_everyone(case) or tells_what_was_granted(case, attempt))
 
 
-def _tells_what_was_granted(case: Case, attempt: Attempt | None) -> bool:
+def tells_what_was_granted(case: Case, attempt: Attempt | None) -> bool:
     """Was a score made of a belief that holds what the policy grants, and the release does not tell?"""
     known = case.known
     shares = known.distribution and not counts_everyone(case)
@@ -139,12 +137,15 @@ def _judge_people(metric: RecordMetric, scores: Scores, case: Case, found: dict[
     weight, people = case.table.weight, case.table.people
     value = value_of(metric, scores, case)
     evidence = unbounded(value)
+    everyone = case.belief is None or case.belief.cells is None
     found["spread"] = float(np.ptp(scores[np.isfinite(scores)])) if np.isfinite(scores).any() else 0.0
     if metric.average:
+        found["scored"] = ScoredPeople(scores, weight, np.zeros(len(scores), dtype=bool), everyone)
         return Finding(value=finite(value), passed=metric.holds(value), people=people, evidence=evidence, **found)
     values, which = np.unique(scores, return_inverse=True)
     past = np.array([not metric.holds(float(value)) for value in values])[which]
     beyond = int(weight[past].sum())
+    found["scored"] = ScoredPeople(scores, weight, past, everyone)
     evidence |= dict(case.belief.evidence) if case.belief else {}
     if beyond:
         evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)

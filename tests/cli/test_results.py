@@ -44,7 +44,7 @@ def test_an_audit_writes_release_report_and_timings(tmp_path: Path) -> None:
     assert found["report.json"] == told
     assert told["release"]["sha256"] == hashlib.sha256((out / "release.json").read_bytes()).hexdigest()
     assert told["data"]["sha256"] == hashlib.sha256(PEOPLE.encode()).hexdigest()
-    assert set(found["timings.json"]["seconds"]) == {"read", "build", "attack linking", "judge"}
+    assert set(found["timings.json"]["seconds"]) == {"read", "build", "attack linking", "judge", "draw"}
 
 
 def test_a_release_that_was_written_is_audited_again_to_the_same_verdict(tmp_path: Path) -> None:

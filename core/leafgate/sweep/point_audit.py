@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.auditing import audit, versions_of
-from leafgate.disclosure import Audience, document
+from leafgate.disclosure import document
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
 from leafgate.files import EVERYONE, make_folder, remove_files, write_file
 from leafgate.plugins import Plugins
@@ -18,6 +18,7 @@ from leafgate.policy import Policy
 from leafgate.policy_file import policy_of
 from leafgate.results import RESULTS, write_results
 from leafgate.running import Read, Tables, overridden
+from leafgate.shown import Audience
 from leafgate.strict_json import canonical, parse_json, readable
 from leafgate.sweep.axes import Point
 

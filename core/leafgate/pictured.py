@@ -1,0 +1,108 @@
+"""What a report's pictures are drawn from, as its audience may see it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from leafgate.report import Finding, Report
+from leafgate.shown import Audience, Shown, coarse, pool, told
+
+if TYPE_CHECKING:
+    from leafgate.distribution import Bar
+
+
+def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[list[dict[str, Any]]]:
+    """For each finding the people at each score, from low to high; empty where that may not be told.
+
+    For the public bars are joined until neither they nor any sum or difference of what the report tells
+    counts fewer people than the smallest cell.
+    """
+    from leafgate.distribution import distribution
+    from leafgate.veiling import counts_told, veiled
+
+    public = audience == "public"
+    known = pool(report, shown.smallest)
+    for finding in report.findings:
+        hidden = public and (finding.private or report.differentially_private)
+        bars = () if hidden else distribution(finding)
+        if public and bars:
+            total = sum(bar.people for bar in bars)
+            bars = bars if shown.count(total) == total else ()  # added up they would tell what is veiled
+            bars = veiled(_small_groups_joined(bars, finding, shown.smallest), shown.smallest, known)
+            known = known | {count for count, _ in counts_told(bars)}
+        yield [{"from": bar.low, "to": bar.high, "people": bar.people, "past": bar.past} for bar in bars]
+
+
+def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
+    """No group size below the smallest cell is told apart from another on the same side of the limit."""
+    kept: list[Bar] = []
+    for bar in bars:
+        last = kept[-1] if kept else None
+        if last is not None and last.past == bar.past and _small(last, bar, finding.unit, smallest):
+            kept[-1] = last.joined(bar)
+        else:
+            kept.append(bar)
+    return kept
+
+
+def _small(low: Bar, high: Bar, unit: str, smallest: int) -> bool:
+    if unit == "people":
+        return (high.low or 0) < smallest
+    return unit == "one over people" and (low.high or math.inf) > 1 / smallest
+
+
+def guesses_told(report: Report, shown: Shown) -> list[dict[str, Any]]:
+    """How often each attack's best guess is right, and how often the commonest value is, as shares of the people.
+
+    The public sees them so coarse that fewer people than the smallest cell cannot move them by a step, and
+    not at all of an attack that holds what only the policy grants it.
+    """
+    public = shown.smallest > 1
+    made = []
+    for guess in report.guesses:
+        step = shown.smallest / guess.people
+        if public and (guess.granted or step > COARSEST):
+            continue
+        shares = {"right": guess.right / guess.people, "commonest": guess.commonest / guess.people}
+        exact = {name: round(share, 6) for name, share in shares.items()}
+        rounded = {name: coarse(share, step) for name, share in shares.items()} if public else exact
+        made.append({"attack": guess.attack, "secret": guess.secret, **rounded})
+    return made
+
+
+COARSEST = 0.1
+"""Shares in coarser steps say nothing."""
+
+
+def tree_told(report: Report, shown: Shown, audience: Audience) -> dict[str, Any] | None:
+    """The tree to draw: coloured by risk where the audience may know in which leaves it is, else by its shape alone."""
+    view = report.tree
+    if view is None:
+        return None
+    coloured = audience == "auditor" or _may_be_coloured(report)
+    nodes = [told(node, shown, audience) for node in (view.coloured if coloured else view.plain)]
+    return {"trees": view.trees, "coloured": coloured, "nodes": nodes}
+
+
+def _may_be_coloured(report: Report) -> bool:
+    """May the public know which leaves hold people past a limit?
+
+    Not of a tree that may be published: the leaf could be looked up in it. And not where the number of such
+    leaves and of the people in them would tell how many are in each.
+    """
+    view = report.tree
+    if view is None or report.differentially_private or (report.verdict == "pass" and view.leaves_past):
+        return False
+    findings = {finding.id: finding for finding in report.findings}
+    return all(_untold(findings[name], leaves, report.smallest_cell) for name, leaves in view.leaves_past.items())
+
+
+def _untold(finding: Finding, leaves: int, smallest: int) -> bool:
+    """Do the people past a limit, spread over so many leaves, leave every leaf's number open?"""
+    beyond = finding.beyond or 0
+    if finding.private or finding.passed is not False or beyond < smallest:
+        return False
+    most = math.ceil(finding.limit["at_least"]) - 1 if finding.unit == "people" else math.inf
+    return smallest == 1 or leaves < beyond < leaves * most

@@ -1,0 +1,149 @@
+"""Which leaves a report's picture marks, and who may see them marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from leafgate.auditing import Audit
+from leafgate.demo import run_demo
+from leafgate.disclosure import document
+from leafgate.report import Finding, Report
+from leafgate.running import Run, prepare
+from leafgate.tree import Cut, Leaf, Node
+from leafgate.tree_layout import layout_of
+from leafgate.tree_view import NODES, TreeView, _unfolded
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Audit]:
+    folder = tmp_path_factory.mktemp("demo")
+    run_demo(folder)
+    run = prepare(folder / "unprotected.yaml")
+    return run, run.audit()
+
+
+def drawn(report: Report) -> list[dict[str, Any]]:
+    nodes: list[dict[str, Any]] = document(report, "auditor")["tree"]["nodes"]
+    return nodes
+
+
+def test_every_node_counts_the_people_and_leaves_below_it(demo: tuple[Run, Audit]) -> None:
+    run, audited = demo
+    nodes = drawn(audited.report)
+    assert (nodes[0]["people"], nodes[0]["leaves"]) == (
+        run.table.people,
+        document(audited.report, "auditor")["release"]["leaves"],
+    )
+    for i, node in enumerate(nodes):
+        below = [child for child in nodes if child["parent"] == i]
+        assert bool(below) == (node["kind"] == "test")
+        for key in ("people", "leaves", "leaves_past") if below else ():
+            assert sum(child[key] for child in below) == node[key]
+
+
+def test_the_root_counts_the_people_past_every_limit(demo: tuple[Run, Audit]) -> None:
+    report = demo[1].report
+    told = document(report, "auditor")
+    assert told["tree"]["nodes"][0]["past"] == {f["id"]: f["beyond"] for f in told["findings"] if f["beyond"]}
+
+
+def test_a_leaf_says_what_is_believed_and_what_is_true_of_its_people(demo: tuple[Run, Audit]) -> None:
+    run, audited = demo
+    nodes = drawn(audited.report)
+    leaves = [node for node in nodes if node["kind"] == "leaf"]
+    assert len(leaves) > 10
+    for leaf in leaves[:10]:
+        rows = run.table.frame.index >= 0
+        node = leaf
+        while node["parent"] is not None:
+            above = nodes[node["parent"]]
+            rows &= answering(run, above["words"], node["way"])
+            node = above
+        true = run.table.frame["chronically_ill"].astype(str)[rows]
+        counted = {value: int(run.table.weight[rows][true == value].sum()) for value in set(true)}
+        assert leaf["people"] == sum(counted.values())
+        assert leaf["beliefs"][0]["true"] == counted
+        [(value, chance)] = leaf["beliefs"][0]["believed"].items()
+        assert value in {"yes", "no"}
+        assert 0.5 <= chance <= 1  # of people whom the adversary may not tell from another leaf's
+
+
+def answering(run: Run, column: str, way: str) -> Any:
+    """The rows that give this answer, worked out from its words."""
+    cells = run.table.frame[column]
+    if way.startswith(("<=", ">")):
+        sign, bound = way.split(" ")
+        return (cells <= float(bound)) if sign == "<=" else (cells > float(bound))
+    return cells.astype(str).isin(way.split(", ")).to_numpy()
+
+
+def chain(length: int) -> Node:
+    tree: Node = Leaf(label="no")
+    for i in range(length):
+        tree = Cut("age", float(length - i), Leaf(label="yes"), tree)
+    return tree
+
+
+def test_a_tree_of_any_depth_is_laid_out_and_folded() -> None:
+    laid = layout_of(chain(5000))
+    assert laid.leaves == 5001
+    assert laid.span[0] == (0, 5001)
+    assert laid.way[:3] == ["", "<= 1", "> 1"]
+    nodes = _unfolded(laid, [5000, 3])
+    assert len(nodes) <= NODES
+    assert laid.place_of_leaf[3] in nodes
+    assert laid.place_of_leaf[5000] not in nodes
+
+
+RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
+LIMIT = {"at_least": 5, "average": False}
+
+
+def marked(
+    leaves: int, beyond: int, *, unit: str = "", private: bool = False, passed: bool = False, **facts: Any
+) -> Mapping[str, Any]:
+    """The public document of a tree with people past a limit in some of its leaves."""
+    root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": "past"}
+    view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves})
+    finding = Finding("m@a", "m", passed, "a", people=1000, beyond=beyond, limit=LIMIT, unit=unit, private=private)
+    return document(Report({"name": "p"}, {}, RELEASE, [finding], {}, 10, tree=view, **facts), "public")
+
+
+def test_leaves_are_marked_where_that_tells_nothing_of_any_one_of_them() -> None:
+    told = marked(4, 30)["tree"]
+    assert told["coloured"]
+    assert told["nodes"][0]["risk"] == "past"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        marked(3, 8),  # fewer than ten people: how many leaves they are in would say how few
+        marked(30, 30),  # one person in each
+        marked(5, 20, unit="people"),  # groups of fewer than 5, so 4 in each
+        marked(4, 30, private=True),
+        marked(4, 30, passed=True),  # may be published, and the leaf be looked up in it
+        marked(4, 30, differentially_private=True),
+    ],
+)
+def test_leaves_are_not_marked_where_it_would(told: Mapping[str, Any]) -> None:
+    assert not told["tree"]["coloured"]
+    assert told["tree"]["nodes"][0]["risk"] is None
+
+
+def test_the_public_sees_no_test_no_value_and_no_number_of_people_in_the_tree(demo: tuple[Run, Audit]) -> None:
+    for node in document(demo[1].report, "public")["tree"]["nodes"]:
+        assert set(node) == {"parent", "kind", "leaves", "risk", "leaves_past"}
+
+
+def test_an_attack_guesses_as_often_right_as_its_groups_allow(demo: tuple[Run, Audit]) -> None:
+    run, audited = demo
+    [guess] = document(audited.report, "auditor")["guesses"]
+    ill = run.table.frame["chronically_ill"].astype(str)
+    assert guess["commonest"] == pytest.approx(max(run.table.weight[ill == v].sum() for v in set(ill)) / 3000, abs=1e-6)
+    assert guess["commonest"] < guess["right"] < 1
+    [public] = document(audited.report, "public")["guesses"]
+    assert public["right"] == round(guess["right"], 2)

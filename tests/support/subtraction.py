@@ -1,0 +1,110 @@
+"""An adversary with a pencil: what the numbers of a report give away when they are added and subtracted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+
+@dataclass
+class Sums:
+    """Unknown whole numbers with their bounds, and sums of them that are known to be zero."""
+
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    veiled: list[bool] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    equations: list[dict[int, float]] = field(default_factory=list)
+
+    def number(self, shown: Any, name: str) -> int:
+        """A variable for a number as the report shows it: exact, veiled, or not at all."""
+        low, high = _bounds(shown)
+        self.low.append(low)
+        self.high.append(high)
+        self.veiled.append(isinstance(shown, Mapping))
+        self.names.append(name)
+        return len(self.low) - 1
+
+    def adds_up(self, total: int, *parts: int) -> None:
+        self.equations.append({total: 1.0, **dict.fromkeys(parts, -1.0)})
+
+    def matrix(self) -> NDArray[np.float64]:
+        rows = np.zeros((len(self.equations), len(self.low)))
+        for row, equation in zip(rows, self.equations, strict=True):
+            for i, factor in equation.items():
+                row[i] = factor
+        return rows
+
+
+def _bounds(shown: Any) -> tuple[float, float]:
+    if isinstance(shown, Mapping):
+        return (1, shown["fewer_than"] - 1) if "fewer_than" in shown else (shown["from"], shown["to"])
+    return (0, np.inf) if shown is None else (shown, shown)
+
+
+def sums_of(report: Mapping[str, Any]) -> Sums:
+    """Everything that adds up in a report document."""
+    sums = Sums()
+    everyone = sums.number(report["data"].get("people"), "everyone")
+    for finding in report["findings"]:
+        if finding["people"] is None:
+            continue
+        people = sums.number(finding["people"], f"{finding['id']}: people")
+        if finding["people"] == report["data"].get("people"):
+            sums.adds_up(everyone, people)
+        beyond, rest = sums.number(finding["beyond"], f"{finding['id']}: beyond"), sums.number(None, "the rest")
+        sums.adds_up(people, beyond, rest)
+        bars = [(bar["past"], sums.number(bar["people"], f"{finding['id']}: bar")) for bar in finding["distribution"]]
+        if bars:
+            sums.adds_up(people, *(bar for _, bar in bars))
+        if bars and finding["beyond"] is not None and all(past is not None for past, _ in bars):
+            sums.adds_up(beyond, *(bar for past, bar in bars if past))
+    return sums
+
+
+def given_away(report: Mapping[str, Any], smallest: int) -> Iterator[str]:
+    """What the report veils, or counts fewer people than the smallest cell, and can be worked out all the same."""
+    sums = sums_of(report)
+    if not sums.equations:
+        return
+    rows, low, high = sums.matrix(), np.array(sums.low), np.array(sums.high)
+    unknown = low != high
+    constants = -rows[:, ~unknown] @ low[~unknown]
+    for place, i in enumerate(np.flatnonzero(unknown)):
+        value = _only_value(rows[:, unknown], constants, place, list(zip(low[unknown], high[unknown], strict=True)))
+        if value is not None and (sums.veiled[i] or 0 < value < smallest):
+            yield f"{sums.names[i]} is {value:g}"
+
+
+def _only_value(
+    rows: NDArray[np.float64], constants: NDArray[np.float64], place: int, bounds: list[tuple[float, float]]
+) -> float | None:
+    """The one value an unknown can have, by linear algebra or by bounds; None if there are several."""
+    aim = np.zeros(rows.shape[1])
+    aim[place] = 1
+    across = np.linalg.lstsq(rows.T, aim, rcond=None)[0]
+    if np.allclose(rows.T @ across, aim, atol=1e-9):
+        return float(across @ constants)
+    ends = [linprog(sign * aim, A_eq=rows, b_eq=constants, bounds=bounds) for sign in (1, -1)]
+    if any(end.status != 0 for end in ends):
+        return None
+    least, most = ends[0].fun, -ends[1].fun
+    return float(least) if most - least < 1 - 1e-6 else None
+
+
+def near_counts(report: Mapping[str, Any], smallest: int) -> list[tuple[int, int]]:
+    """Pairs of counts that the report tells and that differ by fewer people than the smallest cell."""
+    told = [report["data"].get("people")]
+    for finding in report["findings"]:
+        below = 0
+        for bar in finding["distribution"]:
+            below += bar["people"]
+            told += [bar["people"], below]
+        told += [finding["people"], finding["beyond"]]
+    exact = {count for count in told if isinstance(count, int)}
+    return [(a, b) for a in exact for b in exact if 0 < a - b < smallest]
