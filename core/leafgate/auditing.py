@@ -14,12 +14,14 @@ from leafgate.attacking import attempt
 from leafgate.building import build, knowledge
 from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
+from leafgate.finding_places import FindingPlaces
 from leafgate.guarantees import check_claims
 from leafgate.interfaces import Component
 from leafgate.judging import judge
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
+from leafgate.policy_lines import Line
 from leafgate.release_file import Sealed
 from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
@@ -47,19 +49,25 @@ def audit(
     test: Table | None = None,
     population: Table | None = None,
     people: Table | None = None,
+    *,
+    file: str = "",
+    lines: Mapping[str, Line] | None = None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
+    `file` is the name of the policy's file and `lines` say where in it everything stands, where that is known.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
+    places = FindingPlaces(policy, lines or {})
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     try:
         with _timed(seconds, "build"):
             sealed = build(policy, plugins, table, test)
     except NoReleaseError as error:
-        return Audit(_report(policy, plugins, table, None, [_no_release(policy, plugins, error)]))
+        refused = places.of_build([_no_release(policy, plugins, error)])
+        return Audit(_report(policy, plugins, table, None, refused, file))
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
@@ -67,9 +75,10 @@ def audit(
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
-        findings = [*doubts(policy, plugins, judged), *judge(policy.metrics, judged)]
-        findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
-    return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
+        claims = check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
+        limits = places.of_limits(judge(policy.metrics, judged))
+        findings = [*places.of_build(doubts(policy, plugins, judged)), *limits, *places.of_build(claims)]
+    return Audit(_report(policy, plugins, table, sealed, findings, file), sealed, seconds)
 
 
 @contextmanager
@@ -87,12 +96,12 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
 
 
 def _report(
-    policy: Policy, plugins: Plugins, table: Table, sealed: Sealed | None, findings: Sequence[Finding]
+    policy: Policy, plugins: Plugins, table: Table, sealed: Sealed | None, findings: Sequence[Finding], file: str
 ) -> Report:
     guarantee = {} if sealed is None else sealed.release.guarantee
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
-        policy={"name": policy.name, "sha256": policy.sha256},
+        policy={"name": policy.name, "sha256": policy.sha256} | ({"file": file} if file else {}),
         data=_data_facts(table),
         release=None if sealed is None else _release_facts(sealed),
         findings=findings,

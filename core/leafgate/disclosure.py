@@ -120,6 +120,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
         "evidence": _shown(finding.evidence, shown, audience),
         "plugin": finding.plugin,
+        "where": dict(finding.where),
     }
 
 

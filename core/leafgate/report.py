@@ -33,7 +33,8 @@ class Finding:
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
     finding's numbers follow from the data and not from the release: only auditors see them. `spread`
-    is how far people's scores are apart, so that an average is told no finer than it may be.
+    is how far people's scores are apart, so that an average is told no finer than it may be. `where`
+    says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Finding:
     unit: str = ""
     private: bool = False
     spread: float = 0.0
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
