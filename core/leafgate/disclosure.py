@@ -88,10 +88,12 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "verdict": report.verdict,
         "audience": audience,
         "waived": report.waived,
+        **({"judged_on": report.judged_on} if report.waivers else {}),
         "policy": dict(report.policy),
         "data": {} if hide_data else {key: _shown(value, shown, audience) for key, value in report.data.items()},
         "release": None if report.release is None else dict(report.release),
         "findings": [_finding(finding, shown, audience, hide_data) for finding in report.findings],
+        **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
         "versions": dict(report.versions),
         "notes": [*report.notes, *([_OUTSIDE] if hide_data else [])],
     }
@@ -121,6 +123,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         "evidence": _shown(finding.evidence, shown, audience),
         "plugin": finding.plugin,
         "where": dict(finding.where),
+        **({"waiver": dict(finding.waiver)} if finding.waiver is not None else {}),
     }
 
 

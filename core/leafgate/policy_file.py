@@ -17,10 +17,11 @@ from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
 from leafgate.policy_crossing import crossed
 from leafgate.policy_knows import Knows
-from leafgate.policy_lines import Line, read_lines
+from leafgate.policy_lines import Line
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
-from leafgate.strict_yaml import MAX_BYTES
+from leafgate.policy_waivers import waiver_problems
+from leafgate.policy_written import read_policy
 
 KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
 """What a policy may grant, and what attacks that take it into account list in `uses`."""
@@ -36,15 +37,6 @@ class Loaded:
     lines: Mapping[str, Line] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Written:
-    """A policy file as plain mappings and lists, and where in it everything stands."""
-
-    document: dict[str, Any]
-    file: str
-    lines: Mapping[str, Line]
-
-
 def load_policy(path: Path, root: Path | None = None) -> Loaded:
     """Read, check and resolve a policy file.
 
@@ -57,19 +49,8 @@ def load_policy(path: Path, root: Path | None = None) -> Loaded:
 
 
 def document_of(path: Path) -> dict[str, Any]:
-    """A policy file as plain mappings and lists; PolicyError when it cannot be read."""
+    """A policy file, with the waivers of the file it names, as plain mappings and lists."""
     return read_policy(path).document
-
-
-def read_policy(path: Path) -> Written:
-    """A policy file as it is written, nothing checked yet; PolicyError when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise PolicyError(f"cannot be read: {error.strerror}", place=str(path)) from None
-    document, lines = read_lines(content, path.name)
-    return Written(document, path.name, lines)
 
 
 def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) -> Loaded:
@@ -94,6 +75,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     lacking = [("build", policy.build.lacks(policy))]
     lacking += [(f"{key}[{i}]", one.lacks(policy)) for key, many in chosen.items() for i, one in enumerate(many)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
+    idle += waiver_problems(policy)
     if idle:
         raise PolicyError.listing(idle)
     return Loaded(policy, plugins)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +35,15 @@ class Run:
     file: str = ""
     lines: Mapping[str, Line] = field(default_factory=dict)
 
-    def audit(self) -> Audit:
-        """Build, attack and judge; the seconds it took to read are part of its timings."""
+    def audit(self, today: date | None = None) -> Audit:
+        """Build, attack and judge; the seconds it took to read are part of its timings.
+
+        Waivers are judged on `today`, or on the day it is in UTC.
+        """
         from leafgate.auditing import audit
 
         tables = (self.table, self.test, self.population, self.people)
-        audited = audit(self.policy, self.plugins, *tables, file=self.file, lines=self.lines)
+        audited = audit(self.policy, self.plugins, *tables, file=self.file, lines=self.lines, today=today)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 

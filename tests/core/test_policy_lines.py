@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.disclosure import document
-from leafgate.policy_file import load_policy, read_policy
+from leafgate.policy_file import load_policy
 from leafgate.policy_lines import LONGEST, read_lines
+from leafgate.policy_written import read_policy
 from leafgate.running import prepare
 from survey import PEOPLE, survey
 
