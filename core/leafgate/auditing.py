@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,19 +15,23 @@ from leafgate.attacking import attempt
 from leafgate.building import build, knowledge
 from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
+from leafgate.finding_places import FindingPlaces
 from leafgate.guarantees import check_claims
 from leafgate.guessing import guesses
-from leafgate.interfaces import Component
+from leafgate.interfaces import Component, Metric
 from leafgate.judging import judge
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
+from leafgate.policy_lines import Line
+from leafgate.policy_waivers import waivers_sha256
 from leafgate.release_file import Sealed
 from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
 from leafgate.scoring import Judged
 from leafgate.table import Table
 from leafgate.tree_view import tree_view
+from leafgate.waiving import Holds, Waiving, utc_today
 
 OPEN = "was taken from the data, and the release tells it."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
@@ -49,19 +54,28 @@ def audit(
     test: Table | None = None,
     population: Table | None = None,
     people: Table | None = None,
+    *,
+    file: str = "",
+    lines: Mapping[str, Line] | None = None,
+    today: date | None = None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
+    `file` is the name of the policy's file and `lines` say where in it everything stands, where that is known.
+    `today` is the day its waivers are judged on, the one it is in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
+    places = FindingPlaces(policy, lines or {})
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     try:
         with _timed(seconds, "build"):
             sealed = build(policy, plugins, table, test)
     except NoReleaseError as error:
-        return Audit(_report(policy, plugins, table, None, [_no_release(policy, plugins, error)]))
+        refused = places.of_build([_no_release(policy, plugins, error)])
+        limits, waivers = _waived(policy, None, [], refused, _never, places, today)
+        return Audit(_report(policy, plugins, table, None, refused, file, waivers))
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
@@ -69,12 +83,50 @@ def audit(
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
-        findings = [*doubts(policy, plugins, judged), *judge(policy.metrics, judged)]
-        findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
+        doubtful = places.of_build(doubts(policy, plugins, judged))
+        limits = places.of_limits(judge(policy.metrics, judged))
+        claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
+        limits, waivers = _waived(policy, sealed, limits, [*doubtful, *claims], _passes(judged), places, today)
+    findings = [*doubtful, *limits, *claims]
     with _timed(seconds, "draw"):
         tree, guessed = tree_view(judged, findings), guesses(judged)
-    report = replace(_report(policy, plugins, table, sealed, findings), tree=tree, guesses=guessed)
-    return Audit(report, sealed, seconds)
+    report = _report(policy, plugins, table, sealed, findings, file, waivers)
+    return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
+
+
+Waivers = Mapping[str, Any]
+"""What a report says of waivers: nothing where the policy has none."""
+
+
+def _waived(
+    policy: Policy,
+    sealed: Sealed | None,
+    limits: list[Finding],
+    others: Sequence[Finding],
+    holds: Holds,
+    places: FindingPlaces,
+    today: date | None,
+) -> tuple[list[Finding], Waivers]:
+    """The limits' findings as the policy's waivers leave them, and what the report says of these."""
+    if not policy.waivers:
+        return limits, {}
+    day, release = today or utc_today(), None if sealed is None else sealed.sha256
+    waiving = Waiving(policy.waivers, policy.metrics, day, release, limits, others, holds, places.lines)
+    findings, told = waiving.judged()
+    return findings, {"waivers": told, "judged_on": day.isoformat()}
+
+
+def _never(metric: Metric, id: str) -> bool:
+    return False
+
+
+def _passes(judged: Judged) -> Holds:
+    """Does a finding pass by another limit than the policy's? It is judged anew, by everything the attacks believe."""
+
+    def passes(metric: Metric, id: str) -> bool:
+        return [found.passed for found in judge([metric], judged) if found.id == id] == [True]
+
+    return passes
 
 
 @contextmanager
@@ -92,12 +144,18 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
 
 
 def _report(
-    policy: Policy, plugins: Plugins, table: Table, sealed: Sealed | None, findings: Sequence[Finding]
+    policy: Policy,
+    plugins: Plugins,
+    table: Table,
+    sealed: Sealed | None,
+    findings: Sequence[Finding],
+    file: str,
+    waivers: Waivers,
 ) -> Report:
     guarantee = {} if sealed is None else sealed.release.guarantee
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
-        policy={"name": policy.name, "sha256": policy.sha256},
+        policy=_policy_facts(policy, file),
         data=_data_facts(table),
         release=None if sealed is None else _release_facts(sealed),
         findings=findings,
@@ -105,7 +163,13 @@ def _report(
         smallest_cell=policy.report.smallest_cell,
         differentially_private="epsilon" in guarantee,
         notes=[*_drawn_once(sealed), *(f"The domain of {name!r} {OPEN}" for name in open_domains)],
+        **waivers,
     )
+
+
+def _policy_facts(policy: Policy, file: str) -> dict[str, Any]:
+    told = {"name": policy.name, "sha256": policy.sha256} | ({"file": file} if file else {})
+    return told | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
 
 
 def _drawn_once(sealed: Sealed | None) -> list[str]:

@@ -21,6 +21,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "verdict": report.verdict,
         "audience": audience,
         "waived": report.waived,
+        **({"judged_on": report.judged_on} if report.waivers else {}),
         "policy": dict(report.policy),
         "data": {} if hide_data else {key: told(value, shown, audience) for key, value in report.data.items()},
         "release": None if report.release is None else dict(report.release),
@@ -28,6 +29,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
             _finding(finding, shown, audience, hide_data) | {"distribution": bars}
             for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)
         ],
+        **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
         "guesses": [] if hide_data else guesses_told(report, shown),
         "tree": tree_told(report, shown, audience),
         "versions": dict(report.versions),
@@ -58,6 +60,8 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
         "evidence": told(finding.evidence, shown, audience),
         "plugin": finding.plugin,
+        "where": dict(finding.where),
+        **({"waiver": dict(finding.waiver)} if finding.waiver is not None else {}),
     }
 
 

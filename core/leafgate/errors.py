@@ -57,6 +57,10 @@ class ReleaseError(InvalidError):
     """A release file cannot be read, or does not belong to this policy."""
 
 
+class ReportError(InvalidError):
+    """A stored report cannot be read."""
+
+
 class OutputError(InvalidError):
     """The place the results should go to cannot be written."""
 

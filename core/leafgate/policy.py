@@ -12,6 +12,7 @@ from leafgate.policy_column import ColumnSpec, Strict, column_of
 from leafgate.policy_knows import Knows
 from leafgate.policy_paths import DataFile
 from leafgate.policy_protect import Protect
+from leafgate.policy_waivers import MAX_DAYS, Waiver
 from leafgate.release import Level
 from leafgate.schema import Schema
 from leafgate.strict_json import canonical
@@ -101,6 +102,10 @@ class Policy(Strict):
     attacks: tuple[AttackModel, ...] = Field(description="What must be tried; each `use:`s an attack.")
     metrics: tuple[Metric, ...] = Field(description="How well everyone must stay protected; each `use:`s a metric.")
     report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
+    waivers: tuple[Waiver, ...] = Field((), description="Findings that may fail; or the name of a file beside this.")
+    max_waiver_days: Annotated[int, Field(ge=0)] = Field(
+        MAX_DAYS, description="How long a waiver may last, from the day it is issued; 0: there may be none."
+    )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
     plugins: tuple[str, ...] | None = Field(None, description="The distributions trusted; nothing else is loaded.")
 
@@ -113,11 +118,12 @@ class Policy(Strict):
 
     @property
     def sha256(self) -> str:
-        """The digest of all resolved options, files by their content, the data file left out.
+        """The digest of all resolved options, files by their content, the data file and the waivers left out.
 
-        The order of the columns is part of it: it names them where there is no header, and breaks ties.
+        What is waived changes nothing that the policy asks for. The order of the columns is part of it: it
+        names them where there is no header, and breaks ties.
         """
-        told = self.model_dump(mode="json", exclude={"data": {"path"}})
+        told = self.model_dump(mode="json", exclude={"data": {"path"}, "waivers": True})
         told["data"]["columns"] = list(told["data"]["columns"].items())
         told["publish"] = told["publish"] or PublishSpec().model_dump()
         return hashlib.sha256(canonical(told)).hexdigest()

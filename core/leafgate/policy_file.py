@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Union
 
@@ -17,9 +17,11 @@ from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
 from leafgate.policy_crossing import crossed
 from leafgate.policy_knows import Knows
+from leafgate.policy_lines import Line
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
-from leafgate.strict_yaml import MAX_BYTES, parse_yaml
+from leafgate.policy_waivers import waiver_problems
+from leafgate.policy_written import read_policy
 
 KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
 """What a policy may grant, and what attacks that take it into account list in `uses`."""
@@ -27,10 +29,12 @@ KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "peop
 
 @dataclass(frozen=True)
 class Loaded:
-    """A policy and the plugins it was read with."""
+    """A policy and the plugins it was read with; the name of its file, and where in it everything stands."""
 
     policy: Policy
     plugins: Plugins
+    file: str = ""
+    lines: Mapping[str, Line] = field(default_factory=dict)
 
 
 def load_policy(path: Path, root: Path | None = None) -> Loaded:
@@ -39,17 +43,14 @@ def load_policy(path: Path, root: Path | None = None) -> Loaded:
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
-    return policy_of(document_of(path), path.parent, root)
+    written = read_policy(path)
+    loaded = policy_of(written.document, path.parent, root)
+    return replace(loaded, file=written.file, lines=written.lines)
 
 
 def document_of(path: Path) -> dict[str, Any]:
-    """A policy file as plain mappings and lists; PolicyError when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise PolicyError(f"cannot be read: {error.strerror}", place=str(path)) from None
-    return parse_yaml(content, path.name)
+    """A policy file, with the waivers of the file it names, as plain mappings and lists."""
+    return read_policy(path).document
 
 
 def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) -> Loaded:
@@ -74,6 +75,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     lacking = [("build", policy.build.lacks(policy))]
     lacking += [(f"{key}[{i}]", one.lacks(policy)) for key, many in chosen.items() for i, one in enumerate(many)]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
+    idle += waiver_problems(policy)
     if idle:
         raise PolicyError.listing(idle)
     return Loaded(policy, plugins)

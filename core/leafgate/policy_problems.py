@@ -42,7 +42,7 @@ def _is_section(loc: tuple[Any, ...]) -> bool:
 def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     loc, used = followed(wrong["loc"], plugins)
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
-    kind, message = wrong["type"], _plain(wrong["msg"])
+    kind, message = wrong["type"], plain(wrong["msg"])
     if _is_section(tuple(loc)) and kind == "union_tag_invalid":
         return Problem(place, f"nobody offers {wrong['ctx']['tag']!r}", f"installed: {_offered(loc, plugins)}")
     if kind == "literal_error" and loc[-1] == "use":
@@ -61,7 +61,7 @@ def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     return Problem(place, message, REMEDIES.get(kind, ""))
 
 
-def _plain(message: str) -> str:
+def plain(message: str) -> str:
     """Pydantic's message in the voice of the others."""
     message = message.removeprefix("Value error, ").removeprefix("Input ")
     return message[:1].lower() + message[1:]

@@ -54,7 +54,9 @@ class Finding:
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
     finding's numbers follow from the data and not from the release: only auditors see them. `spread`
-    is how far people's scores are apart, so that an average is told no finer than it may be.
+    is how far people's scores are apart, so that an average is told no finer than it may be. `where`
+    says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
+    `waiver` says who let it through although it failed, and until when.
     """
 
     id: str
@@ -72,11 +74,21 @@ class Finding:
     private: bool = False
     spread: float = 0.0
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
+    where: Mapping[str, Any] = field(default_factory=dict)
+    waiver: Mapping[str, Any] | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Is a limit broken, and not waived?"""
+        return self.passed is False and self.waiver is None
 
 
 @dataclass(frozen=True)
 class Report:
-    """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see."""
+    """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see.
+
+    `waivers` says of each of the policy's what became of it on the day it was `judged_on`.
+    """
 
     policy: Mapping[str, Any]
     data: Mapping[str, Any]
@@ -86,14 +98,20 @@ class Report:
     smallest_cell: int = 10
     differentially_private: bool = False
     notes: Sequence[str] = ()
-    waived: int = 0
     tree: TreeView | None = field(default=None, repr=False)
     guesses: Sequence[Guess] = ()
+    waivers: Sequence[Mapping[str, Any]] = ()
+    judged_on: str | None = None
+
+    @property
+    def waived(self) -> int:
+        """How many broken limits are waived."""
+        return sum(finding.waiver is not None for finding in self.findings)
 
     @property
     def verdict(self) -> Verdict:
-        """Fail if a limit is broken; else inconclusive if one could not be told; else pass."""
-        if any(finding.passed is False for finding in self.findings):
+        """Fail if a limit is broken and not waived; else inconclusive if one could not be told; else pass."""
+        if any(finding.fails for finding in self.findings):
             return "fail"
         if not self.findings or any(finding.passed is None for finding in self.findings):
             return "inconclusive"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
+from leafgate.policy_lines import Line
 from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
@@ -30,12 +32,18 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     population: Table | None = None
     people: Table | None = None
+    file: str = ""
+    lines: Mapping[str, Line] = field(default_factory=dict)
 
-    def audit(self) -> Audit:
-        """Build, attack and judge; the seconds it took to read are part of its timings."""
+    def audit(self, today: date | None = None) -> Audit:
+        """Build, attack and judge; the seconds it took to read are part of its timings.
+
+        Waivers are judged on `today`, or on the day it is in UTC.
+        """
         from leafgate.auditing import audit
 
-        audited = audit(self.policy, self.plugins, self.table, self.test, self.population, self.people)
+        tables = (self.table, self.test, self.population, self.people)
+        audited = audit(self.policy, self.plugins, *tables, file=self.file, lines=self.lines, today=today)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
@@ -48,7 +56,8 @@ def prepare(path: Path, data: Path | None = None, root: Path | None = None, test
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
     table, other, population, people = read_tables(policy)
-    return Run(policy, loaded.plugins, table, other, {"read": time.perf_counter() - start}, population, people)
+    seconds = {"read": time.perf_counter() - start}
+    return Run(policy, loaded.plugins, table, other, seconds, population, people, loaded.file, loaded.lines)
 
 
 Read = tuple["Table", "Table | None", "Table | None", "Table | None"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -70,14 +71,34 @@ def _integer(loader: _Loader, node: Any) -> int:
 _Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 
 
+Node = Any
+"""A node of PyYAML: its `id`, its `value`, and `start_mark`, where it stands."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A document, with the text it was read from and the node that says where its parts stand."""
+
+    document: dict[str, Any]
+    text: str
+    root: Node
+
+
 def parse_yaml(content: bytes, place: str) -> dict[str, Any]:
     """The mapping in a YAML document; PolicyError with the line of whatever is wrong."""
+    return read_yaml(content, place).document
+
+
+def read_yaml(content: bytes, place: str) -> Kept:
+    """The same, with what is needed to say where everything in it stands."""
     if len(content) > MAX_BYTES:
         raise PolicyError(f"is larger than {MAX_BYTES // 1024} KB", place=place, remedy="a policy is a page of text")
     loader = None
     try:
-        loader = _Loader(content.decode("utf-8-sig"))
-        document = loader.get_single_data()
+        text = content.decode("utf-8-sig")
+        loader = _Loader(text)
+        root: Node = loader.get_single_node()
+        document = None if root is None else loader.construct_document(root)
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeDecodeError:
         raise PolicyError("is not UTF-8 text", place=place) from None
@@ -92,4 +113,4 @@ def parse_yaml(content: bytes, place: str) -> dict[str, Any]:
             loader.dispose()
     if not isinstance(document, dict):
         raise PolicyError("is not a mapping of keys to values", place=place, remedy="start with `leafgate: 1`")
-    return document
+    return Kept(document, text, root)

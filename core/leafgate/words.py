@@ -7,6 +7,7 @@ from typing import Any
 
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",
+    "waived": "PASS: every limit of the policy holds or is waived",
     "fail": "FAIL: do not publish this release.",
     "inconclusive": "INCONCLUSIVE: could not tell, so do not publish.",
 }
@@ -43,7 +44,7 @@ def summary(report: Mapping[str, Any]) -> str:
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{report['policy']['name']}: {VERDICTS[report['verdict']]}"
+    yield f"{report['policy']['name']}: {_verdict(report)}"
     data, release = report["data"], report["release"]
     if "people" in data:
         dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""
@@ -54,8 +55,23 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"  release by {release['builder'].get('use', '?')}: {size}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:
         yield from finding_lines(finding)
+    yield from _idle_waivers(report)
     for note in report["notes"]:
         yield f"  note: {note}"
+
+
+def _verdict(report: Mapping[str, Any]) -> str:
+    """The first sentence; what passed by a waiver says so there."""
+    if report["verdict"] == "pass" and report["waived"]:
+        return f"{VERDICTS['waived']} ({number(report['waived'])} waived)."
+    return VERDICTS[report["verdict"]]
+
+
+def _idle_waivers(report: Mapping[str, Any]) -> Iterator[str]:
+    """Every waiver that does not apply, and why."""
+    for waiver in report.get("waivers", ()):
+        if waiver["status"] != "applied":
+            yield f"  waiver {waiver['id']} of {waiver['finding']} does not apply: {waiver['message']}"
 
 
 def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
@@ -66,9 +82,13 @@ def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
     whom = f" for all but {100 * allowed:g} % of people" if allowed else ""
     whom = " on average" if finding["limit"].get("average") else whom
     whom += " by the groups' composition" if finding["limit"].get("scored") == "composition" else ""
-    yield f"  {MARKS[finding['passed']]}  {finding['id']}{value}" + (f" (wanted {limit}{whom})" if limit else "")
+    mark = "waiv" if "waiver" in finding else MARKS[finding["passed"]]
+    yield f"  {mark}  {finding['id']}{value}" + (f" (wanted {limit}{whom})" if limit else "")
     if finding["beyond"]:
         yield f"          {number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
+    if "waiver" in finding:
+        told = finding["waiver"]
+        yield f"          waived until {told['expires']} by {told['approved_by']} for {told['owner']}: {told['reason']}"
     evidence = finding["evidence"]
     for line in _beside(evidence):
         yield f"          {line}"

@@ -98,13 +98,22 @@ def _only_value(
 
 
 def near_counts(report: Mapping[str, Any], smallest: int) -> list[tuple[int, int]]:
-    """Pairs of counts that the report tells and that differ by fewer people than the smallest cell."""
-    told = [report["data"].get("people")]
+    """Pairs of counts that the report tells and that differ by fewer people than the smallest cell.
+
+    Two counts of one histogram are of different people, or differ by a bar: their difference tells nothing more.
+    """
+    plain = [report["data"].get("people")]
+    plain += [finding[key] for finding in report["findings"] for key in ("people", "beyond")]
+    told = [{count} for count in plain if isinstance(count, int)]
     for finding in report["findings"]:
-        below = 0
-        for bar in finding["distribution"]:
-            below += bar["people"]
-            told += [bar["people"], below]
-        told += [finding["people"], finding["beyond"]]
-    exact = {count for count in told if isinstance(count, int)}
-    return [(a, b) for a in exact for b in exact if 0 < a - b < smallest]
+        bars = [bar["people"] for bar in finding["distribution"]]
+        told.append({sum(bars[:i]) for i in range(1, len(bars))} | {sum(bars[i:]) for i in range(len(bars))} | {*bars})
+    return [
+        (a, b)
+        for i, some in enumerate(told)
+        for j, others in enumerate(told)
+        if i != j
+        for a in some
+        for b in others
+        if b and 0 < a - b < smallest
+    ]

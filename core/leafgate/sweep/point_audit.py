@@ -74,9 +74,9 @@ def at_point(point: Point) -> Iterator[None]:
 
 
 def policy_at(point: Point, task: Task) -> tuple[Policy, Plugins]:
-    """The policy of one point."""
+    """The policy of one point, without waivers: what is looked for are releases that need none."""
     loaded = policy_of(dict(point.document), task.beside, task.root)
-    policy = overridden(loaded.policy, task.data, task.test)
+    policy = overridden(loaded.policy, task.data, task.test).model_copy(update={"waivers": ()})
     _refuse_choosing(policy)
     return policy, loaded.plugins
 

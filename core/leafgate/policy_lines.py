@@ -1,0 +1,60 @@
+"""Where each key of a policy stands: its place as errors write it (`metrics[0].at_least`), and its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leafgate.strict_yaml import Kept, Node, read_yaml
+
+LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a policy: the file's name, never a path of this machine; the number, from 1; the text."""
+
+    file: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}: {self.text}"
+
+
+Lines = Mapping[str, Line]
+
+
+def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
+    """The document in a policy's bytes, and where everything in it stands; PolicyError as `parse_yaml`."""
+    kept = read_yaml(content, name)
+    return kept.document, lines_of(kept, name)
+
+
+def lines_of(kept: Kept, name: str) -> Lines:
+    """The line of every key and every item of a list, by its place; of two equal places the first."""
+    texts = kept.text.splitlines()
+    found: dict[str, Line] = {}
+    for place, number in _places(kept.root, ""):
+        found.setdefault(place, Line(name, number + 1, _shown(texts[number])))
+    return found
+
+
+def _places(node: Node, place: str) -> Iterator[tuple[str, int]]:
+    if node.id == "mapping":
+        for key, value in node.value:
+            here = f"{place}.{key.value}" if place else key.value
+            yield here, key.start_mark.line
+            yield from _places(value, here)
+    elif node.id == "sequence":
+        for i, item in enumerate(node.value):
+            yield f"{place}[{i}]", item.start_mark.line
+            yield from _places(item, f"{place}[{i}]")
+
+
+def _shown(text: str) -> str:
+    """A line as it may be quoted: without indentation, not too long, nothing that moves a cursor."""
+    text = text.strip()
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)

@@ -1,0 +1,132 @@
+"""Waivers: the exceptions a policy lets through, for one release, by two people, until a day."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from leafgate.errors import Problem
+from leafgate.interfaces import STRICT, Limit, Metric, RecordMetric, Share
+from leafgate.strict_json import canonical
+
+if TYPE_CHECKING:
+    from leafgate.policy import Policy
+
+MAX_DAYS = 90
+"""How many days a waiver may last unless the policy says otherwise."""
+Words = Annotated[str, Field(min_length=1, max_length=2000)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Day = Annotated[date, Field(ge=date(1970, 1, 1))]
+
+
+class WaivedLimit(BaseModel):
+    """A weaker limit, in the metric's own direction, that must hold all the same."""
+
+    model_config = STRICT
+
+    at_least: Limit | None = Field(None, description="The score must not be lower.")
+    at_most: Limit | None = Field(None, description="The score must not be higher.")
+    allow: Share | None = Field(None, description="The share of people that may lie beyond; the metric's if left out.")
+
+    @model_validator(mode="after")
+    def _one_direction(self) -> Self:
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("is `at_least` or `at_most`, as the metric's own limit")
+        return self
+
+
+class Waiver(BaseModel):
+    """One finding that may fail, in one release, for a while."""
+
+    model_config = STRICT
+
+    id: Words = Field(description="What reports call the waiver. Unique.")
+    finding: Words = Field(description="The finding's exact id: `metric@attack#secret`.")
+    release: Digest = Field(description="The release's SHA-256, as the report tells it; another needs another waiver.")
+    owner: Words = Field(description="Who asks for it and answers for it.")
+    approved_by: Words = Field(description="Who agreed: somebody else.")
+    reason: Words = Field(description="Why; public reports tell it.")
+    issued: Day = Field(description="The first day it holds, in UTC: YYYY-MM-DD.")
+    expires: Day = Field(description="The last day it holds, to its end in UTC.")
+    limit: WaivedLimit | None = Field(None, description="A weaker limit that must hold; else nothing is waived.")
+
+    @field_validator("id", "finding", "owner", "approved_by", "reason")
+    @classmethod
+    def _says_something(cls, words: str) -> str:
+        if not words.strip():
+            raise ValueError("says nothing")
+        return words
+
+    @field_validator("issued", "expires", mode="before")
+    @classmethod
+    def _a_day(cls, written: object) -> object:
+        if isinstance(written, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", written, re.ASCII):
+            return date.fromisoformat(written)  # a ValueError says what is wrong with it
+        raise ValueError("must be a day: YYYY-MM-DD")
+
+    @model_validator(mode="after")
+    def _two_people_and_days_in_order(self) -> Self:
+        if _person(self.owner) == _person(self.approved_by):
+            raise ValueError("its owner approves it; somebody else must")
+        if self.expires < self.issued:
+            raise ValueError("expires before it is issued")
+        return self
+
+    def weaker(self, metric: Metric) -> Metric:
+        """The metric with this waiver's limit in place of the policy's."""
+        told = {} if self.limit is None else self.limit.model_dump(exclude_none=True)
+        return metric.model_copy(update=told)
+
+
+def _person(name: str) -> str:
+    """A name without what does not make it another's: case, spaces, forms of letters."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def waivers_sha256(waivers: Sequence[Waiver]) -> str:
+    """The digest of all waivers: they change what passes, and nothing that the policy asks for."""
+    return hashlib.sha256(canonical([waiver.model_dump(mode="json") for waiver in waivers])).hexdigest()
+
+
+def waiver_problems(policy: Policy) -> Iterator[Problem]:
+    """What is wrong with a policy's waivers beside its limits."""
+    names = [waiver.id for waiver in policy.waivers]
+    for i, waiver in enumerate(policy.waivers):
+        place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
+        if names.count(waiver.id) > 1:
+            yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
+        if policy.max_waiver_days == 0:
+            yield Problem(place, "the policy allows no waivers", "see `max_waiver_days`")
+        elif days > policy.max_waiver_days:
+            message = f"lasts {days} days, longer than the policy's {policy.max_waiver_days}"
+            yield Problem(f"{place}.expires", message, "let it expire, and renew it")
+        yield from _limit_problems(waiver, metric_of(waiver, policy.metrics), f"{place}.limit")
+
+
+def metric_of(waiver: Waiver, metrics: Sequence[Metric]) -> Metric | None:
+    """The metric whose finding a waiver names, by the id's beginning; the longest name where several fit."""
+    named = [m for m in metrics if waiver.finding == m.called or waiver.finding.startswith(f"{m.called}@")]
+    return max(named, key=lambda metric: len(metric.called), default=None)
+
+
+def _limit_problems(waiver: Waiver, metric: Metric | None, place: str) -> Iterator[Problem]:
+    limit = waiver.limit
+    if limit is None or metric is None:
+        return
+    bound = limit.at_least if metric.direction == "at_least" else limit.at_most
+    lenient = getattr(metric, "allow", 0.0)
+    if bound is None:
+        yield Problem(place, f"{metric.called} is limited by `{metric.direction}`", f"write {metric.direction}")
+    elif limit.allow is not None and (not isinstance(metric, RecordMetric) or metric.average):
+        yield Problem(f"{place}.allow", f"{metric.called} judges nobody by themselves", "leave it out")
+    else:
+        allow = lenient if limit.allow is None else limit.allow
+        slack = metric.limit - bound if metric.direction == "at_least" else bound - metric.limit
+        if slack < 0 or allow < lenient or (slack == 0 and allow == lenient):
+            yield Problem(place, "is not weaker than the policy's own limit", "say what must hold all the same")

@@ -1,0 +1,114 @@
+"""Which findings are waived, and of every waiver that does not apply, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from typing import Any
+
+from leafgate.interfaces import Metric
+from leafgate.policy_lines import Line
+from leafgate.policy_waivers import Waiver, metric_of
+from leafgate.report import Finding
+
+Holds = Callable[[Metric, str], bool]
+"""Does the finding with this id pass by this metric?"""
+
+
+def utc_today() -> date:
+    """The day it is, in UTC: the only clock that a verdict depends on, and only where there are waivers."""
+    return datetime.now(UTC).date()
+
+
+@dataclass(frozen=True)
+class Waiving:
+    """A policy's waivers, held on one day against what an audit found.
+
+    `limits` are the findings of the policy's metrics, the only ones that can be waived; `others` everything else.
+    `release` is the digest of what was built, None where nothing could be.
+    """
+
+    waivers: Sequence[Waiver]
+    metrics: Sequence[Metric]
+    today: date
+    release: str | None
+    limits: Sequence[Finding]
+    others: Sequence[Finding]
+    holds: Holds
+    lines: Mapping[str, Line] = field(default_factory=dict)
+
+    def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
+        """The limits' findings with the waivers that apply, and what became of every waiver."""
+        applied: dict[str, Waiver] = {}
+        told = []
+        for i, waiver in enumerate(self.waivers):
+            status, message = self._status(waiver, applied)
+            if status == "applied":
+                applied[waiver.finding] = waiver
+            told.append(_told(waiver, status, message) | self._where(i))
+        findings = [
+            replace(found, waiver=_facts(applied[found.id])) if found.id in applied else found for found in self.limits
+        ]
+        return findings, told
+
+    def _where(self, number: int) -> dict[str, Any]:
+        line = self.lines.get(f"waivers[{number}]")
+        return {} if line is None else {"where": {"file": line.file, "line": line.number}}
+
+    def _status(self, waiver: Waiver, applied: Mapping[str, Waiver]) -> tuple[str, str]:
+        """The first reason why it does not apply, or that it does."""
+        reasons = (*self._about_the_audit(waiver), *self._about_the_finding(waiver, applied))
+        return next(iter(reasons), ("applied", f"the finding is waived until {waiver.expires}"))
+
+    def _about_the_audit(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
+        if self.release is None and waiver.finding != "build":
+            yield "unused", "no release could be built, so there is nothing it could be for"
+        if self.release not in {None, waiver.release}:
+            yield "other_release", f"it is for release {waiver.release[:16]}, and this is {str(self.release)[:16]}"
+        if self.today > waiver.expires:
+            yield "expired", f"it expired on {waiver.expires}, and this is {self.today}"
+        if self.today < waiver.issued:
+            yield "not_yet", f"it is issued on {waiver.issued}, and this is {self.today}"
+
+    def _about_the_finding(self, waiver: Waiver, applied: Mapping[str, Waiver]) -> Iterator[tuple[str, str]]:
+        named = [found for found in self.limits if found.id == waiver.finding and found.metric]
+        others = [found for found in (*self.others, *self.limits) if found.id == waiver.finding and found not in named]
+        if not named and not others:
+            close = get_close_matches(waiver.finding, [found.id for found in self.limits], 1)
+            yield "unknown", "no finding has this id" + (f"; did you mean {close[0]}?" if close else "")
+        elif others:
+            yield "not_waivable", "only a limit of the policy that is broken can be waived; this is none"
+        elif len(named) > 1:
+            yield "not_waivable", "several findings have this id; give metrics and attacks names that tell them apart"
+        else:
+            yield from self._about_the_limit(waiver, named[0], applied)
+
+    def _about_the_limit(
+        self, waiver: Waiver, found: Finding, applied: Mapping[str, Waiver]
+    ) -> Iterator[tuple[str, str]]:
+        if found.passed is None:
+            yield "not_waivable", "it could not be told whether the limit holds, which cannot be waived"
+        if found.passed:
+            yield "unused", "the limit holds without it; take it out"
+        if found.id in applied:
+            yield "unused", f"the finding is waived by {applied[found.id].id} already"
+        if waiver.limit is not None and not self._keeps(waiver):
+            yield "broken_limit", "the weaker limit that it asks for is broken too"
+
+    def _keeps(self, waiver: Waiver) -> bool:
+        metric = metric_of(waiver, self.metrics)
+        return metric is not None and self.holds(waiver.weaker(metric), waiver.finding)
+
+
+def _facts(waiver: Waiver) -> dict[str, Any]:
+    """What stands beside a finding that is waived."""
+    keys = ("id", "owner", "approved_by", "reason", "issued", "expires")
+    told = waiver.model_dump(mode="json", exclude_none=True)
+    return {key: told[key] for key in keys}
+
+
+def _told(waiver: Waiver, status: str, message: str) -> dict[str, Any]:
+    """Everything a report says of a waiver."""
+    return waiver.model_dump(mode="json", exclude_none=True) | {"status": status, "message": message}
