@@ -28,7 +28,7 @@ def number(told: Any) -> str:
     return f"{int(told):,}" if isinstance(told, int | float) else str(told)
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """The line without what moves a terminal's cursor or starts a line of its own."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
 
@@ -40,11 +40,11 @@ def _many(count: int, noun: str) -> str:
 
 def summary(report: Mapping[str, Any]) -> str:
     """The whole report in a screen of text; the verdict is the first line."""
-    return "".join(f"{_printable(line)}\n" for line in _lines(report))
+    return "".join(f"{printable(line)}\n" for line in _lines(report))
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{report['policy']['name']}: {_verdict(report)}"
+    yield f"{report['policy']['name']}: {verdict_words(report)}"
     data, release = report["data"], report["release"]
     if "people" in data:
         dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""
@@ -55,51 +55,62 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"  release by {release['builder'].get('use', '?')}: {size}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:
         yield from finding_lines(finding)
-    yield from _idle_waivers(report)
+    yield from (f"  {line}" for line in idle_waivers(report))
     for note in report["notes"]:
         yield f"  note: {note}"
 
 
-def _verdict(report: Mapping[str, Any]) -> str:
+def verdict_words(report: Mapping[str, Any]) -> str:
     """The first sentence; what passed by a waiver says so there."""
     if report["verdict"] == "pass" and report["waived"]:
         return f"{VERDICTS['waived']} ({number(report['waived'])} waived)."
     return VERDICTS[report["verdict"]]
 
 
-def _idle_waivers(report: Mapping[str, Any]) -> Iterator[str]:
+def idle_waivers(report: Mapping[str, Any]) -> Iterator[str]:
     """Every waiver that does not apply, and why."""
     for waiver in report.get("waivers", ()):
         if waiver["status"] != "applied":
-            yield f"  waiver {waiver['id']} of {waiver['finding']} does not apply: {waiver['message']}"
+            yield f"waiver {waiver['id']} of {waiver['finding']} does not apply: {waiver['message']}"
 
 
 def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
-    """One finding: the limit, the score, how many people are past it, and the worst groups."""
+    """One finding for a terminal: its mark and headline, and below it the details."""
+    mark = "waiv" if "waiver" in finding else MARKS[finding["passed"]]
+    yield f"  {mark}  {headline(finding)}"
+    yield from (f"          {line}" for line in details(finding))
+
+
+def headline(finding: Mapping[str, Any]) -> str:
+    """What was scored, the score, and what was wanted."""
+    limit = wanted(finding)
+    return f"{finding['id']}{_value(finding)}" + (f" (wanted {limit})" if limit else "")
+
+
+def wanted(finding: Mapping[str, Any]) -> str:
+    """The limit in words."""
     limit = " ".join(f"{key} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_"))
-    value = _value(finding)
     allowed = finding["limit"].get("allow")
     whom = f" for all but {100 * allowed:g} % of people" if allowed else ""
     whom = " on average" if finding["limit"].get("average") else whom
     whom += " by the groups' composition" if finding["limit"].get("scored") == "composition" else ""
-    mark = "waiv" if "waiver" in finding else MARKS[finding["passed"]]
-    yield f"  {mark}  {finding['id']}{value}" + (f" (wanted {limit}{whom})" if limit else "")
+    return f"{limit}{whom}" if limit else ""
+
+
+def details(finding: Mapping[str, Any]) -> Iterator[str]:
+    """How many people are past the limit, who waived it, why it could not be told, and the worst groups."""
     if finding["beyond"]:
-        yield f"          {number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
+        yield f"{number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
     if "waiver" in finding:
         told = finding["waiver"]
-        yield f"          waived until {told['expires']} by {told['approved_by']} for {told['owner']}: {told['reason']}"
+        yield f"waived until {told['expires']} by {told['approved_by']} for {told['owner']}: {told['reason']}"
     evidence = finding["evidence"]
-    for line in _beside(evidence):
-        yield f"          {line}"
-    for key in ("reason", "problem", "remedy"):
-        if evidence.get(key):
-            yield f"          {evidence[key]}"
+    yield from _beside(evidence)
+    yield from (str(evidence[key]) for key in ("reason", "problem", "remedy") if evidence.get(key))
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
-    yield from (f"          {name}: {found['says']}" for name, found in tried if found.get("says"))
+    yield from (f"{name}: {found['says']}" for name, found in tried if found.get("says"))
     if finding["passed"] is False:
-        for told in dict.fromkeys(group_words(group) for group in evidence.get("worst", ())):
-            yield f"          {told}"
+        yield from dict.fromkeys(group_words(group) for group in evidence.get("worst", ()))
 
 
 def _value(finding: Mapping[str, Any]) -> str:

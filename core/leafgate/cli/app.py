@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from leafgate import __version__
-from leafgate.cli import audits, looking, policies, sweeps
+from leafgate.cli import audits, looking, policies, reports, sweeps
 from leafgate.cli.guard import guarded
 from leafgate.plugins import load_plugins
 
@@ -23,6 +23,7 @@ for _command in (
     audits.audit,
     audits.build,
     audits.attack,
+    reports.report,
     sweeps.sweep,
     policies.validate,
     policies.init,

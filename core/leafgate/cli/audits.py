@@ -12,6 +12,7 @@ from leafgate.errors import InvalidError, LeafgateError, OutputError, PolicyErro
 from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.results import RELEASE, RESULTS, write_results
 from leafgate.running import Run, prepare
+from leafgate.views import Format
 
 
 class Audience(StrEnum):
@@ -36,12 +37,17 @@ def audit(
     out: Annotated[Path | None, typer.Option(help="Folder for release.json, report.json, timings.json.")] = None,
     as_json: Json = False,
     audience: Annotated[Audience, typer.Option(help="auditor: everything, in owner-only files.")] = Audience.public,
+    to: Annotated[
+        list[Format] | None, typer.Option(help="Write the report in this format too; again for more.")
+    ] = None,
 ) -> int:
     """Build or load the release, attack it, and say whether it may be published."""
     if audience == Audience.auditor and out is None:
         raise InvalidError(
             "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
         )
+    if to and out is None:
+        raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
     try:
         run = prepare(policy, data, root, test)
     except LeafgateError:
@@ -58,7 +64,7 @@ def audit(
         remove_files(out, RESULTS)
     audited = run.audit()
     if out is not None:
-        write_results(audited, audience.value, out)
+        write_results(audited, audience.value, out, to or ())
     from leafgate.disclosure import document
     from leafgate.strict_json import readable
     from leafgate.words import summary

@@ -29,6 +29,7 @@ def run_demo(folder: Path) -> tuple[str, bool]:
     from leafgate.disclosure import document
     from leafgate.results import write_results
     from leafgate.running import prepare
+    from leafgate.views import Format
 
     write_files(folder, {"people.csv": people_csv(3000, 1), "test.csv": people_csv(3000, 2)}, EVERYONE)
     reports = {}
@@ -37,7 +38,7 @@ def run_demo(folder: Path) -> tuple[str, bool]:
         audited = prepare(folder / f"{which}.yaml").audit()
         below = folder / which
         make_folder(below)
-        write_results(audited, "auditor", below)
+        write_results(audited, "auditor", below, [Format.html])
         reports[which] = document(audited.report, "auditor")
     as_announced = all(reports[which]["verdict"] == verdict for which, verdict in ANNOUNCED.items())
     return "\n".join(_lines(reports, folder)) + "\n", as_announced
@@ -62,6 +63,7 @@ def _lines(reports: Mapping[str, Any], folder: Path) -> Iterator[str]:
         yield f"Protection cost {cost * 100:.1f} points of accuracy."
     else:
         yield f"Protection cost no accuracy: {-cost * 100:.1f} points better than a tree that learned people by heart."
+    yield f"See who is exposed, and why: {folder / 'unprotected' / 'report.html'}"
     yield f"Policies and full reports: {folder}. The policies differ in one line; try your own:"
     yield f"  leafgate audit {folder / 'kadet.yaml'}"
 

@@ -1,0 +1,36 @@
+"""The command that shows a stored report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.errors import InvalidError
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file
+from leafgate.report import EXIT_CODES, Verdict
+from leafgate.views import Format, view
+
+
+def report(
+    stored: Annotated[Path, typer.Argument(metavar="REPORT", help="The report.json of an audit.")],
+    to: Annotated[Format, typer.Option(help="The format to show it in.")] = Format.text,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write; default: stdout.")] = None,
+) -> int:
+    """Show a stored report in another format; the exit code is that of its verdict."""
+    from leafgate.report_file import read_report
+
+    told = read_report(stored)
+    auditor = told["audience"] == "auditor"
+    if auditor and out is None:
+        raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
+    content = view(told, to)
+    if out is None:
+        sys.stdout.write(content.decode())
+    else:
+        make_folder(out.parent)
+        write_file(out, content, OWNER_ONLY if auditor else EVERYONE)
+    verdict: Verdict = told["verdict"]
+    return EXIT_CODES[verdict]

@@ -1,0 +1,99 @@
+"""A report as one HTML page that needs nothing else: no script, no request, light and dark, fit to be printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from leafgate.views.bars_picture import histogram
+from leafgate.views.telling import (
+    BOUNDS,
+    clean,
+    command,
+    counted,
+    explained,
+    findings_by_urgency,
+    sentence,
+    shortly,
+    state,
+    way_to,
+)
+from leafgate.views.tree_picture import RISKS, tree_picture
+from leafgate.words import idle_waivers, number, verdict_words
+
+WORST, LISTED, DRAWN, CARDS = 3, 400, 24, 200
+"""So many findings stand first, are listed, and are drawn; so many nodes have a card."""
+
+
+def html(report: Mapping[str, Any]) -> bytes:
+    """The page of a report; equal reports give equal bytes."""
+    return _environment().get_template("report.html.j2").render(**told(report)).encode() + b"\n"
+
+
+@cache
+def _environment() -> Environment:
+    """Templates that escape whatever they are given and refuse what they are not."""
+    environment = Environment(
+        loader=PackageLoader("leafgate.views", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda said: clean(said, 1000) if type(said) is str else said,
+    )
+    environment.filters["number"] = number
+    environment.globals["state"] = state
+    environment.globals["explained"] = explained
+    environment.globals["sentence"] = sentence
+    environment.globals["shortly"] = shortly
+    return environment
+
+
+def told(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything the template shows."""
+    findings = findings_by_urgency(report)
+    tree = report.get("tree")
+    nodes = tree["nodes"] if tree else []
+    drawn = [finding for finding in findings if finding.get("distribution")]
+    return {
+        "report": report,
+        "verdict": verdict_words(report),
+        "counted": counted(report),
+        "worst": [finding for finding in findings if state(finding) != "passed"][:WORST],
+        "findings": findings[:LISTED],
+        "more": max(len(findings) - LISTED, 0),
+        "tree": tree,
+        "picture": tree_picture(nodes) if nodes else None,
+        "cards": [_card(nodes, i) for i in range(len(nodes))][:CARDS],
+        "histograms": [histogram(finding) for finding in drawn[:DRAWN]],
+        "guesses": report.get("guesses", [])[:DRAWN],
+        "idle": list(idle_waivers(report))[:LISTED],
+        "bounds": BOUNDS,
+        "command": command(report),
+    }
+
+
+def _card(nodes: list[Mapping[str, Any]], i: int) -> dict[str, Any]:
+    """What is told of one node when it is opened."""
+    node = nodes[i]
+    return {
+        "place": i,
+        "kind": node["kind"],
+        "leaves": node["leaves"],
+        "leaves_past": node.get("leaves_past"),
+        "risk": RISKS[node.get("risk") or ""],
+        "way": way_to(nodes, i),
+        "words": node.get("words"),
+        "people": node.get("people"),
+        "past": node.get("past", {}),
+        "beliefs": [_belief(belief) for belief in node.get("beliefs", ())],
+    }
+
+
+def _belief(belief: Mapping[str, Any]) -> str:
+    [(value, chance)] = belief["believed"].items()
+    true = ", ".join(f"{number(count)} {name}" for name, count in belief["true"].items())
+    return f"{belief['attack']} believes {belief['secret']} is {value} ({100 * chance:.3g} %); in truth: {true}"

@@ -1,0 +1,46 @@
+"""A report as JUnit XML: one test case a finding, for the test views of CI systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from leafgate.views.telling import clean, counted, explained, sentence, state
+
+
+def junit(report: Mapping[str, Any]) -> bytes:
+    """A broken limit is a failure, one that could not be told an error, a waived one is skipped."""
+    count = counted(report)
+    totals = {
+        "tests": str(len(report["findings"])),
+        "failures": str(count["failed"]),
+        "errors": str(count["inconclusive"]),
+        "skipped": str(count["waived"]),
+    }
+    root = Element("testsuites", {"name": "leafgate", **totals})
+    suite = SubElement(root, "testsuite", {"name": clean(report["policy"]["name"]), **totals})
+    about = SubElement(suite, "properties")
+    for name, value in _facts(report).items():
+        SubElement(about, "property", {"name": name, "value": value})
+    for finding in report["findings"]:
+        _case(suite, finding)
+    indent(root)
+    text: str = tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+def _facts(report: Mapping[str, Any]) -> dict[str, str]:
+    release = {} if report["release"] is None else {"release": report["release"]["sha256"]}
+    return {"verdict": report["verdict"], "policy": report["policy"]["sha256"], **release}
+
+
+def _case(suite: Element, finding: Mapping[str, Any]) -> None:
+    where = finding.get("where") or {}
+    place = {"file": clean(where["file"]), "line": str(where["line"])} if where else {}
+    about = clean(finding["attack"] or "release")
+    case = SubElement(suite, "testcase", {"classname": about, "name": clean(finding["id"]), "time": "0", **place})
+    tag = {"failed": "failure", "inconclusive": "error", "waived": "skipped"}.get(state(finding))
+    if tag is not None:
+        told = SubElement(case, tag, {"message": sentence(finding), "type": state(finding)})
+        told.text = "\n".join(explained(finding))

@@ -1,0 +1,99 @@
+"""A report as SARIF 2.1.0, for code scanning: one rule a check, one result for each that does not hold.
+
+What holds is a rule without a result: code scanning would show a result of any kind as an alert.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from leafgate.strict_json import readable
+from leafgate.views.telling import clean, explained, findings_by_urgency, marked_leaves, sentence, state, way_to
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+RESULTS, PLACES = 5000, 50
+"""So many results a run and tree nodes a result; code scanning shows no more of the first."""
+
+
+def sarif(report: Mapping[str, Any]) -> bytes:
+    """One run; the policy's line is each result's place, the leaves it is about are logical locations."""
+    findings = findings_by_urgency(report)[:RESULTS]
+    names = sorted({_rule(finding) for finding in findings})
+    driver = {
+        "name": "leafgate",
+        "version": report["versions"].get("leafgate", "0"),
+        "rules": [_rule_told(name, findings) for name in names],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "results": [
+            _result(report, finding, names.index(_rule(finding))) for finding in findings if state(finding) != "passed"
+        ],
+        "properties": {"verdict": report["verdict"], "policy": report["policy"]["sha256"], "waived": report["waived"]},
+    }
+    return readable({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(finding: Mapping[str, Any]) -> str:
+    """The check a finding belongs to."""
+    return clean(finding["id"].split("@")[0])
+
+
+def _rule_told(name: str, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
+    plugin = next(finding["plugin"] for finding in findings if _rule(finding) == name)
+    return {
+        "id": name,
+        "name": name,
+        "shortDescription": {"text": f"the check {name}"},
+        "fullDescription": {"text": f"A limit of the privacy policy, checked by {clean(plugin) or 'leafgate'}."},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["privacy"]},
+    }
+
+
+def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) -> dict[str, Any]:
+    told = {
+        "ruleId": _rule(finding),
+        "ruleIndex": rule,
+        "kind": "fail",
+        "level": "error",
+        "message": {"text": "\n".join([sentence(finding), *explained(finding)])},
+        "locations": [_location(report, finding)],
+        "partialFingerprints": {"leafgateFinding/v1": _fingerprint(report, finding)},
+        "properties": {"state": state(finding)},
+    }
+    if "waiver" in finding:
+        why = f"{clean(finding['waiver']['id'])}: {clean(finding['waiver']['reason'])}"
+        told["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
+    return told
+
+
+def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
+    where = finding.get("where") or {"file": report["policy"].get("file") or "policy.yaml", "line": 1}
+    place = {
+        "artifactLocation": {"uri": quote(clean(where["file"]))},
+        "region": {"startLine": where["line"]},
+    }
+    nodes = report["tree"]["nodes"] if report.get("tree") else []
+    leaves = (
+        []
+        if state(finding) != "failed"
+        else [(i, node) for i, node in marked_leaves(report) if "past" not in node or finding["id"] in node["past"]]
+    )
+    logical = [
+        {"fullyQualifiedName": f"tree 1/node {i}", "kind": "member", **_named(way_to(nodes, i))}
+        for i, _ in leaves[:PLACES]
+    ]
+    return {"physicalLocation": place} | ({"logicalLocations": logical} if logical else {})
+
+
+def _named(way: list[str]) -> dict[str, str]:
+    return {"name": clean(" and ".join(way))} if way else {}
+
+
+def _fingerprint(report: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
+    """The same for the same check of the same policy, whatever the release: an alert stays one alert."""
+    return hashlib.sha256(f"{report['policy']['name']}\0{finding['id']}".encode()).hexdigest()

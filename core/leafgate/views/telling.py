@@ -1,0 +1,91 @@
+"""What every view says of a report, in words that are safe to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from leafgate.words import details, group_words, headline, printable
+
+LONGEST = 200
+"""So many signs of a name are shown; the JSON has all of them."""
+State = Literal["failed", "inconclusive", "waived", "passed"]
+ORDER: Sequence[State] = ("failed", "inconclusive", "waived", "passed")
+
+
+def state(finding: Mapping[str, Any]) -> State:
+    """What became of a finding; a waived one is never called passed."""
+    if "waiver" in finding:
+        return "waived"
+    return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
+
+
+def clean(text: object, longest: int = LONGEST) -> str:
+    """A text without control signs, marks of direction or line ends, and no longer than can be read."""
+    told = printable(str(text))
+    return told if len(told) <= longest else f"{told[: longest - 1]}…"
+
+
+def findings_by_urgency(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Broken limits first, then what could not be told, what is waived, what holds; each in the policy's order."""
+    return sorted(report["findings"], key=lambda finding: ORDER.index(state(finding)))
+
+
+def sentence(finding: Mapping[str, Any]) -> str:
+    """A finding in one line."""
+    return clean(headline(finding), 4 * LONGEST)
+
+
+def explained(finding: Mapping[str, Any]) -> list[str]:
+    """The lines below it."""
+    return [clean(line, 4 * LONGEST) for line in details(finding)]
+
+
+def shortly(finding: Mapping[str, Any]) -> list[str]:
+    """What most needs to be known of a finding: how many people, and its two worst groups."""
+    worst = [group_words(group) for group in finding["evidence"].get("worst", ())]
+    lines = [line for line in details(finding) if not worst or line in worst or "past the limit" in line]
+    return [clean(line, 2 * LONGEST) for line in lines[:WORDS]]
+
+
+WORDS = 3
+
+
+def counted(report: Mapping[str, Any]) -> dict[State, int]:
+    """How many findings there are of each kind."""
+    states = [state(finding) for finding in report["findings"]]
+    return {kind: states.count(kind) for kind in ORDER}
+
+
+def marked_leaves(report: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The drawn leaves with people past a limit, by their place among the drawn nodes; none of a tree not coloured."""
+    tree = report.get("tree")
+    for i, node in enumerate(tree["nodes"] if tree and tree["coloured"] else ()):
+        if node["kind"] == "leaf" and node["risk"] == "past":
+            yield i, node
+
+
+def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
+    """The tests from the root to a node, in words, as far as the report tells them."""
+    told: list[str] = []
+    while (parent := nodes[place]["parent"]) is not None:
+        if "way" in nodes[place] and "words" in nodes[parent]:
+            told.append(f"{nodes[parent]['words']} {nodes[place]['way']}")
+        place = parent
+    return told[::-1]
+
+
+def command(report: Mapping[str, Any]) -> str:
+    """The command that makes the report again."""
+    file = clean(report["policy"].get("file") or "POLICY")
+    quoted = file if all(sign.isalnum() or sign in "._-/" for sign in file) else f"'{file.replace(chr(39), '')}'"
+    auditor = " --audience auditor" if report["audience"] == "auditor" else ""
+    return f"leafgate audit {quoted} --out results{auditor} --to html"
+
+
+BOUNDS = (
+    "A pass means that the attacks of this policy, with the knowledge it grants them, stay within its limits. "
+    "It says nothing of attacks that were not tried, of knowledge that was not granted, "
+    "or of what other releases of the same people add.",
+    "A limit that could not be checked is inconclusive and never a pass.",
+)
