@@ -1,48 +1,14 @@
 """Whole audits of three people whose cells are planted words."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from leafgate.auditing import audit
 from leafgate.disclosure import document
-from leafgate.policy_file import policy_of
-from leafgate.report import Report
 from leafgate.strict_json import readable
 from leafgate.words import summary
-from random_tables import table_of
+from planted import of_planted
 from standins import audited
-
-COLUMNS: dict[str, Any] = {
-    "zip": {"role": "quasi_identifier", "values": ["planted-zip-1", "planted-zip-2"]},
-    "habit": {"role": "private", "values": ["planted-habit-1", "planted-habit-2"]},
-    "ill": {"role": ["class", "sensitive"], "values": ["planted-flu", "planted-cold"]},
-}
-ROWS = [
-    ("planted-zip-1", "planted-habit-1", "planted-flu"),
-    ("planted-zip-1", "planted-habit-1", "planted-flu"),
-    ("planted-zip-2", "planted-habit-2", "planted-cold"),
-]
-METRICS = [
-    {"use": "k_anonymity", "at_least": 2},
-    {"use": "exposure", "at_most": 0},
-    {"use": "exposure", "name": "share", "average": True, "at_most": 0},
-    {"use": "confidence", "at_most": 0.5},
-]
-
-
-def of_planted(tmp_path: Path, **said: Any) -> Report:
-    told = {
-        "leafgate": 1,
-        "name": "planted",
-        "data": {"columns": COLUMNS},
-        "build": {"use": "id3"},
-        "attacks": [{"use": "linking"}],
-        "metrics": METRICS,
-    }
-    loaded = policy_of(told | said, tmp_path)
-    return audit(loaded.policy, loaded.plugins, table_of(loaded.policy.data.meaning().columns, ROWS)).report
 
 
 def test_cells_and_paths_stay_with_the_auditor(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def _ending(report: Mapping[str, Any]) -> Iterator[str]:
     told = [*idle_waivers(report), *report["notes"], *BOUNDS]
     yield from (f"> {_safe(line)}  " for line in told[:LISTED])
     yield ""
-    yield f"Made again by `{command(report).replace('`', '')}`."
+    yield f"Made again by `{command(report)}`."
 
 
 def _safe(text: object) -> str:

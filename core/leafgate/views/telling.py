@@ -76,11 +76,11 @@ def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
 
 
 def command(report: Mapping[str, Any]) -> str:
-    """The command that makes the report again."""
-    file = clean(report["policy"].get("file") or "POLICY")
-    quoted = file if all(sign.isalnum() or sign in "._-/" for sign in file) else f"'{file.replace(chr(39), '')}'"
+    """The command that makes the report again; a policy whose name a shell would not take as it is stays POLICY."""
+    file = str(report["policy"].get("file") or "")
+    plain = file.isascii() and all(sign.isalnum() or sign in "._-/" for sign in file) and not file.startswith("-")
     auditor = " --audience auditor" if report["audience"] == "auditor" else ""
-    return f"leafgate audit {quoted} --out results{auditor} --to html"
+    return f"leafgate audit {file if plain and file else 'POLICY'} --out results{auditor} --to html"
 
 
 BOUNDS = (

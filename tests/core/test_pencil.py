@@ -1,0 +1,79 @@
+"""Made-up reports by the thousand, and audits with planted words: what the public can make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leafgate.disclosure import document
+from leafgate.report import Finding, People, Report, ScoredPeople
+from leafgate.views import Format, view
+from planted import of_planted
+from subtraction import given_away, near_counts
+
+RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
+
+
+def made_up(rng: np.random.Generator, smallest: int) -> Report:
+    """A report on a few hundred people in groups of any size, each with a score by some metrics."""
+    groups = rng.integers(1, 60, size=rng.integers(1, 30))
+    findings = [_finding(rng, groups, place) for place in range(rng.integers(1, 5))]
+    data = {"people": People(int(groups.sum())), "distinct": People(len(groups)), "sha256": "d" * 64}
+    return Report({"name": "p"}, data, RELEASE, findings, {}, smallest_cell=smallest)
+
+
+def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Finding:
+    people, unit = int(groups.sum()), str(rng.choice(["people", "one over people", "", "share"]))
+    scores = {"people": groups, "one over people": 1 / groups}.get(unit, rng.integers(0, 5, len(groups)) / 4)
+    direction = "at_most" if unit == "one over people" else str(rng.choice(["at_least", "at_most"]))
+    limit = float(rng.choice(scores))
+    average = bool(unit == "share" or rng.random() < 0.2)
+    past = (
+        np.zeros(len(groups), dtype=bool) if average else scores < limit if direction == "at_least" else scores > limit
+    )
+    told = ScoredPeople(scores.astype(float), groups, past, everyone=True)
+    worst = (
+        float(scores @ groups / people) if average else float(scores.min() if direction == "at_least" else scores.max())
+    )
+    beyond = None if average else int(groups[past].sum())
+    passed = bool(worst >= limit if direction == "at_least" else worst <= limit)
+    return Finding(
+        f"m{place}@a", "m", passed, "a", value=worst, limit={direction: limit, "average": average}, people=people,
+        beyond=beyond, unit=unit, scored=told, spread=float(np.ptp(scores)),
+    )  # fmt: skip
+
+
+def test_a_thousand_reports_give_nothing_away_to_who_adds_and_subtracts() -> None:
+    rng, told = np.random.default_rng(8), 0
+    for _ in range(1000):
+        smallest = int(rng.integers(3, 25))
+        public = document(made_up(rng, smallest), "public")
+        assert not list(given_away(public, smallest))
+        assert not near_counts(public, smallest)
+        told += sum(len(finding["distribution"]) > 1 for finding in public["findings"])
+    assert told > 500  # and they do tell something
+
+
+def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:
+    people = ScoredPeople(np.array([0.0, 1.0]), np.array([97, 3]), np.array([False, True]), everyone=True)
+    careless = Finding("m@a", "m", False, "a", people=100, beyond=3, limit={"at_most": 0.5}, scored=people)
+    told = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [careless], {}, 10), "public")
+    assert told["findings"][0]["beyond"] == {"fewer_than": 10}
+    assert len(told["findings"][0]["distribution"]) == 1
+    told["findings"][0]["distribution"] = [
+        {"from": 0, "to": 0.5, "people": 97, "past": False},
+        {"from": 0.5, "to": 1, "people": 3, "past": True},
+    ]
+    assert any("beyond is 3" in found for found in given_away(told, 10))
+    assert near_counts(told, 10)
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_no_byte_of_a_public_report_was_planted(tmp_path: Path, form: Format) -> None:
+    report = of_planted(tmp_path)
+    assert report.verdict == "fail"
+    public, auditor = (view(document(report, audience), form) for audience in ("public", "auditor"))
+    assert b"planted-" not in public
+    assert b"planted-" in auditor or form is Format.junit

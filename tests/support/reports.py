@@ -1,0 +1,42 @@
+"""Report documents of every kind: of real audits, and with names nobody would choose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from command_line import leafgate
+from survey import survey
+
+HOSTILE = {
+    "script": "<script>alert(1)</script>",
+    "attribute": '" onload="alert(1)',
+    "table": "a | b || c\\|",
+    "lines": "one\ntwo\r\nthree\u2028four\x0bfive",
+    "direction": "\u202etxt.exe\u2066",
+    "escape": "\x1b[31mred\x07",
+    "long": "x" * 10_000,
+    "markdown": "[click](javascript:alert(1)) `code` **bold** <!-- -->",
+    "template": "{{ 7 * 7 }}{% raw %}",
+    "xml": "]]></testcase>&amp;<![CDATA[",
+    "nothing": "",
+}
+KEPT = {"format", "verdict", "audience", "sha256", "kind", "risk", "status", "judged_on", "issued", "expires", "scored"}
+
+
+def audited(folder: Path, changes: dict[str, Any] | None = None, *, audience: str = "auditor") -> dict[str, Any]:
+    """The report of a real audit of the survey."""
+    leafgate("audit", survey(folder, changes), "--out", folder / "out", "--audience", audience)
+    report: dict[str, Any] = json.loads((folder / "out" / "report.json").read_bytes())
+    return report
+
+
+def renamed(thing: Any, name: str, key: str = "") -> Any:
+    """The document with `name` added to every text and every key that comes from a policy, data or a plugin."""
+    if isinstance(thing, dict):
+        free = key in {"believed", "true", "past", "versions"} - KEPT
+        return {(f"{k}{name}" if free else k): renamed(value, name, k) for k, value in thing.items()}
+    if isinstance(thing, list):
+        return [renamed(one, name, key) for one in thing]
+    return f"{thing}{name}" if isinstance(thing, str) and key not in KEPT else thing

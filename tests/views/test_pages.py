@@ -1,0 +1,100 @@
+"""The page in a real browser: nothing is asked for, the verdict is seen first, every node opens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adult import kadet, unprotected
+from leafgate.disclosure import document
+from leafgate.shown import Audience
+from leafgate.views import Format, view
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+CHROMIUM = os.environ.get("LEAFGATE_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: set LEAFGATE_CHROMIUM")
+SIZES = {"desk": (1280, 720), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module", params=["fail-public", "fail-auditor", "pass-public", "pass-auditor"])
+def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a real audit of Adult."""
+    verdict, _, who = str(request.param).partition("-")
+    audience: Audience = "auditor" if who == "auditor" else "public"
+    audited = unprotected("adult-all", 50) if verdict == "fail" else kadet("adult-all", 50)
+    assert audited.report.verdict == verdict
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    file.write_bytes(view(document(audited.report, audience), Format.html))
+    return file
+
+
+def opened(browser: Any, file: Path, size: tuple[int, int], **options: Any) -> tuple[Any, list[str]]:
+    """The page, and all it has complained about or asked for besides itself."""
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]}, **options)
+    seen: list[str] = []
+    page.on("console", lambda message: seen.append(message.text))
+    page.on("pageerror", lambda error: seen.append(str(error)))
+    page.on("request", lambda request: seen.append(request.url) if request.url != file.as_uri() else None)
+    page.goto(file.as_uri())
+    return page, seen
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_the_verdict_is_seen_without_scrolling_and_nothing_is_asked_for(
+    browser: Any, page_file: Path, size: tuple[int, int]
+) -> None:
+    page, seen = opened(browser, page_file, size)
+    box = page.locator("h1").bounding_box()
+    assert page.locator("h1").inner_text().startswith(("PASS", "FAIL"))
+    assert 0 <= box["y"] < box["y"] + box["height"] <= size[1]
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    assert seen == []
+    page.close()
+
+
+def test_every_node_of_the_tree_opens_without_a_script(browser: Any, page_file: Path) -> None:
+    page, seen = opened(browser, page_file, SIZES["desk"], java_script_enabled=False)
+    nodes = page.locator("svg a[href^='#node-']")
+    assert nodes.count() > 1
+    assert page.locator(".card:visible").count() == 0
+    for place in (0, nodes.count() // 2, nodes.count() - 1):
+        nodes.nth(place).click()
+        assert page.locator(".card:visible").count() == 1
+        assert page.locator(f"#node-{place}").is_visible()
+        assert page.locator(".hint").is_hidden()
+    assert seen == []
+    page.close()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_a_reader_who_cannot_see_it_finds_no_serious_hindrance(browser: Any, page_file: Path, colours: str) -> None:
+    page, _ = opened(browser, page_file, SIZES["desk"], color_scheme=colours)
+    found = axe.Axe().run(page).response["violations"]
+    assert [(v["id"], v["help"]) for v in found if v["impact"] in {"serious", "critical"}] == []
+    page.close()
+
+
+def test_it_can_be_printed(browser: Any, page_file: Path) -> None:
+    page, _ = opened(browser, page_file, SIZES["desk"])
+    assert page.pdf().startswith(b"%PDF")
+    page.close()
+
+
+def test_it_stays_below_a_megabyte(page_file: Path) -> None:
+    assert page_file.stat().st_size < 1_000_000

@@ -1,0 +1,237 @@
+"""What each format makes of a report, read back by somebody else's reader."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import junitparser
+import pytest
+import sarif_pydantic
+from jsonschema import Draft4Validator
+
+from leafgate.strict_json import readable
+from leafgate.views import Format, view
+from leafgate.words import summary
+from reports import HOSTILE, audited, renamed
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "pass": {},
+    "fail": {"metrics": [{"use": "k_anonymity", "at_least": 24}, {"use": "exposure", "at_most": 0}]},
+    "inconclusive": {"metrics": [{"use": "accuracy", "at_least": 0.5}]},
+    "no release": {"build.k": 25},
+}
+SCHEMA = json.loads((Path(__file__).parent.parent / "support" / "sarif-schema-2.1.0.json").read_bytes())
+_SUPPRESSION = SCHEMA["definitions"]["suppression"]["properties"]
+_SUPPRESSION["status"] = _SUPPRESSION.pop("state")  # renamed after this draft
+
+
+@pytest.fixture(scope="module", params=CHANGES)
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return audited(tmp_path_factory.mktemp("audit"), CHANGES[request.param])
+
+
+class Seen(HTMLParser):
+    """The tags, attributes and text of a page."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.names: set[str] = set()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.text = ""
+        self.feed(page.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            self.names.add(name)
+            if name in {"href", "src", "xlink:href", "action"}:
+                self.links.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def results_of(content: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(content)["runs"][0]["results"]
+    return found
+
+
+def test_the_page_says_the_verdict_first_and_asks_nobody_for_anything(report: dict[str, Any]) -> None:
+    seen = Seen(view(report, Format.html))
+    assert summary(report).splitlines()[0].partition(": ")[2] in seen.text
+    assert not {"script", "iframe", "object", "embed", "img"} & set(seen.tags)
+    assert not [name for name in seen.names if name.startswith("on")]
+    assert all(link.startswith("#node-") or link == "data:," for link in seen.links)
+    assert {link[1:] for link in seen.links if link.startswith("#")} <= set(seen.ids)
+    assert len(seen.ids) == len(set(seen.ids))
+
+
+def test_sarif_is_valid_and_has_a_result_for_whatever_does_not_hold(report: dict[str, Any]) -> None:
+    content = view(report, Format.sarif)
+    Draft4Validator(SCHEMA).validate(json.loads(content))
+    read = sarif_pydantic.Sarif.model_validate_json(content)
+    results = read.runs[0].results or []
+    broken = [finding for finding in report["findings"] if finding["passed"] is not True]
+    assert len(results) == len(broken)
+    assert sorted(line.splitlines()[0].split(" ")[0] for line in (r.message.text or "" for r in results)) == sorted(
+        finding["id"] for finding in broken
+    )
+    rules = read.runs[0].tool.driver.rules or []
+    assert [rules[result.rule_index or 0].id for result in results] == [result.rule_id for result in results]
+    for result in results_of(content):
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "policy.yaml"
+        assert place["region"]["startLine"] >= 1
+
+
+def test_junit_counts_failures_and_errors_as_the_report_does(report: dict[str, Any]) -> None:
+    content = view(report, Format.junit)
+    suites = junitparser.JUnitXml.fromroot(junitparser.JUnitXml.fromstring(content)._elem)
+    [suite] = list(suites)
+    outcomes = [finding["passed"] for finding in report["findings"]]
+    cases = list(suite)
+    assert [case.name for case in cases] == [finding["id"] for finding in report["findings"]]
+    kinds = [type(case.result[0]).__name__ if case.result else "" for case in cases]
+    assert kinds == [{True: "", False: "Failure", None: "Error"}[passed] for passed in outcomes]
+    assert (suite.failures, suite.errors) == (outcomes.count(False), outcomes.count(None))
+
+
+def test_markdown_has_a_row_for_every_finding(report: dict[str, Any]) -> None:
+    text = view(report, Format.markdown).decode()
+    assert len([line for line in text.splitlines() if re.match(r"\| [❌❓⚠✅]", line)]) == len(report["findings"])
+
+
+def test_text_is_what_the_audit_said(report: dict[str, Any]) -> None:
+    assert view(report, Format.text).decode() == summary(report)
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+def test_names_nobody_would_choose_do_no_harm_in_any_format(tmp_path: Path, name: str) -> None:
+    plain = audited(tmp_path, CHANGES["fail"])
+    told = renamed(plain, name)
+    for form in Format:
+        text = view(told, form).decode()
+        allowed = {"\n"}
+        assert not [sign for sign in text if not sign.isprintable() and sign not in allowed]
+        assert len(text) < 300_000
+    page, before = Seen(view(told, Format.html)), Seen(view(plain, Format.html))
+    assert (page.tags, page.names) == (before.tags, before.names)
+    table = [line for line in view(told, Format.markdown).decode().splitlines() if line.startswith("|")]
+    assert [line.count("|") for line in table] == [4] * len(table)
+    markdown = view(told, Format.markdown).decode()
+    assert not re.search(r"(?<!\\)\]\(|<!--|<script", markdown)
+    Draft4Validator(SCHEMA).validate(json.loads(view(told, Format.sarif)))
+    assert len(list(junitparser.JUnitXml.fromstring(view(told, Format.junit)))) == 1
+
+
+def test_a_waived_finding_is_skipped_suppressed_and_seen(tmp_path: Path) -> None:
+    told = audited(tmp_path, CHANGES["fail"])
+    waiver = {
+        "id": "W-7",
+        "owner": "a",
+        "approved_by": "b",
+        "reason": "old",
+        "issued": "2026-01-01",
+        "expires": "2026-02-01",
+    }
+    told["findings"][0]["waiver"] = waiver
+    told |= {
+        "waived": 1,
+        "judged_on": "2026-01-02",
+        "waivers": [{**waiver, "finding": told["findings"][0]["id"], "status": "applied", "message": ""}],
+    }
+    [result, *_] = [r for r in results_of(view(told, Format.sarif)) if "suppressions" in r]
+    assert result["suppressions"] == [{"kind": "external", "status": "accepted", "justification": "W-7: old"}]
+    Draft4Validator(SCHEMA).validate(json.loads(view(told, Format.sarif)))
+    [suite] = list(junitparser.JUnitXml.fromstring(view(told, Format.junit)))
+    assert suite.skipped == 1
+    assert "waived until 2026-02-01 by b" in view(told, Format.markdown).decode()
+    assert "W-7 of " in Seen(view(told, Format.html)).text
+
+
+def test_an_alert_stays_the_same_alert_when_the_release_changes(tmp_path: Path) -> None:
+    told = audited(tmp_path, CHANGES["fail"])
+    again = json.loads(json.dumps(told).replace(told["release"]["sha256"], "f" * 64))
+    prints = [[r["partialFingerprints"] for r in results_of(view(one, Format.sarif))] for one in (told, again)]
+    assert prints[0] == prints[1]
+    assert len({json.dumps(one) for one in prints[0]}) == len(prints[0])
+
+
+def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) -> None:
+    zips = [f"z{i}" for i in range(5200)]
+    rows = [f"{z},{'yes' if i % 3 else 'no'}" for i, z in enumerate(zips) for _ in range(2)]
+    changes: dict[str, Any] = {
+        "data.columns": {
+            "zip": {"role": "quasi_identifier", "values": zips},
+            "ill": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+        },
+        "build": {"use": "id3"},
+        "metrics": [{"use": "k_anonymity", "name": f"k{i}", "at_least": 3 + i} for i in range(100)],
+        "report": {"smallest_cell": 1},
+    }
+    (tmp_path / "people.csv").write_text("\n".join(["zip,ill", *rows]) + "\n")
+    from command_line import leafgate
+    from survey import write_policy
+
+    write_policy(tmp_path, changes)
+    leafgate("audit", tmp_path / "policy.yaml", "--out", tmp_path / "out", "--audience", "auditor")
+    told = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    assert told["tree"]["nodes"][0]["leaves_past"] == 5200
+    assert len(view(told, Format.html)) < 1_000_000
+    assert len(view(told, Format.markdown)) < 1024 * 1024
+    content = view(told, Format.sarif)
+    assert len(content) < 10_000_000
+    results = results_of(content)
+    assert len(results) == 100
+    assert max(len(result["locations"][0].get("logicalLocations", ())) for result in results) <= 50
+    assert len(readable(told)) < 1_000_000
+
+
+def test_equal_reports_give_equal_bytes_whatever_the_process(tmp_path: Path) -> None:
+    told = audited(tmp_path, CHANGES["fail"])
+    (tmp_path / "report.json").write_bytes(readable(told))
+    program = (
+        "import json, sys, hashlib; from leafgate.views import Format, view\n"
+        "told = json.load(open(sys.argv[1]))\n"
+        "print([hashlib.sha256(view(told, form)).hexdigest() for form in Format])"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / "report.json")],
+            env={"PYTHONHASHSEED": seed, "PATH": "", "TZ": "Asia/Tokyo" if seed == "2" else "UTC"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+
+
+def test_a_report_of_an_older_version_is_shown_without_pictures(tmp_path: Path) -> None:
+    told = audited(tmp_path, CHANGES["fail"])
+    for key in ("tree", "guesses"):
+        del told[key]
+    for finding in told["findings"]:
+        del finding["distribution"], finding["where"]
+    del told["policy"]["file"]
+    for form in Format:
+        assert view(told, form)
+
+
+def test_the_templates_come_with_the_package() -> None:
+    assert {path.name for path in files("leafgate.views").joinpath("templates").iterdir()} >= {
+        "report.html.j2",
+        "style.css",
+    }
