@@ -46,6 +46,13 @@ class Audit:
     sealed: Sealed | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        """The public report, for notebooks: these are passed on."""
+        from leafgate.disclosure import document
+        from leafgate.views.notebook import report_frame
+
+        return report_frame(document(self.report, "public"))
+
 
 def audit(
     policy: Policy,

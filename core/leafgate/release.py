@@ -62,6 +62,12 @@ class Release:
     trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
 
+    def _repr_html_(self) -> str:
+        """Its first tree, for notebooks."""
+        from leafgate.views.notebook import release_frame
+
+        return release_frame(self)
+
     @property
     def target(self) -> str:
         return self.schema.target.name

@@ -240,6 +240,11 @@ class ReportTold(Strict):
 
 def read_report(path: Path) -> dict[str, Any]:
     """A stored report as its file has it; ReportError says everything that is wrong with it, and quotes nothing."""
+    return parse_report(report_bytes(path), str(path))
+
+
+def report_bytes(path: Path) -> bytes:
+    """The bytes of a stored report or sweep; ReportError where there are none, or too many."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -247,7 +252,7 @@ def read_report(path: Path) -> dict[str, Any]:
         raise ReportError(f"cannot be read: {error.strerror}", place=str(path)) from None
     if len(content) > MAX_BYTES:
         raise ReportError(f"is larger than {MAX_BYTES // 1024**2} MB", place=str(path))
-    return parse_report(content, str(path))
+    return content
 
 
 def parse_report(content: bytes, place: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from leafgate.case import Case
 from leafgate.report import Finding, People, Private
 from leafgate.routing import NOWHERE, route
 from leafgate.scoring import Judged
+from leafgate.tree import Node
 from leafgate.tree_layout import TreeLayout, layout_of
 
 NODES, DEPTH = 180, 40
@@ -55,9 +56,15 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     coloured = _nodes(
         laid, drawn, risks, _beliefs(judged, leaf, {laid.number[i] for i in drawn if laid.number[i] >= 0})
     )
-    plain = _nodes(laid, _unfolded(laid, []), None, {})
+    plain = bare_view(tree)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
     return TreeView(len(judged.release.trees), coloured, plain, leaves_past)
+
+
+def bare_view(tree: Node) -> list[dict[str, Any]]:
+    """The nodes of a tree to draw, and nothing of the people in it."""
+    laid = layout_of(tree)
+    return _nodes(laid, _unfolded(laid, []), None, {})
 
 
 def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], judged: Judged) -> Risks:

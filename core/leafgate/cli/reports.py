@@ -17,6 +17,7 @@ from leafgate.views import Format, view
 def report(
     stored: Annotated[Path, typer.Argument(metavar="REPORT", help="The report.json of an audit.")],
     to: Annotated[Format, typer.Option(help="The format to show it in.")] = Format.text,
+    sweep: Annotated[Path | None, typer.Option(metavar="FILE", help="A sweep.json whose picture a page shows.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write; default: stdout.")] = None,
 ) -> int:
     """Show a stored report in another format; the exit code is that of its verdict."""
@@ -26,7 +27,7 @@ def report(
     auditor = told["audience"] == "auditor"
     if auditor and out is None:
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
-    content = view(told, to)
+    content = view(told, to, _frontier(sweep, to, told["audience"]))
     if out is None:
         sys.stdout.write(content.decode())
     else:
@@ -34,3 +35,15 @@ def report(
         write_file(out, content, OWNER_ONLY if auditor else EVERYONE)
     verdict: Verdict = told["verdict"]
     return EXIT_CODES[verdict]
+
+
+def _frontier(sweep: Path | None, to: Format, audience: str) -> bytes:
+    """The picture of a stored sweep, for the page."""
+    if sweep is None:
+        return b""
+    if to is not Format.html:
+        raise InvalidError("only a page shows a sweep", place="--sweep", remedy="add --to html")
+    from leafgate.sweep.picture import picture
+    from leafgate.sweep.stored import read_sweep
+
+    return picture(read_sweep(sweep, audience))

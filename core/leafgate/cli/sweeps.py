@@ -58,13 +58,13 @@ def sweep(
         results = run_points(points, task, min(workers or _processors(), len(points)), done)
     outcome = outcome_of(results, policies)
     files = {
-        "sweep.json": readable(as_document(outcome)),
+        "sweep.json": readable(as_document(outcome, audience.value)),
         "sweep.csv": as_csv(outcome),
         "sweep.svg": picture(outcome),
     }
     write_files(out, files, EVERYONE if public else OWNER_ONLY)
     if as_json:
-        typer.echo(readable(as_document(outcome, numbers=public)).decode(), nl=False)
+        typer.echo(readable(as_document(outcome, audience.value, numbers=public)).decode(), nl=False)
     else:
         typer.echo("\n".join(table_lines(outcome, numbers=public)))
     return outcome.exit_code

@@ -10,6 +10,7 @@ from typing import Any
 
 from leafgate.interfaces import Metric, RecordMetric
 from leafgate.policy import Policy
+from leafgate.shown import Audience
 from leafgate.sweep.axes import shown
 from leafgate.sweep.point_audit import Result
 from leafgate.words import number
@@ -118,11 +119,12 @@ def _cell(finding: Mapping[str, Any]) -> str:
     return number(value) if isinstance(value, Mapping) else repr(float(value))
 
 
-def as_document(outcome: Outcome, *, numbers: bool = True) -> dict[str, Any]:
+def as_document(outcome: Outcome, audience: Audience, *, numbers: bool = True) -> dict[str, Any]:
     """The outcome as JSON; each point names the folder its files went to, and with `numbers` its findings."""
     best = outcome.best
     return {
         "format": FORMAT,
+        "audience": audience,
         "utility": outcome.utility,
         "protection": outcome.protection,
         "best": None if best is None else best.folder,

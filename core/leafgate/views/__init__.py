@@ -26,13 +26,16 @@ FILES: Mapping[Format, str] = {
 }
 
 
-def view(report: Mapping[str, Any], form: Format) -> bytes:
-    """A report document in another format: same document, same bytes, and no more than it tells."""
+def view(report: Mapping[str, Any], form: Format, frontier: bytes = b"") -> bytes:
+    """A report document in another format: same document, same bytes, and no more than it tells.
+
+    A page also shows the `frontier`, an SVG picture, where there is one.
+    """
     match form:
         case Format.html:
             from leafgate.views.html import html
 
-            return html(report)
+            return html(report, frontier)
         case Format.markdown:
             from leafgate.views.markdown import markdown
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from leafgate.views.bars_picture import histogram
 from leafgate.views.telling import (
@@ -24,19 +26,36 @@ from leafgate.views.telling import (
 from leafgate.views.tree_picture import RISKS, tree_picture
 from leafgate.words import idle_waivers, number, verdict_words
 
+if TYPE_CHECKING:
+    from leafgate.release import Release
+
 WORST, LISTED, DRAWN, CARDS = 3, 400, 24, 200
 """So many findings stand first, are listed, and are drawn; so many nodes have a card."""
 
 
-def html(report: Mapping[str, Any]) -> bytes:
-    """The page of a report; equal reports give equal bytes."""
-    return _environment().get_template("report.html.j2").render(**told(report)).encode() + b"\n"
+def html(report: Mapping[str, Any], frontier: bytes = b"") -> bytes:
+    """The page of a report, with the picture of a sweep where there is one; equal reports give equal bytes."""
+    picture = f"data:image/svg+xml;base64,{b64encode(frontier).decode()}" if frontier else ""
+    page = environment().get_template("report.html.j2").render(**told(report), frontier=Markup(picture))  # noqa: S704
+    return page.encode() + b"\n"
+
+
+def tree_page(release: Release) -> str:
+    """The first tree of a release as a page, with whatever the release tells."""
+    from leafgate.shown import Shown
+    from leafgate.shown import told as everything
+    from leafgate.tree_view import bare_view
+
+    nodes = [everything(node, Shown(1, ()), "auditor") for node in bare_view(release.trees[0])] if release.trees else []
+    picture = tree_picture(nodes) if nodes else None
+    facts = {"use": release.builder.get("use", "?"), "trees": len(release.trees), "picture": picture}
+    return environment().get_template("tree.html.j2").render(**facts)
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Templates that escape whatever they are given and refuse what they are not."""
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("leafgate.views", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -44,12 +63,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda said: clean(said, 1000) if type(said) is str else said,
     )
-    environment.filters["number"] = number
-    environment.globals["state"] = state
-    environment.globals["explained"] = explained
-    environment.globals["sentence"] = sentence
-    environment.globals["shortly"] = shortly
-    return environment
+    made.filters["number"] = number
+    made.globals["state"] = state
+    made.globals["explained"] = explained
+    made.globals["sentence"] = sentence
+    made.globals["shortly"] = shortly
+    return made
 
 
 def told(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""Stored sweeps, read back strictly, to be drawn again beside a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from leafgate.errors import ReportError
+from leafgate.policy_column import Strict
+from leafgate.report import Verdict
+from leafgate.report_file import LimitTold, Value, report_bytes
+from leafgate.strict_json import canonical, parse_json
+from leafgate.sweep.axes import Point
+from leafgate.sweep.outcome import FORMAT, Outcome
+from leafgate.sweep.point_audit import Result
+
+
+class FindingSwept(Strict):
+    """A finding at one point."""
+
+    id: str
+    metric: str
+    value: Value | None
+    limit: LimitTold
+    passed: bool | None
+
+
+class PointSwept(Strict):
+    """One point."""
+
+    values: dict[str, Any]
+    folder: str
+    verdict: Verdict
+    problem: str
+    findings: tuple[FindingSwept, ...]
+
+
+class Swept(Strict):
+    """A sweep, as its file has it."""
+
+    format: Literal["leafgate/sweep/1"]
+    audience: Literal["public", "auditor"]
+    utility: str | None
+    protection: str | None
+    best: str | None
+    points: tuple[PointSwept, ...]
+
+
+def read_sweep(path: Path, audience: str) -> Outcome:
+    """The outcome a sweep.json tells of; ReportError when it is none, or tells more than `audience` may see."""
+    told = parse_json(report_bytes(path), ReportError, str(path))
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise ReportError("is no sweep", place=str(path), remedy="name the sweep.json of a sweep")
+    try:
+        Swept.model_validate_json(canonical(told))
+    except ValidationError:
+        raise ReportError("is no sweep that this version understands", place=str(path)) from None
+    if told["audience"] == "auditor" != audience:
+        remedy = "sweep again without --audience auditor"
+        raise ReportError("has an auditor's numbers, and the report is for the public", place=str(path), remedy=remedy)
+    return Outcome([_result(point) for point in told["points"]], told["utility"], told["protection"])
+
+
+def _result(point: Mapping[str, Any]) -> Result:
+    report = {"verdict": point["verdict"], "findings": point["findings"]}
+    return Result(Point(point["values"], {}), report, point["folder"], point["problem"])

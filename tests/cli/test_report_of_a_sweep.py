@@ -1,0 +1,66 @@
+"""A page that also shows what protection costs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import Ended, leafgate
+from survey import survey
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    policy = survey(
+        tmp_path,
+        {
+            "data.test": "people.csv",
+            "metrics": [{"use": "k_anonymity", "at_least": 1}, {"use": "accuracy", "at_least": 0}],
+        },
+    )
+    for audience in ("public", "auditor"):
+        out = tmp_path / audience
+        assert leafgate("sweep", policy, "--over", "build.k=1,3,6", "--out", out, "--audience", audience).code == 0
+        leafgate("audit", policy, "--out", out, "--audience", audience)
+    return tmp_path
+
+
+def page(audited: Path, sweep: Path) -> Ended:
+    return leafgate("report", audited / "report.json", "--to", "html", "--sweep", sweep)
+
+
+def test_the_page_holds_the_picture_of_the_sweep(folder: Path) -> None:
+    shown = leafgate(
+        "report", folder / "public" / "report.json", "--to", "html", "--sweep", folder / "public" / "sweep.json"
+    )
+    assert shown.code == 0
+    picture = shown.out.partition("data:image/svg+xml;base64,")[2].partition('"')[0]
+    assert base64.b64decode(picture) == (folder / "public" / "sweep.svg").read_bytes()
+
+
+def test_an_auditors_sweep_is_not_shown_in_a_public_page(folder: Path) -> None:
+    ended = page(folder / "public", folder / "auditor" / "sweep.json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "an auditor's numbers" in ended.err
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"format": "leafgate/sweep/1"}'])
+def test_what_is_no_sweep_is_refused(folder: Path, content: str) -> None:
+    (folder / "sweep.json").write_text(content)
+    assert (
+        leafgate("report", folder / "public" / "report.json", "--to", "html", "--sweep", folder / "sweep.json").code
+        == 2
+    )
+
+
+def test_only_a_page_shows_a_sweep(folder: Path) -> None:
+    public = folder / "public"
+    assert leafgate("report", public / "report.json", "--to", "junit", "--sweep", public / "sweep.json").code == 2
+
+
+def test_a_sweep_says_whom_it_is_for(folder: Path) -> None:
+    for audience in ("public", "auditor"):
+        assert json.loads((folder / audience / "sweep.json").read_bytes())["audience"] == audience

@@ -1,0 +1,41 @@
+"""What a notebook shows of an audit and of a release."""
+
+from __future__ import annotations
+
+from html import unescape
+from pathlib import Path
+
+from leafgate.running import prepare
+from leafgate.views import Format, view
+from planted import of_planted
+from survey import survey
+
+
+def framed(text: str) -> str:
+    """The page within the frame; the frame lets no script run."""
+    assert text.startswith("<iframe sandbox style=")
+    assert text.count("<") == 2  # its page is escaped
+    return unescape(text.partition('srcdoc="')[2].removesuffix('"></iframe>'))
+
+
+def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
+    audited = prepare(survey(tmp_path)).audit()
+    from leafgate.disclosure import document
+
+    page = framed(audited._repr_html_())
+    assert page.encode() == view(document(audited.report, "public"), Format.html)
+
+
+def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
+    from leafgate.auditing import Audit
+
+    assert "planted-" not in Audit(of_planted(tmp_path))._repr_html_()
+
+
+def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:
+    audited = prepare(survey(tmp_path)).audit()
+    assert audited.sealed is not None
+    page = framed(audited.sealed.release._repr_html_())
+    assert page.count("<svg") == 1
+    for words in ("kadet, 1 tree", "age", "yes"):
+        assert words in page
