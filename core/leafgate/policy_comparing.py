@@ -26,7 +26,8 @@ LEARNT = {"quasi_identifier", "sensitive"}
 class Change:
     """One place that the newer policy has otherwise. `free`: also a policy that extends the older one may.
 
-    `old` and `new` are what stands there, None for nothing; the lines say where, if they are known.
+    `old` and `new` are what stands there, None for nothing; the lines say where, if they are known. `name` is the
+    attack's or the metric's that is changed.
     """
 
     kind: Kind
@@ -36,6 +37,12 @@ class Change:
     old_line: Line | None = None
     new_line: Line | None = None
     free: bool = False
+    name: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Did something come or go as a whole?"""
+        return self.place.endswith("]") and (self.old is None or self.new is None)
 
 
 def compared(old: Written, new: Written, plugins: Plugins) -> list[Change]:
@@ -101,16 +108,16 @@ class _Comparing:
         old, new = ({str(name_of(item)): (i, item) for i, item in _items(told)} for told in self._both(key))
         for name, (i, item) in old.items():
             if name not in new:
-                yield self._change("looser", f"{key}[{i}]", item, None)
+                yield self._change("looser", f"{key}[{i}]", item, None, name=name)
                 continue
             j, other = new[name]
             if item.get("use") != other.get("use"):
-                yield self._change("different", f"{key}[{i}]", item, other, f"{key}[{j}]")
+                yield self._change("different", f"{key}[{i}]", item, other, f"{key}[{j}]", name=name)
             else:
-                yield from self._options(item, other, f"{key}[{i}]", f"{key}[{j}]")
+                yield from self._options(item, other, f"{key}[{i}]", f"{key}[{j}]", name)
         for name, (j, item) in new.items():
             if name not in old:
-                yield self._change("tighter", f"{key}[{j}]", None, item)
+                yield self._change("tighter", f"{key}[{j}]", None, item, name=name)
 
     def lists(self) -> Iterator[Change]:
         """Protected cells and facts the adversary knows: more are tighter. Waivers: fewer are."""
@@ -133,15 +140,16 @@ class _Comparing:
             if old != new:
                 yield self._change("different", place, old, new, free=True)
 
-    def _options(self, old: dict[str, Any], new: dict[str, Any], place: str, now: str) -> Iterator[Change]:
+    def _options(
+        self, old: dict[str, Any], new: dict[str, Any], place: str, now: str, name: str = ""
+    ) -> Iterator[Change]:
         """The options of one component that is used in both."""
         kind = self.plugins.by_name.get(str(old.get("use")))
         for key in [*old, *(key for key in new if key not in old)]:
             before, after = (_option(kind, told, key) for told in (old, new))
             if key not in {"use", "name"} and before != after:
-                yield self._change(
-                    _option_change(kind, key, before, after, new), f"{place}.{key}", before, after, f"{now}.{key}"
-                )
+                change = _option_change(kind, key, before, after, new)
+                yield self._change(change, f"{place}.{key}", before, after, f"{now}.{key}", name=name)
 
     def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False) -> Iterator[Change]:
         """What has no order, but may be said where it was not."""
@@ -157,9 +165,11 @@ class _Comparing:
     def _both(self, place: str) -> tuple[Any, Any]:
         return _at(self.older.document, place), _at(self.newer.document, place)
 
-    def _change(self, kind: Kind, place: str, old: Any, new: Any, now: str = "", *, free: bool = False) -> Change:
+    def _change(
+        self, kind: Kind, place: str, old: Any, new: Any, now: str = "", *, free: bool = False, name: str = ""
+    ) -> Change:
         lines = _line(self.older, place, told=old), _line(self.newer, now or place, told=new)
-        return Change(kind, place if old is not None else now or place, old, new, *lines, free)
+        return Change(kind, place if old is not None else now or place, old, new, *lines, free, name)
 
 
 def _line(written: Written, place: str, *, told: Any) -> Line | None:

@@ -74,7 +74,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     context = {"beside": beside, "root": root or beside}
     problems: list[Problem] = []
     try:
-        policy = model.model_validate_json(_json(document), context=context)
+        policy = model.model_validate_json(as_json(document), context=context)
     except ValidationError as error:
         problems = problems_of(error, document, plugins)
     problems += crossed(document, plugins)
@@ -100,7 +100,7 @@ def _unused(policy: Policy) -> Iterator[Problem]:
             yield Problem(f"knows.{key}", "no attack of the policy uses it", "leave it out, or try an attack that does")
 
 
-def _json(document: dict[str, Any]) -> bytes:
+def as_json(document: dict[str, Any]) -> bytes:
     """The document as JSON; a number that is not finite becomes something no field accepts."""
     return json.dumps(_sayable(document)).encode()
 
