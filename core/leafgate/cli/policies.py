@@ -46,9 +46,9 @@ def init(
 
 
 def schema() -> int:
-    """Print the JSON Schema of policies, with every installed plugin's options."""
+    """Print the JSON Schema of policies for editors (draft-07), with every installed plugin's options."""
     from leafgate.plugins import load_plugins
-    from leafgate.policy_file import policy_model
+    from leafgate.policy_schema import policy_schema
 
-    typer.echo(readable(policy_model(load_plugins()).model_json_schema()).decode(), nl=False)
+    typer.echo(readable(policy_schema(load_plugins())).decode(), nl=False)
     return 0
