@@ -1,4 +1,4 @@
-"""Write docs/reference/policy.md and policy.schema.json from the models behind a policy and the options of the bundled plugins."""
+"""Write docs/reference/policy.md and policy.schema.json: the models of policies, the bundled plugins' options."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SCHEMA = Path(__file__).with_name("policy.schema.json")
 
 INTRO = """# Policy reference
 
-This page is made from the code by `python docs/reference/make_policy_reference.py`; a test keeps it so. The same as JSON
-Schema is in [policy.schema.json](policy.schema.json); `leafgate schema` prints it with every plugin you have
+This page is made from the code by `python docs/reference/make_policy_reference.py`; a test keeps it so. The same as
+JSON Schema is in [policy.schema.json](policy.schema.json); `leafgate schema` prints it with every plugin you have
 installed, and `leafgate explain NAME` prints one plugin with its threat model, formula and source.
 
 Editors that know the YAML language server complete keys and mark mistakes while you type: let the policy begin with
