@@ -64,16 +64,19 @@ def audit(
     *,
     file: str = "",
     lines: Mapping[str, Line] | None = None,
+    extends: Sequence[str] = (),
     today: date | None = None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
-    `file` is the name of the policy's file and `lines` say where in it everything stands, where that is known.
+    `file` is the name of the policy's file, `lines` say where everything in it stands, and `extends` names the
+    policies it was merged with, where that is known.
     `today` is the day its waivers are judged on, the one it is in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
+    stands = ({"file": file} if file else {}) | ({"extends": list(extends)} if extends else {})
     places = FindingPlaces(policy, lines or {})
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     try:
@@ -82,7 +85,7 @@ def audit(
     except NoReleaseError as error:
         refused = places.of_build([_no_release(policy, plugins, error)])
         limits, waivers = _waived(policy, None, [], refused, _never, places, today)
-        return Audit(_report(policy, plugins, table, None, refused, file, waivers))
+        return Audit(_report(policy, plugins, table, None, refused, stands, waivers))
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
@@ -97,7 +100,7 @@ def audit(
     findings = [*doubtful, *limits, *claims]
     with _timed(seconds, "draw"):
         tree, guessed = tree_view(judged, findings), guesses(judged)
-    report = _report(policy, plugins, table, sealed, findings, file, waivers)
+    report = _report(policy, plugins, table, sealed, findings, stands, waivers)
     return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
 
 
@@ -156,13 +159,13 @@ def _report(
     table: Table,
     sealed: Sealed | None,
     findings: Sequence[Finding],
-    file: str,
+    stands: Mapping[str, Any],
     waivers: Waivers,
 ) -> Report:
     guarantee = {} if sealed is None else sealed.release.guarantee
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
-        policy=_policy_facts(policy, file),
+        policy={**_policy_facts(policy), **stands},
         data=_data_facts(table),
         release=None if sealed is None else _release_facts(sealed),
         findings=findings,
@@ -174,8 +177,8 @@ def _report(
     )
 
 
-def _policy_facts(policy: Policy, file: str) -> dict[str, Any]:
-    told = {"name": policy.name, "sha256": policy.sha256} | ({"file": file} if file else {})
+def _policy_facts(policy: Policy) -> dict[str, Any]:
+    told = {"name": policy.name, "sha256": policy.sha256}
     return told | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
 
 

@@ -40,7 +40,11 @@ def lenient(limit: float, sign: int = 1) -> float:
 
 
 class Component(BaseModel):
-    """What builders, attacks and metrics have in common: `use`, the name a policy picks it by."""
+    """What builders, attacks and metrics have in common: `use`, the name a policy picks it by.
+
+    `stricter_more` and `stricter_less` name options of which more, or less, always protects better (of a switch, on is
+    more): a policy that extends another may change these in that direction, and no other option of what that one has.
+    """
 
     model_config = STRICT
 
@@ -49,6 +53,8 @@ class Component(BaseModel):
     threat_model: ClassVar[str] = ""
     formula: ClassVar[str] = ""
     source: ClassVar[str] = ""
+    stricter_more: ClassVar[frozenset[str]] = frozenset()
+    stricter_less: ClassVar[frozenset[str]] = frozenset()
 
     def lacks(self, policy: Policy) -> str:
         """What the policy does not have and this one needs; empty where there is nothing. No data is read."""

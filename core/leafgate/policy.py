@@ -95,6 +95,7 @@ class Policy(Strict):
 
     leafgate: Literal[1] = Field(description="The version of this format.")
     name: Annotated[str, Field(min_length=1)] = Field(description="What reports call this policy.")
+    extends: str | None = Field(None, description="A policy beside this one, which this one completes and tightens.")
     data: Data = Field(description="Where the people are, and what their columns mean.")
     build: TreeBuilder = Field(description="How the release is made; `use:` a builder.")
     publish: PublishSpec | None = Field(None, description="What will be published; counts and measure by default.")
@@ -123,7 +124,7 @@ class Policy(Strict):
         What is waived changes nothing that the policy asks for. The order of the columns is part of it: it
         names them where there is no header, and breaks ties.
         """
-        told = self.model_dump(mode="json", exclude={"data": {"path"}, "waivers": True})
+        told = self.model_dump(mode="json", exclude={"data": {"path"}, "waivers": True, "extends": True})
         told["data"]["columns"] = list(told["data"]["columns"].items())
         told["publish"] = told["publish"] or PublishSpec().model_dump()
         return hashlib.sha256(canonical(told)).hexdigest()

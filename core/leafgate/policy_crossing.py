@@ -31,10 +31,10 @@ def crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
     secrets = [name for name, spec in columns.items() if "sensitive" in _listed(_dict(spec).get("role"))]
     protected = [rule.get("column") for _, rule in _dicts(_dict(document.get("data")).get("protect"))]
     for i, metric in metrics:
-        if "of" in metric and metric["of"] not in names:
+        if metric.get("of") is not None and metric["of"] not in names:
             known = f"one of {', '.join(map(str, names))}"
             yield Problem(f"metrics[{i}].of", "no attack of the policy has this name", known)
-        if "secret" in metric and metric["secret"] not in [*secrets, *protected]:
+        if metric.get("secret") is not None and metric["secret"] not in [*secrets, *protected]:
             yield Problem(
                 f"metrics[{i}].secret", "is not a column with the role `sensitive`, nor one of `data.protect`"
             )

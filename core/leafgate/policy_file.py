@@ -16,12 +16,13 @@ from leafgate.interfaces import Component
 from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
 from leafgate.policy_crossing import crossed
+from leafgate.policy_inheriting import inherited, told_where
 from leafgate.policy_knows import Knows
 from leafgate.policy_lines import Line
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
 from leafgate.policy_waivers import waiver_problems
-from leafgate.policy_written import read_policy
+from leafgate.policy_written import read_chain
 
 KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
 """What a policy may grant, and what attacks that take it into account list in `uses`."""
@@ -29,28 +30,35 @@ KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "peop
 
 @dataclass(frozen=True)
 class Loaded:
-    """A policy and the plugins it was read with; the name of its file, and where in it everything stands."""
+    """A policy and the plugins it was read with; the name of its file, where everything stands, what it extends."""
 
     policy: Policy
     plugins: Plugins
     file: str = ""
     lines: Mapping[str, Line] = field(default_factory=dict)
+    extends: tuple[str, ...] = ()
 
 
-def load_policy(path: Path, root: Path | None = None) -> Loaded:
-    """Read, check and resolve a policy file.
+def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -> Loaded:
+    """Read, check and resolve a policy file and all it extends; `org` is a policy it is held to besides.
 
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
-    written = read_policy(path)
-    loaded = policy_of(written.document, path.parent, root)
-    return replace(loaded, file=written.file, lines=written.lines)
+    written, loosened = inherited(read_chain(path, org))
+    with told_where(written):
+        loaded = policy_of(written.document, path.parent, root)
+    if loosened:
+        raise PolicyError.listing(loosened)
+    return replace(loaded, file=written.file, lines=written.lines, extends=written.extends)
 
 
-def document_of(path: Path) -> dict[str, Any]:
-    """A policy file, with the waivers of the file it names, as plain mappings and lists."""
-    return read_policy(path).document
+def document_of(path: Path, org: Path | None = None) -> dict[str, Any]:
+    """A policy file as plain mappings and lists, with what it extends and its waivers; PolicyError as `load_policy`."""
+    written, loosened = inherited(read_chain(path, org))
+    if loosened:
+        raise PolicyError.listing(loosened)
+    return written.document
 
 
 def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) -> Loaded:
@@ -59,12 +67,14 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
     if pins == []:
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
+    if document.get("extends") is not None:
+        raise PolicyError("only a policy in a file can extend another", place="extends")
     plugins = load_plugins(pins if pinned else None)
     model = policy_model(plugins)
     context = {"beside": beside, "root": root or beside}
     problems: list[Problem] = []
     try:
-        policy = model.model_validate_json(_json(document), context=context)
+        policy = model.model_validate_json(as_json(document), context=context)
     except ValidationError as error:
         problems = problems_of(error, document, plugins)
     problems += crossed(document, plugins)
@@ -90,7 +100,7 @@ def _unused(policy: Policy) -> Iterator[Problem]:
             yield Problem(f"knows.{key}", "no attack of the policy uses it", "leave it out, or try an attack that does")
 
 
-def _json(document: dict[str, Any]) -> bytes:
+def as_json(document: dict[str, Any]) -> bytes:
     """The document as JSON; a number that is not finite becomes something no field accepts."""
     return json.dumps(_sayable(document)).encode()
 

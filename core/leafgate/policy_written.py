@@ -1,8 +1,8 @@
-"""A policy as it is written: its file, and the file of waivers beside it, nothing checked yet."""
+"""A policy as it is written: its file, the policies it extends, the file of waivers beside it; nothing checked yet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,62 @@ from leafgate.policy_lines import Line, read_lines
 from leafgate.policy_paths import inside
 from leafgate.strict_yaml import MAX_BYTES
 
+DEEPEST = 8
+"""So many policies may extend one another; more are a mistake."""
+
 
 @dataclass(frozen=True)
 class Written:
-    """A policy as plain mappings and lists; the name of its file, and where everything in it stands."""
+    """A policy as plain mappings and lists; the name of its file, and where everything in it stands.
+
+    `extends` names the policies it was merged with, the nearest first.
+    """
 
     document: dict[str, Any]
     file: str
     lines: Mapping[str, Line]
+    extends: tuple[str, ...] = ()
 
 
-def read_policy(path: Path) -> Written:
-    """A policy as it is written; PolicyError when a file of it cannot be read."""
-    document, lines = _read(path, path.name)
+def read_policy(path: Path, name: str = "") -> Written:
+    """One policy file alone, with the waivers it names; PolicyError when a file of it cannot be read."""
+    name = name or path.name
+    document, lines = _read(path, name, "" if name != path.name else str(path))
     if not isinstance(document.get("waivers"), str):
-        return Written(document, path.name, lines)
+        return Written(document, name, lines)
     told, where = _waivers_beside(path.parent, document["waivers"])
     kept = {place: line for place, line in lines.items() if not place.startswith("waivers")}
-    return Written(document | {"waivers": told}, path.name, {**kept, **where})
+    return Written(document | {"waivers": told}, name, {**kept, **where})
+
+
+def read_chain(path: Path, org: Path | None = None) -> list[Written]:
+    """The policy and all it extends, the most general first; `org` is extended by the most general one.
+
+    Raises PolicyError for a policy that extends itself, by however many others, and for a chain that is too long.
+    """
+    seen: dict[Path, Written] = {}
+    for first in (path, org):
+        if first is not None:
+            seen |= {where: written for where, written in _chain(first) if where not in seen}
+    if len(seen) > DEEPEST:
+        raise PolicyError(f"extends more than {DEEPEST - 1} others", place=path.name, remedy="merge some of them")
+    return list(reversed(seen.values()))
+
+
+def _chain(path: Path) -> Iterator[tuple[Path, Written]]:
+    """Each file's own place, and what it says; from a policy to the most general one it extends."""
+    folder, here, seen = path.parent, path, set[Path]()
+    while True:
+        name = path.name if here is path else here.relative_to(folder.resolve()).as_posix()
+        if here.resolve() in seen:
+            raise PolicyError("extends itself, by others perhaps", place=f"{name}: extends")
+        seen.add(here.resolve())
+        written = read_policy(here, name)
+        yield here.resolve(), written
+        parent = written.document.get("extends")
+        if parent is None or len(seen) > DEEPEST:
+            return
+        here = _beside(here.parent, parent, f"{name}: extends")
 
 
 def _waivers_beside(folder: Path, name: str) -> tuple[Any, Mapping[str, Line]]:
@@ -40,19 +78,19 @@ def _waivers_beside(folder: Path, name: str) -> tuple[Any, Mapping[str, Line]]:
     return document["waivers"], lines
 
 
-def _beside(folder: Path, name: str, place: str) -> Path:
+def _beside(folder: Path, name: object, place: str) -> Path:
     """A file that belongs to the policy and is not moved by `--root`."""
     try:
         return inside(folder, name)
     except ValueError as error:
-        message = str(error).removesuffix(", or move the folder with --root")
-        raise PolicyError(message, place=place) from None
+        message = str(error).partition(";")[0]
+        raise PolicyError(message, place=place, remedy="name a file below the policy's folder") from None
 
 
-def _read(path: Path, name: str) -> tuple[dict[str, Any], Mapping[str, Line]]:
+def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Mapping[str, Line]]:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise PolicyError(f"cannot be read: {error.strerror}", place=str(path)) from None
+        raise PolicyError(f"cannot be read: {error.strerror}", place=place or name) from None
     return read_lines(content, name)

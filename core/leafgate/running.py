@@ -34,6 +34,7 @@ class Run:
     people: Table | None = None
     file: str = ""
     lines: Mapping[str, Line] = field(default_factory=dict)
+    extends: tuple[str, ...] = ()
 
     def audit(self, today: date | None = None) -> Audit:
         """Build, attack and judge; the seconds it took to read are part of its timings.
@@ -43,21 +44,36 @@ class Run:
         from leafgate.auditing import audit
 
         tables = (self.table, self.test, self.population, self.people)
-        audited = audit(self.policy, self.plugins, *tables, file=self.file, lines=self.lines, today=today)
+        audited = audit(
+            self.policy,
+            self.plugins,
+            *tables,
+            file=self.file,
+            lines=self.lines,
+            extends=self.extends,
+            today=today,
+        )
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
-def prepare(path: Path, data: Path | None = None, root: Path | None = None, test: Path | None = None) -> Run:
-    """Read a policy and the tables it names; `data` and `test` come from the command line, any folder will do.
+def prepare(
+    path: Path,
+    data: Path | None = None,
+    root: Path | None = None,
+    test: Path | None = None,
+    org: Path | None = None,
+) -> Run:
+    """Read a policy and the tables it names; `data`, `test` and `org` come from the command line, any folder will do.
 
     Raises PolicyError and DataError, listing everything that is wrong.
     """
-    loaded = load_policy(path, root)
+    loaded = load_policy(path, root, org)
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
     table, other, population, people = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
-    return Run(policy, loaded.plugins, table, other, seconds, population, people, loaded.file, loaded.lines)
+    stands = (loaded.file, loaded.lines, loaded.extends)
+    return Run(policy, loaded.plugins, table, other, seconds, population, people, *stands)
 
 
 Read = tuple["Table", "Table | None", "Table | None", "Table | None"]

@@ -1,4 +1,4 @@
-"""Write docs/reference/policy.md from the models behind a policy and the options of the bundled plugins."""
+"""Write docs/reference/policy.md and policy.schema.json: the models of policies, the bundled plugins' options."""
 
 from __future__ import annotations
 
@@ -13,15 +13,24 @@ from leafgate.explaining import options, parts
 from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
 from leafgate.plugins import load_plugins, use_of
 from leafgate.policy import Policy
+from leafgate.policy_schema import policy_schema
 from leafgate.schema import Role
+from leafgate.strict_json import readable
 
 PAGE = Path(__file__).with_name("policy.md")
+SCHEMA = Path(__file__).with_name("policy.schema.json")
 
 INTRO = """# Policy reference
 
-This page is made from the code by `python docs/reference/make_policy_reference.py`; a test keeps it so. `leafgate
-schema` prints the same as JSON Schema, with every plugin you have installed, and `leafgate explain NAME` prints one
-plugin with its threat model, formula and source.
+This page is made from the code by `python docs/reference/make_policy_reference.py`; a test keeps it so. The same as
+JSON Schema is in [policy.schema.json](policy.schema.json); `leafgate schema` prints it with every plugin you have
+installed, and `leafgate explain NAME` prints one plugin with its threat model, formula and source.
+
+Editors that know the YAML language server complete keys and mark mistakes while you type: let the policy begin with
+`# yaml-language-server: $schema=policy.schema.json`, and put the schema beside it, `leafgate schema >
+policy.schema.json`. It is draft-07, which is what these editors read. It says less than the reader: `leafgate validate`
+has the last word. A policy that others extend may leave out what the schema wants; one that `extends` may do so at its
+top level.
 
 A policy is one YAML file. It is read strictly: unknown keys, keys that stand twice, anchors and aliases, numbers that
 are not finite and paths that leave the folder are refused, each with its place. All texts are YAML 1.2: `yes` and `no`
@@ -49,6 +58,11 @@ KINDS: dict[str, tuple[type[Component], str]] = {
 def page() -> str:
     """The whole page, for the plugins of the leafgate distribution alone."""
     return "\n".join(_lines()) + "\n"
+
+
+def schema() -> bytes:
+    """The JSON Schema of policies, for the plugins of the leafgate distribution alone."""
+    return readable(policy_schema(load_plugins(["leafgate"])))
 
 
 def _lines() -> Iterator[str]:
@@ -125,3 +139,4 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    SCHEMA.write_bytes(schema())

@@ -26,6 +26,7 @@ class LDiversity(AtLeast):
     form: Literal["distinct", "entropy", "recursive"] = Field("entropy", description="What counts as diverse.")
     c: Factor | None = Field(None, description="Of `form: recursive`: r_1 < c (r_l + ... + r_m).")
 
+    stricter_less = frozenset({"c"})
     checks = "l_diversity"
     checked_by = "linking"
     threat_model = BELIEF
@@ -66,6 +67,7 @@ class AlphaKAnonymity(AtLeast):
         None, min_length=1, description="The values that are sensitive; all when left out."
     )
 
+    stricter_less = frozenset({"alpha"})
     unit = "people"
     threat_model = BELIEF
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"

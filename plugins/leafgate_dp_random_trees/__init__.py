@@ -79,6 +79,7 @@ class DpRandomTrees(Private):
     )
     delta: Chance = Field(1e-6, description="At which epsilon is wanted, and claimed.")
 
+    stricter_less = frozenset({"epsilon", "delta"})
     threat_model = "Anyone, whatever they know of everybody else: was this person in the table, and with which class?"
     formula = (
         "each tree: structure from the declared domains, a sample of the people, each with chance beta; a leaf's "
@@ -108,6 +109,8 @@ class DpLaplaceTrees(Private):
     )
     delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is claimed; 0 is possible.")
 
+    stricter_more = frozenset({"scale"})
+    stricter_less = frozenset({"delta"})
     threat_model = DpRandomTrees.threat_model
     formula = "each tree: structure from the declared domains; to every number whole noise z, chance ~ exp(-|z|/scale)"
     source = (
@@ -128,6 +131,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     delta: Annotated[float, Field(ge=0, lt=1)] = Field(1e-6, description="At which epsilon is accounted.")
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
+    stricter_less = frozenset({"delta"})
     checks = "epsilon"
     scale = "nats; infinite where a condition of the account does not hold"
     safe = "1 is strong; 10 says little"

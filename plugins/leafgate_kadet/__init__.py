@@ -30,6 +30,7 @@ class Kadet(TreeBuilder):
         (), description="What every group must satisfy besides: l_diversity, confidence, t_closeness, delta_disclosure."
     )
 
+    stricter_more = frozenset({"k"})
     tells_measure = frozenset({"measure", "average_gain", "prune", "confidence"})
     threat_model = (
         "The adversary knows the public columns of everyone in the table, and the tree. Everyone whose private "

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator
 
 from command_line import leafgate
 from leafgate.cli.app import app
@@ -22,7 +22,9 @@ POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 def test_the_commands_are_those_of_the_design() -> None:
     assert (
-        sorted(["audit", "build", "attack", "validate", "init", "schema", "plugins", "explain", "demo", "sweep"])
+        sorted(
+            ["audit", "build", "attack", "validate", "init", "schema", "plugins", "explain", "demo", "sweep", "diff"]
+        )
         == COMMANDS
     )
 
@@ -76,8 +78,8 @@ def test_init_takes_the_class_and_the_header_from_the_command_line(tmp_path: Pat
 
 def test_schema_is_one_json_document_that_accepts_a_policy() -> None:
     schema = leafgate("schema").document
-    assert Draft202012Validator(schema).is_valid(policy())
-    assert not Draft202012Validator(schema).is_valid(policy({"build.k": 0}))
+    assert Draft7Validator(schema).is_valid(policy())
+    assert not Draft7Validator(schema).is_valid(policy({"build.k": 0}))
 
 
 def test_plugins_lists_all_that_is_installed() -> None:

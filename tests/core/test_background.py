@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator
 
 from command_line import leafgate
 from leafgate import Belief, DataError, Fact, Known, PolicyError, Release
@@ -280,7 +280,7 @@ def test_without_a_secret_nobodys_can_be_known(insider: Path, key: str, value: A
 
 
 def test_the_published_schema_allows_what_can_be_known() -> None:
-    schema = Draft202012Validator(leafgate("schema").document)
+    schema = Draft7Validator(leafgate("schema").document)
     facts = [FACT, FACT | {"where": {"sex": ["f", None]}, "share": {"from": 0.5}}]
     said = {"facts": facts, "facts_known": 1, "sample": 0.5, "distribution": True}
     assert schema.is_valid(policy({"knows": said}))

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator
 
 from data_files import DATA
 from leafgate.plugins import load_plugins
-from leafgate.policy_file import load_policy, policy_model
+from leafgate.policy_file import load_policy
+from leafgate.policy_schema import policy_schema
+from leafgate.strict_json import readable
 from leafgate.strict_yaml import parse_yaml
 from survey import policy
 
@@ -19,12 +23,12 @@ NAMES = [path.stem for path in POLICIES]
 
 
 def accepts(schema: Any, told: Any) -> bool:
-    return bool(Draft202012Validator(schema).is_valid(told))
+    return bool(Draft7Validator(schema).is_valid(told))
 
 
 @pytest.fixture(scope="module")
 def schema() -> Any:
-    return json.loads(json.dumps(policy_model(load_plugins()).model_json_schema()))
+    return json.loads(json.dumps(policy_schema(load_plugins())))
 
 
 def document(path: Path) -> dict[str, Any]:
@@ -73,6 +77,15 @@ def test_the_demo_policy_is_the_one_that_is_installed() -> None:
         {"name": ""},
         {"leafgate": 2},
         {"data": ...},
+        {"build.use": ...},
+        {"metrics.0.use": ...},
+        {"data.columns.age.bounds": [1]},
+        {"data.columns.age.bounds": [1, 2, 3]},
+        {"data.columns.age.bounds": ["1", "2"]},
+        {"waivers": [{"id": "W-1"}]},
+        {"waivers": 3},
+        {"max_waiver_days": -1},
+        {"extends": ["org.yaml"]},
     ],
 )
 def test_the_published_schema_refuses_what_the_reader_refuses(schema: Any, wrong: dict[str, Any]) -> None:
@@ -83,3 +96,69 @@ def test_the_published_schema_refuses_what_the_reader_refuses(schema: Any, wrong
 def test_a_role_may_be_one_word_or_a_list_in_the_published_schema(schema: Any) -> None:
     for role in ("private", ["private"]):
         assert accepts(schema, policy({"data.columns.sex.role": role}))
+
+
+COMMITTED = POLICIES[0].parents[1] / "docs" / "reference" / "policy.schema.json"
+WAIVER = {
+    **dict.fromkeys(("id", "finding", "owner", "approved_by", "reason"), "w"),
+    **{"release": "0" * 64, "issued": "2026-01-01", "expires": "2026-01-31", "limit": {"at_least": 2}},
+}
+
+
+def test_the_committed_schema_is_the_one_the_code_makes() -> None:
+    made = readable(policy_schema(load_plugins(["leafgate"])))
+    assert COMMITTED.read_bytes() == made, "run python docs/reference/make_policy_reference.py"
+
+
+def test_the_committed_schema_is_one_of_draft_07_and_uses_nothing_newer() -> None:
+    told = json.loads(COMMITTED.read_bytes())
+    Draft7Validator.check_schema(told)
+    assert told["$schema"] == Draft7Validator.META_SCHEMA["$schema"]
+    known = {*Draft7Validator.META_SCHEMA["properties"], "$schema", "$ref"}
+    assert set(keywords(told)) <= known
+
+
+def keywords(schema: Any) -> Iterator[str]:
+    """Every keyword of a schema and of those in it."""
+    if isinstance(schema, list):
+        for one in schema:
+            yield from keywords(one)
+    if not isinstance(schema, dict):
+        return
+    for key, inner in schema.items():
+        yield key
+        if key in {"definitions", "properties"}:
+            yield from keywords(list(inner.values()))
+        elif key not in {"default", "const", "enum", "required"}:
+            yield from keywords(inner)
+
+
+def test_every_reference_of_the_committed_schema_leads_somewhere() -> None:
+    told = json.loads(COMMITTED.read_bytes())
+    named = set(re.findall(r'"\$ref": "#/definitions/([^"]+)"', COMMITTED.read_text()))
+    assert named == set(told["definitions"])
+
+
+@pytest.mark.parametrize("path", POLICIES, ids=NAMES)
+def test_an_example_policy_conforms_to_the_committed_schema(path: Path) -> None:
+    assert accepts(json.loads(COMMITTED.read_bytes()), document(path))
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"waivers": [WAIVER]},
+        {"waivers": "waivers.yaml"},
+        {"max_waiver_days": 0},
+        {"extends": "org.yaml"},
+        {"extends": "org.yaml", "data": ..., "build": ..., "metrics": ...},
+    ],
+)
+def test_waivers_and_extension_are_in_the_published_schema(schema: Any, right: dict[str, Any]) -> None:
+    assert accepts(schema, policy(right))
+
+
+def test_what_is_picked_in_an_editor_is_explained_there() -> None:
+    told = json.loads(COMMITTED.read_bytes())["definitions"]["KAnonymity"]
+    assert told["description"]
+    assert told["properties"]["at_least"]["description"] == "The score must not be lower."

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from leafgate import __version__
-from leafgate.cli import audits, looking, policies, reports, sweeps
+from leafgate.cli import audits, diffs, looking, policies, reports, sweeps
 from leafgate.cli.guard import guarded
 from leafgate.plugins import load_plugins
 
@@ -28,6 +28,7 @@ for _command in (
     policies.validate,
     policies.init,
     policies.schema,
+    diffs.diff,
     looking.plugins,
     looking.explain,
     looking.demo,

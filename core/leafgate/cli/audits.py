@@ -25,6 +25,7 @@ class Audience(StrEnum):
 PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy, a YAML file.")]
 DataFile = Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The table; overrides data.path.")]
 Root = Annotated[Path | None, typer.Option(help="The folder the policy's data files are below.")]
+Org = Annotated[Path | None, typer.Option(metavar="POLICY", help="A policy that this one must complete or tighten.")]
 Test = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
 
@@ -33,6 +34,7 @@ def audit(
     policy: PolicyFile,
     data: DataFile = None,
     root: Root = None,
+    org: Org = None,
     test: Test = None,
     out: Annotated[Path | None, typer.Option(help="Folder for release.json, report.json, timings.json.")] = None,
     as_json: Json = False,
@@ -49,7 +51,7 @@ def audit(
     if to and out is None:
         raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
     try:
-        run = prepare(policy, data, root, test)
+        run = prepare(policy, data, root, test, org)
     except LeafgateError:
         if out is not None:
             make_folder(out)
@@ -86,12 +88,13 @@ def build(
     out: Annotated[Path, typer.Option(help="The release file to write.")],
     data: DataFile = None,
     root: Root = None,
+    org: Org = None,
 ) -> int:
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
     from leafgate.building import build as build_release
 
-    run = prepare(policy, data, root)
+    run = prepare(policy, data, root, org=org)
     _keep_what_was_drawn(run, out)
     sealed = build_release(run.policy, run.plugins, run.table, run.test)
     rehearsed = run.policy.build.rehearses

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audits import Json, PolicyFile, Root
+from leafgate.cli.audits import Json, Org, PolicyFile, Root
 from leafgate.errors import InvalidError
 from leafgate.files import EVERYONE, write_file
 from leafgate.strict_json import readable
 
 
-def validate(policy: PolicyFile, root: Root = None, as_json: Json = False) -> int:
+def validate(policy: PolicyFile, root: Root = None, org: Org = None, as_json: Json = False) -> int:
     """Say everything that is wrong with a policy, or that nothing is; no table is read."""
     from leafgate.policy_file import load_policy
 
-    name = load_policy(policy, root).policy.name
+    name = load_policy(policy, root, org).policy.name
     told = readable({"format": "leafgate/valid/1", "name": name}).decode()
     typer.echo(told if as_json else f"{policy}: the policy {name!r} is valid\n", nl=False)
     return 0
@@ -46,9 +46,9 @@ def init(
 
 
 def schema() -> int:
-    """Print the JSON Schema of policies, with every installed plugin's options."""
+    """Print the JSON Schema of policies for editors (draft-07), with every installed plugin's options."""
     from leafgate.plugins import load_plugins
-    from leafgate.policy_file import policy_model
+    from leafgate.policy_schema import policy_schema
 
-    typer.echo(readable(policy_model(load_plugins()).model_json_schema()).decode(), nl=False)
+    typer.echo(readable(policy_schema(load_plugins())).decode(), nl=False)
     return 0

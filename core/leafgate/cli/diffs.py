@@ -1,0 +1,147 @@
+"""The command diff: two policies, or two reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leafgate.cli.audits import Json
+from leafgate.errors import InvalidError
+from leafgate.files import EVERYONE, OWNER_ONLY, write_file
+from leafgate.strict_json import readable
+
+if TYPE_CHECKING:
+    from leafgate.diffing.policies import Foreseen
+    from leafgate.diffing.reports import Moved
+    from leafgate.policy_comparing import Change
+    from leafgate.policy_lines import Line
+
+Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
+New = Annotated[Path, typer.Argument(metavar="NEW", help="Another of the same kind.")]
+
+
+def diff(
+    old: Old,
+    new: New,
+    report: Annotated[
+        Path | None, typer.Option(metavar="REPORT", help="With policies: what NEW would change on a report of OLD's.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A file for the differences as JSON.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Say what got tighter or looser between two policies, or better or worse between two reports."""
+    if _is_report(old) != _is_report(new):
+        raise InvalidError("a policy and a report", place="OLD and NEW", remedy="name two policies, or two reports")
+    if _is_report(old):
+        if report is not None:
+            raise InvalidError("is for two policies", place="--report", remedy="leave it out")
+        told, lines, code, private = _of_reports(old, new)
+    else:
+        told, lines, code, private = _of_policies(old, new, report)
+    if private and out is None:
+        remedy = "add --out; the differences go to that file, which is for its owner only"
+        raise InvalidError("an auditor's report is not told on stdout", place="--out", remedy=remedy)
+    if out is not None:
+        write_file(out, readable(told), OWNER_ONLY if private else EVERYONE)
+    if private:
+        told, lines = {"format": told["format"], "of": told["of"]}, lines[-1:]
+    typer.echo(readable(told).decode() if as_json else "".join(f"{line}\n" for line in lines), nl=False)
+    return code
+
+
+Told = tuple[dict[str, Any], list[str], int, bool]
+"""The document, the lines, the exit code, and whether it is for auditors only."""
+
+
+def _is_report(path: Path) -> bool:
+    """Does the file say that it is a report? Whatever cannot be read is told by who reads it."""
+    from leafgate.errors import ReportError
+    from leafgate.report_file import MAX_BYTES
+    from leafgate.strict_json import parse_json
+
+    try:
+        with path.open("rb") as file:
+            found = parse_json(file.read(MAX_BYTES + 1), ReportError, str(path))
+    except (OSError, ReportError):
+        return False
+    return isinstance(found, dict) and str(found.get("format", "")).startswith("leafgate/")
+
+
+def _of_policies(old: Path, new: Path, report: Path | None) -> Told:
+    from leafgate.diffing.policies import changes_of, foreseen
+    from leafgate.report_file import read_report
+
+    _, newer, changes = changes_of(old, new)
+    stored = None if report is None else read_report(report)
+    expected = [] if stored is None else foreseen(stored, newer, changes)
+    told: dict[str, Any] = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
+    if stored is not None:
+        told["report"] = [{"finding": f.finding, "outcome": f.outcome, "reason": f.reason} for f in expected]
+    lines = [*_policy_lines(changes), *_foreseen_lines(expected), _counted([one.kind for one in changes])]
+    private = stored is not None and stored["audience"] == "auditor"
+    return told, lines, int(any(one.kind == "looser" for one in changes)), private
+
+
+def _change(change: Change) -> dict[str, Any]:
+    told = {"kind": change.kind, "place": change.place, "old": change.old, "new": change.new}
+    where = {"old_where": _where(change.old_line), "new_where": _where(change.new_line)}
+    return told | {key: line for key, line in where.items() if line}
+
+
+def _where(line: Line | None) -> dict[str, Any]:
+    return {} if line is None else {"file": line.file, "line": line.number}
+
+
+def _policy_lines(changes: Sequence[Change]) -> Iterator[str]:
+    from leafgate.policy_inheriting import shown
+
+    for change in changes:
+        where = [f"{line.file}:{line.number}" for line in (change.old_line, change.new_line) if line is not None]
+        stands = f" ({', '.join(dict.fromkeys(where))})" if where else ""
+        yield f"{change.kind:9}  {shown(change.place)}: {shown(change.old)} became {shown(change.new)}{stands}"
+
+
+def _foreseen_lines(expected: Sequence[Foreseen]) -> Iterator[str]:
+    from leafgate.policy_inheriting import shown
+
+    for one in expected:
+        yield f"{one.outcome:15}  {shown(one.finding)}" + (f": {one.reason}" if one.reason else "")
+
+
+def _of_reports(old: Path, new: Path) -> Told:
+    from leafgate.diffing.reports import WORSE, moved
+    from leafgate.report_file import read_report
+
+    stored = read_report(old), read_report(new)
+    found = moved(*stored)
+    changes = [
+        {"kind": one.kind, "finding": one.finding or None, "what": one.what, "old": one.old, "new": one.new}
+        for one in found
+    ]
+    told = {"format": "leafgate/diff/1", "of": "reports", "changes": changes}
+    lines = [*_report_lines(found), _counted([one.kind for one in found])]
+    private = any(report["audience"] == "auditor" for report in stored)
+    return told, lines, int(any(one.kind in WORSE for one in found)), private
+
+
+def _report_lines(found: Sequence[Moved]) -> Iterator[str]:
+    from leafgate.policy_inheriting import shown
+    from leafgate.words import number
+
+    for one in found:
+        was, now = (
+            shown(told if told is None or isinstance(told, bool) else number(told)) for told in (one.old, one.new)
+        )
+        if one.what in {"policy", "data", "release"}:
+            yield f"{one.kind:9}  the {one.what} is another"
+        else:
+            yield f"{one.kind:9}  {shown(one.finding) or 'report'}: {one.what} {was} became {now}"
+
+
+def _counted(kinds: Sequence[str]) -> str:
+    told = [f"{count} {kind}" for kind, count in Counter(kinds).items()]
+    return f"{', '.join(told)}." if told else "No difference."

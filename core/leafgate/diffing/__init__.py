@@ -1,0 +1,1 @@
+"""`leafgate diff`: two policies or two reports beside each other."""

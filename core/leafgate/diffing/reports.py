@@ -1,0 +1,88 @@
+"""Two reports: what got better or worse, what appeared and what vanished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leafgate.diffing.ranges import Direction, range_of
+
+DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most")
+WORSE = {"worse", "vanished"}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Something that is otherwise in the newer report: of which finding (empty: of the whole), what, and how."""
+
+    kind: str
+    finding: str
+    what: str
+    old: Any = None
+    new: Any = None
+
+
+def moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Moved]:
+    """Every difference between two reports, the whole first, then finding by finding in their order."""
+    before = {finding["id"]: finding for finding in old["findings"]}
+    after = {finding["id"]: finding for finding in new["findings"]}
+    found = list(_whole(old, new))
+    for name, finding in before.items():
+        if name in after:
+            found += _finding(name, finding, after[name])
+        else:
+            found.append(Moved("vanished", name, "outcome", outcome(finding), None))
+    new_ones = [(name, finding) for name, finding in after.items() if name not in before]
+    return found + [Moved("appeared", name, "outcome", None, outcome(finding)) for name, finding in new_ones]
+
+
+def outcome(finding: Mapping[str, Any]) -> str:
+    """How a finding ended, in one word."""
+    if "waiver" in finding:
+        return "waived"
+    return {True: "passed", False: "failed", None: "could not be told"}[finding["passed"]]
+
+
+def _whole(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
+    if old["verdict"] != new["verdict"]:
+        kind = {"pass": "worse"}.get(old["verdict"], "better" if new["verdict"] == "pass" else "different")
+        yield Moved(kind, "", "verdict", old["verdict"], new["verdict"])
+    for what in ("policy", "data", "release"):
+        digests = [(report[what] or {}).get("sha256") for report in (old, new)]
+        if digests[0] != digests[1]:
+            yield Moved("different", "", what, *digests)
+
+
+def _finding(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
+    was, now = outcome(old), outcome(new)
+    if was != now:
+        rank = {"failed": 0, "could not be told": 0, "waived": 1, "passed": 2}
+        step = rank[now] - rank[was]
+        yield Moved("better" if step > 0 else "worse" if step else "different", name, "outcome", was, now)
+    yield from _limit(name, old["limit"], new["limit"])
+    direction = next((key for key in DIRECTIONS if key in old["limit"] and key in new["limit"]), None)
+    if direction is not None and old["value"] != new["value"] and _alike(old["limit"], new["limit"]):
+        before, after = range_of(old["value"]), range_of(new["value"])
+        better = None if before is None or after is None else after.better(before, direction)
+        kind = {True: "better", False: "worse", None: "different"}[better]
+        yield Moved(kind, name, "value", old["value"], new["value"])
+
+
+def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Are the two scores of one kind?"""
+    return all(old.get(key) == new.get(key) for key in ("average", "scored"))
+
+
+def _limit(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
+    """A limit that is laxer is worse, whatever the score."""
+    for key in sorted({*old, *new}):
+        before, after = old.get(key), new.get(key)
+        if before == after:
+            continue
+        kind = "different"
+        if key in {"at_least", "at_most", "allow"} and before is not None and after is not None:
+            kind = "better" if (after > before) == (key == "at_least") else "worse"
+        if key == "average":
+            kind = "worse" if after else "better"
+        yield Moved(kind, name, f"limit {key}", before, after)

@@ -1,0 +1,93 @@
+"""Policies that extend others: merged, and held to what they extend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from leafgate.errors import InvalidError, PolicyError, Problem
+from leafgate.plugins import Plugins, load_plugins
+from leafgate.policy_comparing import Change, compared
+from leafgate.policy_lines import Line
+from leafgate.policy_merging import merged
+from leafgate.policy_written import Written
+
+LONGEST = 60
+REMEDY = "what extends a policy may only tighten it"
+
+
+def inherited(chain: Sequence[Written]) -> tuple[Written, list[Problem]]:
+    """All of a chain as one policy, the most general first, and every place where one of it loosens its parent.
+
+    Raises PolicyError at once for trust that a parent does not give: code that nobody trusts is never loaded.
+    """
+    whole, loosened = chain[0], list[Problem]()
+    for child in chain[1:]:
+        parent, whole = whole, merged(whole, child)
+        _refuse_untrusted(parent, whole)
+        loosened += [_problem(change) for change in compared(parent, whole, _plugins(whole)) if loosens(change)]
+    return whole, loosened
+
+
+def _refuse_untrusted(parent: Written, whole: Written) -> None:
+    before, now = (replace(one, document={"plugins": one.document.get("plugins")}) for one in (parent, whole))
+    wider = [_problem(change) for change in compared(before, now, Plugins()) if loosens(change)]
+    if wider:
+        raise PolicyError.listing(wider)
+
+
+def _plugins(whole: Written) -> Plugins:
+    """What the policy trusts, for the defaults of its options; what is wrong with that is told when it is loaded."""
+    pins = whole.document.get("plugins")
+    pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
+    try:
+        return load_plugins(pins if pinned else None)
+    except PolicyError:
+        return Plugins()
+
+
+def loosens(change: Change) -> bool:
+    """May a policy that extends another not make this change?"""
+    return change.kind != "tighter" and not change.free
+
+
+def _problem(change: Change) -> Problem:
+    what = "loosens" if change.kind == "looser" else "changes, in no direction that is tighter,"
+    was, now = shown(change.old), shown(change.new)
+    message = f"{what} what it extends: {was} became {now}; {_quoted(change.old_line)} | {_quoted(change.new_line)}"
+    return Problem(change.place, message, REMEDY)
+
+
+def _quoted(line: Line | None) -> str:
+    return "(by default)" if line is None else str(line)
+
+
+def shown(told: Any) -> str:
+    """A value of a policy as it may stand in a sentence."""
+    if told is None:
+        return "nothing"
+    text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False, default=str)
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
+@contextmanager
+def told_where(written: Written) -> Iterator[None]:
+    """What is wrong with something that stands in another file says in which, and in which line."""
+    try:
+        yield
+    except InvalidError as error:
+        raise type(error).listing(_placed(problem, written) for problem in error.problems) from None
+
+
+def _placed(problem: Problem, written: Written) -> Problem:
+    place = problem.place
+    while place and place not in written.lines:
+        place = place[: max(place.rfind("."), place.rfind("["), 0)]
+    line = written.lines.get(place)
+    if line is None or line.file == written.file:
+        return problem
+    return replace(problem, place=f"{line.file}, line {line.number}: {problem.place}")

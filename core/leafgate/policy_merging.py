@@ -1,0 +1,131 @@
+"""A policy and the one it extends, as one: what a child leaves out stays as the parent has it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from leafgate.policy_lines import Line
+from leafgate.policy_written import Written
+
+Steps = tuple[str | int, ...]
+KEYED: set[Steps] = {("attacks",), ("metrics",)}
+"""Lists whose items have names: equal names are one item."""
+JOINED: set[Steps] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
+"""Lists a child adds to."""
+SECTIONS: set[Steps] = {(), ("data",), ("data", "csv"), ("data", "columns"), ("publish",), ("knows",), ("report",)}
+"""Mappings that are merged key by key; a column, a builder, an attack and a metric are, too."""
+
+
+def merged(parent: Written, child: Written) -> Written:
+    """The child's policy with all it leaves out taken from the parent; every place keeps the line it came from."""
+    own = {key: told for key, told in child.document.items() if key != "extends"}
+    merging = _Merging(parent.lines, child.lines)
+    document = merging.mapping(parent.document, own, _Place())
+    document.pop("extends", None)
+    return Written(document, child.file, merging.lines, (parent.file, *parent.extends))
+
+
+def name_of(item: Any) -> Any:
+    """What findings call an attack or a metric as it is written; None for what is neither."""
+    return (item.get("name") or item.get("use")) if isinstance(item, dict) else None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One thing's place in the parent, in the child and in what becomes of both; `steps` lead there."""
+
+    parent: str = ""
+    child: str = ""
+    merged: str = ""
+    steps: Steps = ()
+
+    def key(self, key: str) -> _Place:
+        parent, child, merged = (f"{place}.{key}" if place else key for place in (self.parent, self.child, self.merged))
+        return _Place(parent, child, merged, (*self.steps, key))
+
+    def item(self, parent: int, child: int, merged: int) -> _Place:
+        steps = (*self.steps, merged)
+        return _Place(f"{self.parent}[{parent}]", f"{self.child}[{child}]", f"{self.merged}[{merged}]", steps)
+
+
+@dataclass
+class _Merging:
+    parent: Mapping[str, Line]
+    child: Mapping[str, Line]
+    lines: dict[str, Line] = field(default_factory=dict)
+    sorted: dict[int, list[str]] = field(default_factory=dict)
+
+    def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Place) -> dict[str, Any]:
+        """Key by key; columns in the child's order, for it knows the file."""
+        first, second = (child, parent) if at.steps == ("data", "columns") else (parent, child)
+        return {
+            key: self._key(key, parent, child, at.key(key)) for key in [*first, *(k for k in second if k not in first)]
+        }
+
+    def _key(self, key: str, parent: dict[str, Any], child: dict[str, Any], at: _Place) -> Any:
+        if key not in child:
+            return self._take(parent[key], self.parent, at.parent, at.merged)
+        if key not in parent:
+            return self._take(child[key], self.child, at.child, at.merged)
+        return self._both(parent[key], child[key], at)
+
+    def _both(self, parent: Any, child: Any, at: _Place) -> Any:
+        if isinstance(parent, list) and isinstance(child, list) and at.steps in KEYED | JOINED:
+            self._head(at)
+            return list((self._named if at.steps in KEYED else self._joined)(parent, child, at))
+        if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, at.steps):
+            self._head(at)
+            return self.mapping(parent, child, at)
+        return self._take(child, self.child, at.child, at.merged)
+
+    def _named(self, parent: list[Any], child: list[Any], at: _Place) -> Iterator[Any]:
+        """The parent's items, each with what the child says of it; then the child's own."""
+        names, left = [name_of(item) for item in child], list(range(len(child)))
+        for i, item in enumerate(parent):
+            mine = next((j for j in left if names[j] is not None and names[j] == name_of(item)), None)
+            if mine is None:
+                yield self._take(item, self.parent, f"{at.parent}[{i}]", f"{at.merged}[{i}]")
+            else:
+                left.remove(mine)
+                yield self._both(item, child[mine], at.item(i, mine, i))
+        for i, j in enumerate(left, len(parent)):
+            yield self._take(child[j], self.child, f"{at.child}[{j}]", f"{at.merged}[{i}]")
+
+    def _joined(self, parent: list[Any], child: list[Any], at: _Place) -> Iterator[Any]:
+        """The parent's items, then the child's that are others."""
+        for i, item in enumerate(parent):
+            yield self._take(item, self.parent, f"{at.parent}[{i}]", f"{at.merged}[{i}]")
+        new = [(j, item) for j, item in enumerate(child) if item not in parent]
+        for i, (j, item) in enumerate(new, len(parent)):
+            yield self._take(item, self.child, f"{at.child}[{j}]", f"{at.merged}[{i}]")
+
+    def _head(self, at: _Place) -> None:
+        if at.child in self.child:
+            self.lines[at.merged] = self.child[at.child]
+
+    def _take(self, told: Any, lines: Mapping[str, Line], place: str, becomes: str) -> Any:
+        """One side's value as it is, with the lines of everything in it."""
+        names = self._sorted(lines)
+        for here in names[bisect_left(names, place) :]:
+            if not here.startswith(place):
+                break
+            if here[len(place) :][:1] in {"", ".", "["}:
+                self.lines[becomes + here[len(place) :]] = lines[here]
+        return told
+
+    def _sorted(self, lines: Mapping[str, Line]) -> list[str]:
+        """The places of one side, those with the same beginning together."""
+        if id(lines) not in self.sorted:
+            self.sorted[id(lines)] = sorted(lines)
+        return self.sorted[id(lines)]
+
+
+def _by_key(parent: dict[str, Any], child: dict[str, Any], steps: Steps) -> bool:
+    """Is this mapping merged key by key? What uses something else, or lies deeper, is replaced as a whole."""
+    component = steps == ("build",) or (len(steps) == 2 and steps[:1] in KEYED)
+    if component:
+        return parent.get("use") == child.get("use") or "use" not in child
+    return steps in SECTIONS or (len(steps) == 3 and steps[:2] == ("data", "columns"))

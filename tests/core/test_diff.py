@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from command_line import leafgate
+from leafgate.diffing.policies import foreseen
+from leafgate.diffing.ranges import Range, range_of
+from leafgate.diffing.reports import moved
+from leafgate.disclosure import document
+from leafgate.plugins import load_plugins
+from leafgate.policy_comparing import compared
+from leafgate.policy_file import policy_of
+from leafgate.policy_written import Written
+from leafgate.running import Run, prepare
+from survey import policy, survey
+
+PLUGINS = load_plugins(["leafgate"])
+CHANGES: list[tuple[dict[str, Any], list[tuple[str, str]], int]] = [
+    ({}, [], 0),
+    ({"metrics.0.at_least": 4}, [("tighter", "metrics[0].at_least")], 0),
+    ({"metrics.0.at_least": 2}, [("looser", "metrics[0].at_least")], 1),
+    ({"metrics": [{"use": "exposure", "at_most": 1}]}, [("looser", "metrics[0]"), ("tighter", "metrics[0]")], 1),
+    ({"attacks": [{"use": "maxent"}]}, [("looser", "attacks[0]"), ("tighter", "attacks[0]")], 1),
+    ({"name": "other", "seed": 4}, [("different", "name"), ("different", "seed")], 0),
+    ({"build": {"use": "c45"}}, [("different", "build")], 0),
+    ({"build.k": 2}, [("looser", "build.k")], 1),
+    ({"report": {"smallest_cell": 5}}, [("looser", "report.smallest_cell")], 1),
+    ({"data.columns.age.role": "private"}, [("looser", "data.columns.age.role")], 1),
+    ({"data.columns.smoker": ...}, [("different", "data.columns.smoker")], 0),
+    ({"data.columns.sex": ...}, [("looser", "data.columns.sex")], 1),
+    ({"plugins": ["leafgate"]}, [("tighter", "plugins")], 0),
+]
+
+
+def pair(folder: Path, changes: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> tuple[Path, Path]:
+    files = folder / "old.yaml", folder / "new.yaml"
+    for path, told in zip(files, (old or {}, changes), strict=True):
+        path.write_text(json.dumps(policy(told), indent=1))
+    return files
+
+
+@pytest.mark.parametrize(("changes", "kinds", "code"), CHANGES, ids=map(str, range(len(CHANGES))))
+def test_every_change_has_its_kind_and_a_looser_one_ends_in_1(
+    tmp_path: Path, changes: dict[str, Any], kinds: list[tuple[str, str]], code: int
+) -> None:
+    done = leafgate("diff", *pair(tmp_path, changes), "--json")
+    assert [(change["kind"], change["place"]) for change in done.document["changes"]] == kinds
+    assert (done.code, done.document["format"], done.document["of"]) == (code, "leafgate/diff/1", "policies")
+
+
+def test_words_say_what_became_of_what_and_where(tmp_path: Path) -> None:
+    old, new = pair(tmp_path, {"metrics.0.at_least": 2, "report": {"smallest_cell": 12}})
+    lines = [
+        next(i for i, line in enumerate(new.read_text().splitlines(), 1) if key in line) for key in ("at_l", "smalle")
+    ]
+    assert leafgate("diff", old, new).out.splitlines() == [
+        f"tighter    report.smallest_cell: 10 became 12 (new.yaml:{lines[1]})",
+        f"looser     metrics[0].at_least: 3 became 2 (old.yaml:{lines[0]}, new.yaml:{lines[0]})",
+        "1 tighter, 1 looser.",
+    ]
+    assert leafgate("diff", old, old).out == "No difference.\n"
+
+
+def test_a_waiver_that_is_added_is_looser(tmp_path: Path) -> None:
+    waiver = {"id": "1", "finding": "f", "release": "0" * 64, "owner": "a", "approved_by": "b", "reason": "r"}
+    waivers = [waiver | {"issued": "2026-01-01", "expires": "2026-01-02"}]
+    old, new = pair(tmp_path, {"waivers": waivers})
+    assert leafgate("diff", old, new).code == 1
+    assert leafgate("diff", new, old).code == 0
+
+
+def test_policies_that_others_extend_need_not_be_complete(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\n")
+    (tmp_path / "b.yaml").write_text("leafgate: 1\nextends: a.yaml\nreport: {smallest_cell: 20}\n")
+    done = leafgate("diff", tmp_path / "a.yaml", tmp_path / "b.yaml")
+    assert (done.code, done.out.splitlines()[0][:7]) == (0, "tighter")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("leafgate: 1\nmetrcs: []\n", "metrcs: unknown key"),
+        ("leafgate: 1\nmetrics: [{use: exposure, at_leest: 0}]\n", "at_leest: unknown key"),
+        ("leafgate: 1\nmetrics: [{use: exposure}]\n", "metrics[0].at_most: is missing"),
+        ("leafgate: 2\n", "leafgate: "),
+        ("a: [", "other.yaml, line 1"),
+        ("leafgate: 1\nextends: other.yaml\n", "extends itself"),
+        ('{"format": "leafgate/report/1"}', "a policy and a report"),
+    ],
+)
+def test_what_cannot_be_compared_ends_in_2(tmp_path: Path, content: str, told: str) -> None:
+    old, _ = pair(tmp_path, {})
+    (tmp_path / "other.yaml").write_text(content)
+    done = leafgate("diff", old, tmp_path / "other.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert leafgate("diff", old, tmp_path / "none.yaml").code == 2
+
+
+METRICS: list[dict[str, Any]] = [
+    {"use": "k_anonymity", "at_least": 12},
+    {"use": "confidence", "at_most": 0.9},
+    {"use": "confidence", "name": "most", "at_most": 0.9, "allow": 0.5},
+    {"use": "confidence", "name": "mean", "at_most": 0.9, "average": True},
+    {"use": "reidentification_risk", "at_most": 0.1},
+    {"use": "l_diversity", "at_least": 1.5},
+]
+LIMITS: dict[str, list[float]] = {
+    "k_anonymity": [1, 10, 11, 12, 13, 20],
+    "confidence": [0.5, 0.75, 0.9, 0.99, 1],
+    "most": [0.5, 0.75, 0.9, 0.99, 1],
+    "mean": [0.5, 0.75, 0.9, 0.99, 1],
+    "reidentification_risk": [0.05, 1 / 12, 0.09, 0.1, 1],
+    "l_diversity": [1, 1.5, 1.9, 2],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return prepare(survey(tmp_path_factory.mktemp("survey"), {"build": {"use": "c45"}, "metrics": METRICS}))
+
+
+@pytest.fixture(scope="module")
+def stored(run: Run) -> dict[str, dict[str, Any]]:
+    report = run.audit().report
+    return {audience: document(report, audience) for audience in ("public", "auditor")}
+
+
+@st.composite
+def limits(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """The same metrics with other limits."""
+    told: list[dict[str, Any]] = []
+    for metric in METRICS:
+        direction = "at_least" if "at_least" in metric else "at_most"
+        leniency: list[dict[str, Any]] = [{}, {"average": True}, {"allow": 0.25}, {"allow": 0.5}, {"allow": 0.75}]
+        kept = {key: metric[key] for key in ("use", "name") if key in metric}
+        limit = draw(st.sampled_from(LIMITS[str(metric.get("name", metric["use"]))]))
+        told.append(kept | {direction: limit} | draw(st.sampled_from(leniency)))
+    return told
+
+
+@settings(max_examples=40, deadline=None)
+@given(metrics=limits())
+def test_what_is_foreseen_is_what_an_audit_then_finds(
+    run: Run, stored: dict[str, dict[str, Any]], metrics: list[dict[str, Any]]
+) -> None:
+    changed = policy({"build": {"use": "c45"}, "metrics": metrics})
+    old, new = (Written(policy({"build": {"use": "c45"}, "metrics": told}), "p", {}) for told in (METRICS, metrics))
+    found = replace(run, policy=policy_of(changed, Path()).policy.model_copy(update={"data": run.policy.data})).audit()
+    passed = {finding.id: finding.passed for finding in found.report.findings}
+    for report in stored.values():
+        for one in foreseen(report, new, compared(old, new, PLUGINS)):
+            event(f"{report['audience']}: {one.outcome}")
+            if one.outcome != "cannot tell":
+                assert one.outcome.split(" ")[1] in ({"pass", "passes"} if passed[one.finding] else {"fail", "fails"})
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: str(metric.get("name", metric["use"])))
+def test_with_the_same_limits_nothing_changes(stored: dict[str, dict[str, Any]], metric: dict[str, Any]) -> None:
+    new = Written(policy({"build": {"use": "c45"}, "metrics": [metric]}), "p", {})
+    for report in stored.values():
+        told = {one.finding: one.outcome for one in foreseen(report, new, [])}
+        for finding in report["findings"]:
+            mine = finding["metric"] == metric.get("name", metric["use"])
+            kept = "still passes" if finding["passed"] else "still fails"
+            assert told[finding["id"]] == (kept if mine else "no longer asked")
+
+
+def test_a_veiled_number_that_straddles_the_limit_tells_nothing(tmp_path: Path) -> None:
+    path, out = survey(tmp_path), tmp_path / "out"
+    assert leafgate("audit", path, "--out", out).code == 0
+    told = {}
+    for limit in (10, 15, 20):  # the public reads: 10 to 19
+        _, new = pair(tmp_path, {"metrics.0.at_least": limit})
+        done = leafgate("diff", path, new, "--report", out / "report.json", "--json")
+        told[limit] = done.document["report"][0]["outcome"]
+    assert told == {10: "still passes", 15: "cannot tell", 20: "would fail"}
+
+
+@pytest.mark.parametrize("change", [{"build.k": 4}, {"seed": 2}, {"data.columns.smoker.role": "sensitive"}])
+def test_nothing_is_foreseen_of_another_release_or_adversary(tmp_path: Path, change: dict[str, Any]) -> None:
+    path, out = survey(tmp_path), tmp_path / "out"
+    leafgate("audit", path, "--out", out)
+    done = leafgate("diff", path, pair(tmp_path, change)[1], "--report", out / "report.json", "--json")
+    assert {one["outcome"] for one in done.document["report"]} == {"cannot tell"}
+
+
+def test_what_the_report_has_not_tried_is_said(tmp_path: Path) -> None:
+    path, out = survey(tmp_path), tmp_path / "out"
+    leafgate("audit", path, "--out", out)
+    more = {"attacks": [{"use": "linking"}, {"use": "maxent"}], "metrics": [{"use": "exposure", "at_most": 1}]}
+    done = leafgate("diff", path, pair(tmp_path, more)[1], "--report", out / "report.json")
+    assert "no longer asked  k_anonymity@linking#ill\n" in done.out
+    assert "cannot tell      exposure: the report has no finding of this metric\n" in done.out
+    assert "cannot tell      maxent: the report has not tried this attack\n" in done.out
+
+
+def finding(**said: Any) -> dict[str, Any]:
+    limit = {"at_least": 3, "average": False, "allow": 0.0}
+    told = {"id": "m@a#s", "passed": True, "value": 5, "limit": limit | said.pop("limit", {})}
+    return {"verdict": "pass", "policy": {}, "data": {}, "release": None, "findings": [told | said]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ({}, {}, []),
+        ({}, {"value": 4}, ["worse"]),
+        ({}, {"value": 6}, ["better"]),
+        ({}, {"value": 5 + 1e-13}, ["different"]),
+        ({"value": {"from": 10, "to": 19}}, {"value": {"from": 20, "to": 29}}, ["better"]),
+        ({"value": {"from": 10, "to": 19}}, {"value": {"fewer_than": 10}}, ["worse"]),
+        ({"value": {"from": 10, "to": 19}}, {"value": 12}, ["different"]),
+        ({}, {"passed": False}, ["worse"]),
+        ({}, {"passed": None}, ["worse"]),
+        ({"passed": False}, {"passed": None}, ["different"]),
+        ({"passed": False}, {"passed": False, "waiver": {}}, ["better"]),
+        ({"passed": False, "waiver": {}}, {}, ["better"]),
+        ({}, {"limit": {"at_least": 2}}, ["worse"]),
+        ({}, {"limit": {"allow": 0.1}}, ["worse"]),
+        ({}, {"limit": {"average": True}, "value": 9}, ["worse"]),
+        ({}, {"id": "n@a#s"}, ["vanished", "appeared"]),
+    ],
+)
+def test_findings_get_better_or_worse(old: dict[str, Any], new: dict[str, Any], kinds: list[str]) -> None:
+    assert [one.kind for one in moved(finding(**old), finding(**new))] == kinds
+
+
+def audited(folder: Path, changes: dict[str, Any], *words: object) -> Path:
+    folder.mkdir()
+    leafgate("audit", survey(folder, changes), "--out", folder / "out", *words)
+    return folder / "out" / "report.json"
+
+
+def test_two_reports_end_in_1_when_something_got_worse(tmp_path: Path) -> None:
+    one = audited(tmp_path / "a", {})
+    other = audited(tmp_path / "b", {"metrics.0.at_least": 20})
+    done = leafgate("diff", one, other, "--json")
+    kinds = [(change["kind"], change["what"]) for change in done.document["changes"]]
+    assert kinds == [
+        ("worse", "verdict"),
+        ("different", "policy"),
+        ("worse", "outcome"),
+        ("better", "limit at_least"),
+    ]
+    assert (done.code, leafgate("diff", one, one).code, leafgate("diff", one, one).out) == (1, 0, "No difference.\n")
+    assert "worse      report: verdict pass became fail" in leafgate("diff", one, other).out
+    assert leafgate("diff", one, other, "--report", one).code == 2
+
+
+def test_an_auditors_report_goes_to_a_file_for_its_owner_and_not_to_stdout(tmp_path: Path) -> None:
+    one, other = (
+        audited(tmp_path / name, {"build.k": k}, "--audience", "auditor") for name, k in (("a", 3), ("b", 12))
+    )
+    assert leafgate("diff", one, other).code == 2
+    done = leafgate("diff", one, other, "--out", tmp_path / "diff.json", "--json")
+    assert set(done.document) == {"format", "of"}
+    assert (tmp_path / "diff.json").stat().st_mode & 0o777 == 0o600
+    assert json.loads((tmp_path / "diff.json").read_text())["changes"]
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10), st.floats(0, 5), st.sampled_from(["at_least", "at_most"]))
+def test_a_range_says_only_what_holds_for_all_of_it(value: float, limit: float, width: float, direction: Any) -> None:
+    told = Range(value - width, value + width).holds(direction, limit)
+    exact = Range(value, value).holds(direction, limit)
+    assert told in {None, exact}
+    assert exact is not None
+    veiled = range_of({"from": value - width, "to": value + width})
+    assert veiled is not None
+    assert veiled.holds(direction, limit) in {None, exact}

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from command_line import leafgate
+from leafgate.errors import PolicyError
+from leafgate.interfaces import Metric, RecordMetric
+from leafgate.plugins import load_plugins
+from leafgate.policy_comparing import compared
+from leafgate.policy_file import load_policy
+from leafgate.policy_inheriting import loosens
+from leafgate.policy_merging import merged
+from leafgate.policy_written import DEEPEST, Written
+from leafgate.running import prepare
+from survey import survey
+
+ORG: dict[str, Any] = {
+    "leafgate": 1,
+    "name": "org",
+    "attacks": [{"use": "linking"}],
+    "metrics": [{"use": "k_anonymity", "at_least": 3}],
+}
+FACT = {"where": {"age": {"to": 17}}, "column": "smoker", "in": ["no"], "share": 1}
+CONFIDENCE = {"use": "confidence", "at_most": 0.9, "allow": 0.1}
+AVERAGE = {"use": "confidence", "at_most": 0.9, "average": True}
+DIVERSE = {"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 1}
+METRIC = "metrics.0"
+
+
+def written(folder: Path, org: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Path:
+    """The survey's policy, which extends the organisation's beside it."""
+    (folder / "org.yaml").write_text(json.dumps({"leafgate": 1, **org}, indent=1))
+    return survey(folder, {"extends": "org.yaml", **(changes or {})})
+
+
+TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.at_least": 3}),
+    ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.at_least": 4}),
+    ({"metrics": [{"use": "k_anonymity", "at_least": 3, "allow": 0.1}]}, {"metrics.0.allow": 0.05}),
+    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"at_most": 0.8}]}),
+    ({"metrics": [CONFIDENCE]}, {"metrics": [{"use": "k_anonymity", "at_least": 2}]}),  # one more
+    ({"metrics": [AVERAGE]}, {"metrics": [CONFIDENCE | {"average": False, "allow": 0}]}),
+    ({"metrics": [CONFIDENCE | {"of": "linking"}]}, {"metrics": [CONFIDENCE | {"of": None}]}),
+    ({"metrics": [CONFIDENCE | {"secret": "ill"}]}, {"metrics": [CONFIDENCE | {"secret": None}]}),
+    ({"metrics": [DIVERSE]}, {"metrics": [DIVERSE | {"c": 1}]}),
+    ({"metrics": [CONFIDENCE | {"name": "sure"}]}, {"metrics": [CONFIDENCE | {"at_most": 1}]}),  # another of its own
+    ({"attacks": [{"use": "maxent", "name": "more"}]}, {}),
+    ({"report": {"smallest_cell": 5}}, {"report": {"smallest_cell": 6}}),
+    ({"max_waiver_days": 100}, {"max_waiver_days": 99}),
+    ({"publish": {"leaves": "shares"}}, {"publish": {"leaves": "labels"}}),
+    ({"publish": {"leaves": "shares"}}, {"publish": {"measure": False}}),
+    ({}, {"publish": {"leaves": "labels"}}),
+    ({"knows": {"sample": 0.1}}, {"knows": {"sample": 0.2}, "attacks": [{"use": "maxent"}]}),
+    ({"knows": {"facts": [FACT]}}, {"attacks": [{"use": "maxent"}]}),
+    ({"knows": {"facts": [FACT]}}, {"knows": {"facts": [FACT | {"share": 0.5}]}, "attacks": [{"use": "maxent"}]}),
+    ({"build": {"use": "kadet", "k": 3}}, {"build": {"use": "kadet", "k": 4}}),
+    ({"plugins": ["leafgate", "acme"]}, {"plugins": ["leafgate"]}),
+    ({"data": {"columns": {"smoker": {"role": "private"}}}}, {"data.columns.smoker.role": "quasi_identifier"}),
+    ({"data": {"columns": {"smoker": {"role": "private"}}}}, {"data.columns.smoker.role": "sensitive"}),
+    ({"data": {"columns": {"ill": {"role": "class"}}}}, {"data.columns.ill.role": ["class", "sensitive"]}),
+    ({"data": {"protect": [{"column": "smoker", "where": {"age": {"to": 30}}}]}}, {}),
+    ({"seed": 3}, {"seed": 4}),
+    ({"data": {"path": "elsewhere.csv", "csv": {"delimiter": ";"}}}, {"data.csv": {"delimiter": ","}}),
+]
+LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"metrics": [{"use": "k_anonymity", "at_least": 4}]}, {}, "metrics[0].at_least"),
+    ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.allow": 0.01}, "metrics[0].allow"),
+    ({"metrics": [{"use": "k_anonymity", "at_least": 3}]}, {"metrics.0.average": True}, "metrics[0].average"),
+    ({"metrics": [AVERAGE]}, {"metrics": [CONFIDENCE | {"average": False}]}, "metrics[0].average"),
+    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"at_most": 0.91}]}, "metrics[0].at_most"),
+    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"of": "linking"}]}, "metrics[0].of"),
+    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"secret": "ill"}]}, "metrics[0].secret"),
+    ({"metrics": [CONFIDENCE]}, {"metrics": [CONFIDENCE | {"scored": "composition"}]}, "metrics[0].scored"),
+    ({"metrics": [DIVERSE]}, {"metrics": [DIVERSE | {"c": 3}]}, "metrics[0].c"),
+    (
+        {"metrics": [{"use": "k_anonymity", "name": "k", "at_least": 2}]},
+        {"metrics": [{"use": "exposure", "name": "k", "at_most": 1}]},
+        "metrics[0]",
+    ),
+    ({"attacks": [{"use": "maxent"}]}, {"attacks": [{"use": "maxent", "internal": False}]}, "attacks[0].internal"),
+    ({"report": {"smallest_cell": 5}}, {"report": {"smallest_cell": 4}}, "report.smallest_cell"),
+    ({}, {"report": {"smallest_cell": 9}}, "report.smallest_cell"),  # the default counts
+    ({}, {"max_waiver_days": 91}, "max_waiver_days"),
+    ({"publish": {"leaves": "shares"}}, {"publish": {"leaves": "counts"}}, "publish.leaves"),
+    ({"publish": {"measure": False}}, {"publish": {"measure": True}}, "publish.measure"),
+    ({"knows": {"sample": 0.1}}, {"knows": {"sample": 0}, "attacks": [{"use": "maxent"}]}, "knows.sample"),
+    ({"knows": {"facts": [FACT]}}, {"knows": {"facts_known": 0}, "attacks": [{"use": "maxent"}]}, "knows.facts[0]"),
+    ({"build": {"use": "kadet", "k": 4}}, {}, "build.k"),
+    ({"build": {"use": "c45"}}, {}, "build"),
+    ({"build": {"use": "kadet", "k": 3}}, {"build.prune": False}, "build.prune"),
+    ({"data": {"columns": {"smoker": {"role": "quasi_identifier"}}}}, {}, "data.columns.smoker.role"),
+    ({"data": {"columns": {"smoker": {"role": "sensitive"}}}}, {}, "data.columns.smoker.role"),
+    ({"data": {"columns": {"sex": {"role": "class"}}}}, {"data.columns.sex.role": "key"}, "data.columns.sex.role"),
+    ({"data": {"columns": {"age": {"role": "quasi_identifier", "bounds": [0, 99]}}}}, {}, "data.columns.age.bounds"),
+    ({"data": {"on_missing": "keep"}}, {"data.on_missing": "drop"}, "data.on_missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("org", "changes"), TIGHTER, ids=map(str, range(len(TIGHTER))))
+def test_a_child_may_tighten_and_add(tmp_path: Path, org: dict[str, Any], changes: dict[str, Any]) -> None:
+    if org == {"plugins": ["leafgate", "acme"]}:
+        with pytest.raises(PolicyError, match="acme"):  # nobody has installed it; the child does without
+            load_policy(written(tmp_path, org))
+    if "data" in org and "protect" in org["data"]:
+        changes = changes | {"data.columns.smoker.role": "private"}
+    assert load_policy(written(tmp_path, org, changes)).extends == ("org.yaml",)
+
+
+@pytest.mark.parametrize(("org", "changes", "place"), LOOSER, ids=map(str, range(len(LOOSER))))
+def test_a_child_that_loosens_is_refused_at_the_place(
+    tmp_path: Path, org: dict[str, Any], changes: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(PolicyError) as refused:
+        load_policy(written(tmp_path, org, changes))
+    assert [problem.place for problem in refused.value.problems if "what it extends" in problem.message] == [place] or (
+        place in [problem.place for problem in refused.value.problems]
+    )
+    assert all(problem.remedy == "what extends a policy may only tighten it" for problem in refused.value.problems)
+
+
+def test_a_loosening_quotes_both_lines(tmp_path: Path) -> None:
+    (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics:\n  - {use: k_anonymity, at_least: 20}\n")
+    path = survey(tmp_path)
+    told = json.loads(path.read_text()) | {"extends": "org.yaml"}
+    del told["metrics"]
+    path.write_text(json.dumps(told)[:-1] + ',\n"metrics":\n[ {"use": "k_anonymity",\n  "at_least": 3}]}')
+    with pytest.raises(PolicyError) as refused:
+        load_policy(path)
+    (problem,) = refused.value.problems
+    assert problem.place == "metrics[0].at_least"
+    assert problem.message == (
+        "loosens what it extends: 20 became 3; "
+        'org.yaml:3: - {use: k_anonymity, at_least: 20} | policy.yaml:4: "at_least": 3}]}'
+    )
+
+
+def test_what_is_audited_digested_and_told_is_the_merged_policy(tmp_path: Path) -> None:
+    org: dict[str, Any] = {"metrics": [{"use": "exposure", "at_most": 1}], "report": {"smallest_cell": 12}, "seed": 3}
+    report = prepare(written(tmp_path, org)).audit().report
+    assert [finding.metric for finding in report.findings[:2]] == ["exposure", "k_anonymity"]
+    assert [finding.where["file"] for finding in report.findings[:2]] == ["org.yaml", "policy.yaml"]
+    assert (report.smallest_cell, report.policy["extends"]) == (12, ["org.yaml"])
+    alone = {"metrics": [*org["metrics"], {"use": "k_anonymity", "at_least": 3}], "report": org["report"], "seed": 3}
+    assert report.policy["sha256"] == load_policy(survey(tmp_path, alone)).policy.sha256
+
+
+def test_lines_follow_what_is_merged(tmp_path: Path) -> None:
+    org = {"metrics": [{"use": "exposure", "at_most": 1}, {"use": "k_anonymity", "at_least": 2, "allow": 0.1}]}
+    lines = load_policy(written(tmp_path, org, {"metrics.0.allow": 0})).lines
+    own, parents = (
+        json.loads(json.dumps((tmp_path / name).read_text())).splitlines() for name in ("policy.yaml", "org.yaml")
+    )
+    for place, file, text in [
+        ("metrics[0].at_most", parents, '"at_most": 1'),
+        ("metrics[1].at_least", own, '"at_least": 3'),
+        ("metrics[1].allow", own, '"allow": 0'),
+        ("data.columns.age.role", own, '"role": "quasi_identifier"'),
+    ]:
+        assert text in file[lines[place].number - 1]
+        assert lines[place].file == ("policy.yaml" if file is own else "org.yaml")
+
+
+def test_mistakes_of_the_parent_say_in_which_file_they_are(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError) as refused:
+        load_policy(written(tmp_path, {"metrics": [{"use": "exposure", "at_mots": 1}], "sead": 3}))
+    places = {problem.place for problem in refused.value.problems}
+    assert "org.yaml, line 6: metrics[0].at_mots" in places
+    assert "org.yaml, line 9: sead" in places
+
+
+def chain(folder: Path, length: int, last: str = "") -> Path:
+    """So many policies, each extending the next; the last one extends `last`."""
+    for i in range(1, length):
+        following = f"p{i + 1}.yaml" if i + 1 < length else last
+        told = {"leafgate": 1, "metrics": [{"use": "exposure", "name": f"e{i}", "at_most": 1}]}
+        (folder / f"p{i}.yaml").write_text(json.dumps(told | ({"extends": following} if following else {})))
+    return survey(folder, {"extends": "p1.yaml"})
+
+
+def test_a_chain_is_merged_from_its_end(tmp_path: Path) -> None:
+    loaded = load_policy(chain(tmp_path, 4))
+    assert [metric.called for metric in loaded.policy.metrics] == ["e3", "e2", "e1", "k_anonymity"]
+    assert loaded.extends == ("p1.yaml", "p2.yaml", "p3.yaml")
+
+
+@pytest.mark.parametrize(
+    ("length", "last", "told"),
+    [
+        (4, "p1.yaml", "extends itself"),
+        (2, "policy.yaml", "extends itself"),
+        (2, "p1.yaml", "extends itself"),
+        (DEEPEST + 1, "", f"extends more than {DEEPEST - 1} others"),
+        (3, "none.yaml", "none.yaml: cannot be read"),
+        (3, "../org.yaml", "p2.yaml: extends: leaves the policy's folder"),
+        (3, "/etc/hostname", "p2.yaml: extends: leaves the policy's folder"),
+    ],
+)
+def test_a_chain_that_does_not_end_well_is_refused(tmp_path: Path, length: int, last: str, told: str) -> None:
+    with pytest.raises(PolicyError) as refused:
+        load_policy(chain(tmp_path, length, last))
+    assert told in str(refused.value)
+    assert load_policy(chain(tmp_path, DEEPEST)).policy
+
+
+@pytest.mark.parametrize("extends", [3, [], ["org.yaml"], {"file": "org.yaml"}, ""])
+def test_what_cannot_be_extended_is_refused(tmp_path: Path, extends: Any) -> None:
+    with pytest.raises(PolicyError, match=r"policy\.yaml: extends: must be a file name"):
+        load_policy(survey(tmp_path, {"extends": extends}))
+
+
+def test_extended_policies_stay_beside_the_policy_wherever_the_data_are(tmp_path: Path) -> None:
+    path, data = written(tmp_path, {"seed": 5}), tmp_path / "data"
+    data.mkdir()
+    (tmp_path / "people.csv").rename(data / "people.csv")
+    assert load_policy(path, root=data).policy.seed == 5
+
+
+def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "far.yaml").write_text("leafgate: 1\nseed: 5\n")
+    (tmp_path / "below" / "org.yaml").write_text("leafgate: 1\nextends: far.yaml\n")
+    loaded = load_policy(survey(tmp_path, {"extends": "below/org.yaml"}))
+    assert loaded.extends == ("below/org.yaml", "below/far.yaml")
+    assert loaded.lines["seed"].file == "below/far.yaml"
+
+
+def test_code_that_the_parent_does_not_trust_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leafgate.policy_inheriting.load_plugins", lambda pins: pytest.fail("it was loaded"))
+    with pytest.raises(PolicyError, match=r"plugins: .*what it extends"):
+        load_policy(written(tmp_path, {"plugins": ["leafgate"]}, {"plugins": ["leafgate", "acme"]}))
+
+
+def test_the_organisations_policy_holds_though_nobody_extends_it(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    org, path = tmp_path / "far" / "org.yaml", survey(tmp_path)
+    org.write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\n")
+    assert leafgate("audit", path).code == 0
+    done = leafgate("audit", path, "--org", org, "--json")
+    assert (done.code, done.document["policy"]["extends"]) == (1, ["org.yaml"])
+    org.write_text("leafgate: 1\nmetrics: [{use: k_anonymity, at_least: 4}]\n")
+    for words in (["audit", path], ["validate", path], ["build", path, "--out", tmp_path / "r.json"]):
+        ended = leafgate(*words, "--org", org)
+        assert (ended.code, ended.out) == (2, "")
+        assert "org.yaml:2: metrics: [{use: k_anonymity, at_least: 4}]" in ended.err
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path: Path) -> None:
+    path = written(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]})
+    assert load_policy(path, org=tmp_path / "org.yaml").extends == ("org.yaml",)
+
+
+def test_a_sweep_begins_with_the_merged_policy(tmp_path: Path) -> None:
+    path = written(tmp_path, {"metrics": [{"use": "exposure", "at_most": 0}]})
+    done = leafgate("sweep", path, "--over", "build.k=3,4", "--out", tmp_path / "out", "--json")
+    assert (done.code, len(done.document["points"][0]["findings"])) == (1, 3)
+
+
+PLUGINS = load_plugins(["leafgate"])
+LIMITS = {"k_anonymity": "at_least", "l_diversity": "at_least", "confidence": "at_most", "exposure": "at_most"}
+NAMES = st.sampled_from(["", "", "first", "second"])
+BOTH = [{"use": "linking"}, {"use": "linking", "name": "again"}]
+ATTACKS = st.sampled_from([BOTH, [*BOTH, {"use": "maxent"}], [{"use": "maxent"}, *BOTH]])
+LENIENCIES: list[dict[str, Any]] = [{}, {"average": True}, {"average": False}, {"allow": 0.2}, {"allow": 0.5}]
+LENIENCIES += [{"average": False, "allow": allow} for allow in (0.0, 0.2)]
+SCOPES: list[dict[str, Any]] = [{}, {"of": "linking"}, {"of": "again"}, {"of": None}, {"secret": "ill"}]
+
+
+@st.composite
+def metrics(draw: st.DrawFn, use: str = "", name: str = "") -> dict[str, Any]:
+    use = use or draw(st.sampled_from(list(LIMITS)))
+    told: dict[str, Any] = {"use": use, LIMITS[use]: draw(st.sampled_from([1, 2, 3]))}
+    told |= {"name": name} if (name := name or draw(NAMES)) else {}
+    told |= draw(st.sampled_from(LENIENCIES))
+    told |= draw(st.sampled_from(SCOPES))
+    return told
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> dict[str, Any]:
+    named = st.lists(metrics(), min_size=1, max_size=3, unique_by=lambda metric: metric.get("name") or metric["use"])
+    return {"leafgate": 1, "attacks": draw(ATTACKS), "metrics": draw(named)}
+
+
+@st.composite
+def families(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A policy, and one that says something of the same metrics, or of others."""
+    parent = draw(policies())
+    if draw(st.integers(0, 3)) == 0:
+        return parent, draw(policies())
+    told = [draw(metrics(metric["use"], metric.get("name", metric["use"]))) for metric in parent["metrics"]]
+    return parent, draw(policies()) | {"metrics": told}
+
+
+CHANCES = ([1, 0, 0], [0, 1, 0], [0, 0.9, 0.1], [0.9, 0.1, 0])
+"""Of the scores 1, 2 and 3: people who are all alike, or nearly."""
+
+
+def judged(document: dict[str, Any], seed: int) -> bool:
+    """Does every limit hold for scores drawn for each metric, attack and secret? Judged by the metrics themselves."""
+    attacks = [attack.get("name", attack["use"]) for attack in document["attacks"]]
+    for told in document["metrics"]:
+        metric = PLUGINS.by_name[told["use"]].model_validate(told)
+        assert isinstance(metric, RecordMetric)
+        for attack in attacks if metric.of is None else [metric.of]:
+            for secret in ("ill", "rich") if metric.secret is None else [metric.secret]:
+                rng = np.random.default_rng([seed, *f"{told['use']} {attack} {secret}".encode()])
+                if not _passes(
+                    metric, rng.choice([1.0, 2.0, 3.0], 6, p=CHANCES[rng.integers(4)]), rng.integers(1, 3, 6)
+                ):
+                    return False
+    return True
+
+
+def _passes(metric: Metric, scores: Any, people: Any) -> bool:
+    if getattr(metric, "average"):  # noqa: B009
+        return metric.holds(float((scores * people).sum() / people.sum()))
+    beyond = sum(n for score, n in zip(scores, people, strict=True) if not metric.holds(float(score)))
+    return bool(beyond / people.sum() <= getattr(metric, "allow"))  # noqa: B009
+
+
+@settings(max_examples=400, deadline=None)
+@given(family=families(), seeds=st.lists(st.integers(0, 10**6), min_size=10, max_size=10))
+def test_whatever_passes_an_accepted_child_passes_its_parent(
+    family: tuple[dict[str, Any], dict[str, Any]], seeds: list[int]
+) -> None:
+    parent, child = family
+    first = Written(parent, "org.yaml", {})
+    whole = merged(first, Written(child, "policy.yaml", {}))
+    accepted = not any(loosens(change) for change in compared(first, whole, PLUGINS))
+    event(f"accepted: {accepted}")
+    if not accepted or any(metric.get("average") and metric.get("allow") for metric in whole.document["metrics"]):
+        return  # refused, or not valid
+    for seed in seeds:
+        passed = judged(whole.document, seed)
+        event(f"accepted, and the child passed: {passed}")
+        assert judged(parent, seed) or not passed
+
+
+@settings(max_examples=100, deadline=None)
+@given(old=policies(), new=policies())
+def test_there_and_back_again_turns_tighter_into_looser(old: dict[str, Any], new: dict[str, Any]) -> None:
+    opposite = {"tighter": "looser", "looser": "tighter"}
+    one, other = Written(old, "a", {}), Written(new, "b", {})
+    forth, back = (compared(*pair, PLUGINS) for pair in ((one, other), (other, one)))
+    average = {change.place.rpartition(".")[0] for change in forth if change.place.endswith(".average")}
+    plain = [change for change in forth if change.place.rpartition(".")[0] not in average]
+    told = sorted((opposite.get(change.kind, "different"), str(change.new), str(change.old)) for change in plain)
+    returned = sorted((change.kind, str(change.old), str(change.new)) for change in back)
+    assert all(one in returned for one in told)
+
+
+@settings(max_examples=50, deadline=None)
+@given(policies())
+def test_a_policy_extended_by_itself_or_by_nothing_is_itself(policy: dict[str, Any]) -> None:
+    written_once = Written(policy, "org.yaml", {})
+    for child in (policy, {"leafgate": 1}):
+        whole = merged(written_once, Written(child, "policy.yaml", {}))
+        assert whole == Written(policy, "policy.yaml", {}, ("org.yaml",))
+        assert compared(written_once, whole, PLUGINS) == []
