@@ -7,10 +7,10 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from pre_commit.clientlib import load_manifest
 
 from command_line import leafgate
 from recipes import ACTION, GITLAB, HOOKS, TOP, Ran, program, read, run, step
@@ -227,9 +227,23 @@ def test_the_hook_says_of_each_file_what_is_wrong(checkout: Path) -> None:
 
 
 def test_pre_commit_itself_takes_the_manifest() -> None:
-    clientlib = pytest.importorskip("pre_commit.clientlib", reason="pre-commit is not installed")
-    manifest: list[dict[str, Any]] = clientlib.load_manifest(str(HOOKS))
-    assert [hook["id"] for hook in manifest] == ["leafgate-validate"]
+    assert [hook["id"] for hook in load_manifest(str(HOOKS))] == ["leafgate-validate"]
+
+
+@pytest.mark.parametrize(("policy", "code"), [("passing.yaml", 0), ("invalid.yaml", 1)])
+def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, code: int, checkout: Path) -> None:
+    (checkout / policy).rename(checkout / "loans.leafgate.yaml")
+    shutil.copy(TOP / "policies" / "mortgage.yaml", checkout / "leafgate.yml")
+    hook = {**HOOK, "language": "system"}
+    (checkout / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [{"repo": "local", "hooks": [hook]}]}))
+    here = {"PRE_COMMIT_HOME": str(checkout.parent / "pre-commit"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+    script = "git init -q . && git add . && pre-commit run --all-files --verbose"
+    ended = run(script, checkout, *BASH, variables=here)
+    assert ended.code == code, ended.told
+    assert "leafgate.yml: the policy 'mortgage' is valid" in ended.told
+    assert ("loans.leafgate.yaml: the policy" in ended.told) == (code == 0)
+    assert ("leafgate: loans.leafgate.yaml: data: is missing" in ended.told) == (code == 1)
+    assert "failing.yaml" not in ended.told
 
 
 def test_one_json_document_tells_of_one_policy(checkout: Path) -> None:
