@@ -7,7 +7,7 @@ FILES = {"attack": "beliefs.py", "metric": "scores.py", "builder": "building.py"
 OPTIONS = {"attack": "", "metric": "at_least=0.1", "builder": ""}
 IMPORTS = {
     "attack": ("AttackModel", "Belief", "Known", "Release"),
-    "metric": ("AtLeast", "Case", "Metric"),
+    "metric": ("AtLeast", "Case", "Example", "Metric"),
     "builder": ("Release", "TreeBuilder"),
 }
 TYPED = {
@@ -108,6 +108,7 @@ CLASSES = {
     scale = "from 0 to 1"
     safe = "0: the adversary is certain, and right"
     source = "the paper it comes from"
+    examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 
     def score(self, case: Case) -> pd.Series:
         from @MODULE@.scores import doubt

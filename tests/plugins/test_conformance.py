@@ -16,8 +16,9 @@ from leafgate.release import Release
 from leafgate.release_file import seal
 from leafgate.table import Table
 from leafgate.testing import Check, Setting, conformance
-from leafgate.testing.builders import MANY
-from leafgate.testing.settings import SETTINGS, Telling
+from leafgate.testing.builder_subject import MANY
+from leafgate.testing.releases import Telling
+from leafgate.testing.settings import SETTINGS
 from leafgate.testing.tables import survey
 from leafgate_dp_random_trees import DpLaplaceTrees
 

@@ -42,15 +42,18 @@ def conformance(component: Component, *, on: Sequence[Setting] = (), expected: E
     the reason: such a check is listed as skipped, and fails if it should pass after all.
     """
     if isinstance(component, AttackModel):
-        from leafgate.testing.attacks import ATTACK_CHECKS, AttackSubject
+        from leafgate.testing.attack_subject import AttackSubject
+        from leafgate.testing.attacks import ATTACK_CHECKS
 
         return checks_of(component, ATTACK_CHECKS, AttackSubject(component, on), expected)
     if isinstance(component, Metric):
-        from leafgate.testing.metrics import METRIC_CHECKS, MetricSubject
+        from leafgate.testing.metric_subject import MetricSubject
+        from leafgate.testing.metrics import METRIC_CHECKS
 
         return checks_of(component, METRIC_CHECKS, MetricSubject(component, on), expected)
     if isinstance(component, TreeBuilder):
-        from leafgate.testing.builders import BUILDER_CHECKS, BuilderSubject
+        from leafgate.testing.builder_subject import BuilderSubject
+        from leafgate.testing.builders import BUILDER_CHECKS
 
         return checks_of(component, BUILDER_CHECKS, BuilderSubject(component, on), expected)
     raise TypeError(f"{type(component).__name__} is no builder, attack or metric")

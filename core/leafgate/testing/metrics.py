@@ -2,96 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.evidence import RESERVED, checked_evidence
-from leafgate.interfaces import Metric, RecordMetric
+from leafgate.plugins import use_of
 from leafgate.testing import common
-from leafgate.testing.cases import SHOWN, Change, Learned, Shown, alone, odd_cases, release_case, unchanged
+from leafgate.testing.cases import Learned, alone, odd_cases
 from leafgate.testing.checks import DoesNotApply, NonConformance, called
-from leafgate.testing.settings import SETTINGS, Setting
+from leafgate.testing.metric_subject import MetricSubject
 from leafgate.testing.tables import Key, keys_of, relabelled, reordered
 from leafgate.testing.watching import told
+from leafgate.testing.worked import worked_case
 
 CLOSE = 1e-9
 """Scores that should be equal may differ by such a part of them."""
-Scores = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class MetricSubject:
-    """A metric, and the cases it is shown."""
-
-    metric: Metric
-    more: Sequence[Setting] = ()
-
-    @property
-    def of_people(self) -> bool:
-        return isinstance(self.metric, RecordMetric)
-
-    @property
-    def all_kinds(self) -> list[Shown]:
-        if self.of_people:
-            return list(SHOWN)
-        return [Shown(s.name, partial(release_case, s), s.labels) for s in (*SETTINGS, *self.more)]
-
-    @cached_property
-    def kinds(self) -> list[Shown]:
-        """The kinds of cases it can score; NonConformance when there is none."""
-        found, why = [], ""
-        for kind in self.all_kinds:
-            try:
-                self.scores(self.case(kind))
-                found.append(kind)
-            except LeafgateError as error:
-                why = str(error)
-        if not found:
-            raise NonConformance(
-                f"{self.metric.use} scores no case of this kit: {why}",
-                "if its options do not fit (`secret`, `of`), choose others; if it needs another release, "
-                "give a Setting in `on`",
-            )
-        return found
-
-    def case(self, kind: Shown, learned: Learned = "everything", change: Change = unchanged) -> Case:
-        """A case as the policy's options have it."""
-        scored = self.metric.scored if isinstance(self.metric, RecordMetric) else "derived"
-        return replace(kind.case(learned, change), scored=scored)
-
-    def scores(self, case: Case) -> Scores:
-        """What it says of a case: a number for each row, or one; infinite on the unsafe side only."""
-        found = called(self.metric, lambda: self.metric.score(case))
-        try:
-            numbers = np.asarray(found, dtype=float)
-        except (TypeError, ValueError):
-            raise NonConformance("it returns no numbers", "return a Series of floats, or one float") from None
-        wanted = (len(case.table),) if self.of_people else ()
-        if numbers.shape != wanted:
-            remedy = "return a number for each row of `case.table`; for one number derive from ReleaseAtLeast or AtMost"
-            raise NonConformance(f"it returns numbers of shape {numbers.shape}, wanted {wanted}", remedy)
-        unsafe = np.inf if self.metric.direction == "at_most" else -np.inf
-        if not (np.isfinite(numbers) | (numbers == unsafe)).all():
-            raise NonConformance(
-                "it returns NaN, or is infinite on the safe side",
-                f"where nothing bounds what is learned the score is {unsafe}; where it cannot tell, "
-                "raise InconclusiveError",
-            )
-        return numbers
-
-    def worst(self, case: Case) -> float:
-        """The worst-off person's score, the better the higher."""
-        numbers = self.scores(case).reshape(-1)
-        return float(numbers.min()) if self.metric.direction == "at_least" else -float(numbers.max())
 
 
 def scores(subject: MetricSubject) -> None:
@@ -240,6 +173,22 @@ def errs_in_words(subject: MetricSubject) -> None:
             subject.scores(case if subject.of_people else replace(case, belief=None))
 
 
+def examples_hold(subject: MetricSubject) -> None:
+    """The examples that `explain` shows score what they say."""
+    kind = type(subject.metric)
+    if not kind.examples:
+        raise DoesNotApply("it has no worked examples")
+    for example in kind.examples:
+        options = {"use": use_of(kind), kind.direction: 0.0, **example.options}
+        twin = MetricSubject(kind.model_validate(options))
+        case = worked_case(example)
+        score = float(twin.scores(case)[(case.table.codes("who") == 0).argmax()])
+        if not np.isclose(score, example.score, rtol=CLOSE, atol=CLOSE):
+            raise NonConformance(
+                f"its example of {example.score:.6g} scores {score:.6g}", "work the example out again, or the formula"
+            )
+
+
 METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
     "scores": scores,
     "described_options": lambda subject: common.described_options(subject.metric),
@@ -255,5 +204,6 @@ METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
     "any_label_order": any_label_order,
     "sees_a_leak": sees_a_leak,
     "nothing_is_safest": nothing_is_safest,
+    "examples_hold": examples_hold,
     "errs_in_words": errs_in_words,
 }

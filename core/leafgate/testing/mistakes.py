@@ -14,7 +14,8 @@ from leafgate.release import Counted, Level, Publish, Records, Release, publishe
 from leafgate.release_file import seal
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
-from leafgate.testing.settings import SETTINGS, WITHHELD, World, counted_tree
+from leafgate.testing.releases import WITHHELD, counted_tree
+from leafgate.testing.settings import SETTINGS, World
 from leafgate.testing.tables import survey
 from leafgate.tree import Leaf
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from leafgate.case import Case
-from leafgate.interfaces import AtLeast, Metric
+from leafgate.interfaces import AtLeast, Example, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,7 @@ class Doubt(AtLeast):
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 - P(secret = truth | x)"
     source = "elementary"
+    examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 
     def score(self, case: Case) -> pd.Series:
         import numpy as np
@@ -28,6 +29,12 @@ class Doubt(AtLeast):
 
         rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
         return pd.Series(1 - case.chances.to_numpy()[rows, truth])
+
+
+class WrongExample(Doubt):
+    """Shows an example that does not score what it says."""
+
+    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
 
 
 class Reversed(Doubt):
@@ -158,5 +165,6 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (FirstValue(at_least=0), "any_label_order"),
     (Reversed(at_least=0), "sees_a_leak"),
     (LikesHalf(at_least=0), "nothing_is_safest"),
+    (WrongExample(at_least=0), "examples_hold"),
     (Crashes(at_least=0), "errs_in_words"),
 )
