@@ -9,12 +9,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate import Case
+from leafgate.errors import UnreadableError
 from leafgate.report import People, Private
 from leafgate_divergence.formulas import Floats, divergences, floored, gains
 
 
 def divergence(case: Case, floor: float) -> pd.Series:
-    """Its public record's divergence, for each record."""
+    """Its public record's divergence, for each record; UnreadableError where single cells are believed of.
+
+    Of people with the same public cells an attack on published records may believe different things.
+    """
+    if case.belief is not None and case.belief.cells is not None:
+        raise UnreadableError("the attack speaks of single cells, not of what people with the same public cells have")
     _, number = case.table.public
     return pd.Series(divergences(true_shares(case), _of_public(case, case.chances), floor)[number])
 

@@ -9,13 +9,13 @@ import pytest
 from jsonschema import Draft7Validator
 
 from command_line import leafgate
-from leafgate.cli.app import app
+from leafgate.cli.app import app, names_of
 from leafgate.explaining import options
 from leafgate.plugins import load_plugins
 from stranger import install
 from survey import PEOPLE, policy, survey, write_policy
 
-COMMANDS = sorted(str(command.name) for command in app.registered_commands)
+COMMANDS = sorted(names_of(app))
 OFFERED = load_plugins().by_name
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 

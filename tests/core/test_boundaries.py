@@ -12,7 +12,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 CORE = TOP / "core" / "leafgate"
 PLUGINS = sorted(face.parent.name for face in (TOP / "plugins").glob("*/__init__.py"))
-HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "duckdb", "cvxpy", "gekko", "matplotlib"}
+HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "duckdb", "cvxpy", "gekko", "matplotlib", "mlflow"}
 
 
 def imported(file: Path) -> Iterator[str]:

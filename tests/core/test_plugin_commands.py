@@ -56,6 +56,25 @@ def test_a_command_is_called_as_typer_calls_its_function(monkeypatch: pytest.Mon
     assert leafgate("say-hello").out == "hello\n"
 
 
+def test_a_group_of_commands_of_a_plugin_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    group, several = typer.Typer(), typer.Typer()
+    several.command("say")(seven)
+    several.command("greet")(hello)
+    group.add_typer(several, name="people")
+    install(monkeypatch, Point("spies", commanding(group)))
+    assert leafgate("people", "greet").out == "hello\n"
+    assert leafgate("people", "say").code == 7
+    assert "people" in leafgate("--help").out
+
+
+def test_a_group_with_a_name_of_the_core_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = typer.Typer()
+    group.add_typer(app(hello), name="plugins")
+    install(monkeypatch, Point("spies", commanding(group)), BASICS)
+    assert "acme-spies 1.2 offers a command 'plugins' that exists already" in leafgate("--help").err
+    assert leafgate("plugins").out.startswith("spies (acme-spies 1.2)")
+
+
 @pytest.mark.parametrize("name", ["audit", "explain", "demo"])
 def test_a_name_of_the_core_is_refused_and_the_core_keeps_working(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     install(monkeypatch, Point("spies", commanding(app(hello, name), app(hello, "greet"))), BASICS)

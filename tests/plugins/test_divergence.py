@@ -23,6 +23,7 @@ from leafgate.policy_file import policy_model
 from leafgate.report import Finding, People, Report
 from leafgate.schema import Column
 from leafgate.strict_json import readable
+from leafgate.testing.cases import cells_case
 from leafgate.words import summary
 from leafgate_divergence import Divergence, Gain
 from random_tables import categorical, table_of
@@ -364,3 +365,10 @@ def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
     for metric in (ANY, Gain(at_most=1)):
         assert metric.score(own).tolist() == metric.score(plain).tolist()
     assert ANY.evidence(own, ANY.score(own)) == ANY.evidence(plain, ANY.score(plain))
+
+
+def test_cells_of_single_records_are_no_public_records() -> None:
+    case = cells_case("everything")
+    assert len(case.table.public[0]) < len(case.table)
+    with pytest.raises(UnreadableError, match="speaks of single cells"):
+        Divergence(at_least=0).score(case)

@@ -1,6 +1,7 @@
 """docs/plugins.md shows the files of a package that is installed and used in these tests."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from leafgate.leaf_numbers import strange_leaves
 from leafgate.release_file import seal
+from leafgate.testing import check_attack, check_metric
 from mortgage import mortgage
 
 PACKAGE = Path(__file__).with_name("acme_leafgate")
@@ -37,3 +39,14 @@ def test_the_builder_of_the_page_makes_a_release_that_counts_the_table() -> None
     release = names["Stump"]().build(mortgage(), np.random.default_rng(0))
     assert strange_leaves(release, mortgage()) == 0
     assert seal(release).release.trees == release.trees
+
+
+def test_the_attack_and_the_metric_of_the_page_conform_but_for_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PACKAGE)
+    acme = import_module("acme_leafgate")
+    knows_nobody = {"catches_a_leak": "the adversary knows nobody"}
+    skipped = check_attack(acme.Majority(), expected=knows_nobody)
+    assert "the adversary knows nobody" in skipped["catches_a_leak"]
+    unexplained = {"explains_itself": "the page is to stay short"}
+    skipped = check_metric(acme.Surprise(at_least=0.3), expected=unexplained)
+    assert set(skipped) == {"explains_itself", "examples_hold"}

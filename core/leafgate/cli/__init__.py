@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from leafgate.cli.app import app, with_plugin_commands
+from leafgate.cli.app import app, names_of, with_plugin_commands
 from leafgate.cli.guard import INTERNAL, INTERRUPTED, tell
 from leafgate.errors import LeafgateError, Problem
 
@@ -48,6 +48,5 @@ def _ended_by(error: BaseException, *, as_json: bool) -> int:
 
 def _is_own(words: Sequence[str]) -> bool:
     """Does the command line name a command of the core? Then no plugin is loaded to look for it."""
-    own = {command.name for command in app.registered_commands}
     first = next((word for word in words if not word.startswith("-")), None)
-    return first in own
+    return first in names_of(app)

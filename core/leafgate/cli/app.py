@@ -9,7 +9,7 @@ import typer
 from leafgate import __version__
 from leafgate.cli import audits, diffs, looking, policies, reports, sweeps
 from leafgate.cli.guard import guarded
-from leafgate.plugins import load_plugins
+from leafgate.plugins import Plugin, load_plugins
 
 app = typer.Typer(
     name="leafgate",
@@ -29,11 +29,18 @@ for _command in (
     policies.init,
     policies.schema,
     diffs.diff,
-    looking.plugins,
     looking.explain,
     looking.demo,
 ):
     app.command(_command.__name__)(guarded(_command))
+
+app.add_typer(looking.plugins_app, name="plugins")
+
+
+def names_of(core: typer.Typer) -> set[str]:
+    """The commands of an app, and its groups of commands."""
+    commands = (c.name or getattr(c.callback, "__name__", "").replace("_", "-") for c in core.registered_commands)
+    return {*commands, *(str(group.name) for group in core.registered_groups)}
 
 
 def _say_version(wanted: bool) -> None:
@@ -56,16 +63,26 @@ def with_plugin_commands(core: typer.Typer) -> typer.Typer:
     full = typer.Typer(
         name="leafgate", help=core.info.help, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
     )
-    full.registered_commands = list(core.registered_commands)
+    full.registered_commands, full.registered_groups = list(core.registered_commands), list(core.registered_groups)
     full.registered_callback = core.registered_callback
-    taken = {command.name for command in core.registered_commands}
     for plugin in load_plugins().found:
         for offered in plugin.commands:
-            for command in offered.registered_commands:
-                name = command.name or getattr(command.callback, "__name__", "").replace("_", "-")
-                if name in taken:
-                    typer.echo(f"leafgate: {plugin.origin} offers a command {name!r} that exists already", err=True)
-                    continue
-                taken.add(name)
-                full.registered_commands.append(command)
+            _take(full, offered, plugin)
     return full
+
+
+def _take(full: typer.Typer, offered: typer.Typer, plugin: Plugin) -> None:
+    """Add what a plugin offers, commands and groups of commands; names that are taken are refused."""
+    for command in offered.registered_commands:
+        if _free(full, command.name or getattr(command.callback, "__name__", "").replace("_", "-"), plugin):
+            full.registered_commands.append(command)
+    for group in offered.registered_groups:
+        if _free(full, str(group.name), plugin):
+            full.registered_groups.append(group)
+
+
+def _free(full: typer.Typer, name: str, plugin: Plugin) -> bool:
+    if name not in names_of(full):
+        return True
+    typer.echo(f"leafgate: {plugin.origin} offers a command {name!r} that exists already", err=True)
+    return False

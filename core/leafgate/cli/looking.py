@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from leafgate.cli.audits import Json
-from leafgate.errors import PolicyError
+from leafgate.cli.guard import guarded
+from leafgate.errors import InvalidError, PolicyError
 from leafgate.strict_json import readable
 
 
-def plugins(as_json: Json = False) -> int:
+def listed(as_json: Json = False) -> int:
     """List what is installed, and what is broken and why."""
     from leafgate.explaining import plugin_lines, plugins_document
     from leafgate.plugins import load_plugins
@@ -21,6 +23,47 @@ def plugins(as_json: Json = False) -> int:
     told = readable(plugins_document(found)).decode() if as_json else "".join(plugin_lines(found))
     typer.echo(told, nl=False)
     return 0
+
+
+plugins_app = typer.Typer(help="List what is installed, and what is broken and why; or write a new plugin.")
+
+
+@plugins_app.callback(invoke_without_command=True)
+def _plugins(context: typer.Context, as_json: Json = False) -> None:
+    """List what is installed, and what is broken and why; or write a new plugin."""
+    if context.invoked_subcommand is None:
+        guarded(listed)(as_json=as_json)
+
+
+class Kind(StrEnum):
+    """What a new plugin offers."""
+
+    attack = "attack"
+    metric = "metric"
+    builder = "builder"
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The package's name.")],
+    kind: Annotated[Kind | None, typer.Option(help="What it offers; an attack and a metric if left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to write; NAME here if left out.")] = None,
+) -> int:
+    """Write a package with a plugin to start from, which passes its own tests."""
+    from leafgate.files import EVERYONE, write_file
+    from leafgate.new_plugin import newcomer, package
+    from leafgate.plugins import load_plugins
+
+    made = newcomer(name, ("attack", "metric") if kind is None else (kind.value,), load_plugins())
+    folder = Path(made.module) if out is None else out
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidError("is there already", place=str(folder), remedy="name another folder: --out")
+    for path, content in package(made).items():
+        write_file(folder / path, content, EVERYONE)
+    typer.echo(f"{folder}: next, pip install -e '{folder}[dev]' and pytest {folder}")
+    return 0
+
+
+plugins_app.command("new")(guarded(new))
 
 
 def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A builder, an attack or a metric.")]) -> int:

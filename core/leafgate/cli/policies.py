@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leafgate.cli.audits import Json, Org, PolicyFile, Root
-from leafgate.errors import InvalidError
+from leafgate.cli.audits import Json, Org, Root
+from leafgate.errors import InvalidError, LeafgateError
 from leafgate.files import EVERYONE, write_file
 from leafgate.strict_json import readable
 
+PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="The policies, YAML files.")]
 
-def validate(policy: PolicyFile, root: Root = None, org: Org = None, as_json: Json = False) -> int:
-    """Say everything that is wrong with a policy, or that nothing is; no table is read."""
+
+def validate(policies: PolicyFiles, root: Root = None, org: Org = None, as_json: Json = False) -> int:
+    """Say everything that is wrong with policies, or that nothing is; no table is read."""
     from leafgate.policy_file import load_policy
 
-    name = load_policy(policy, root, org).policy.name
-    told = readable({"format": "leafgate/valid/1", "name": name}).decode()
-    typer.echo(told if as_json else f"{policy}: the policy {name!r} is valid\n", nl=False)
+    if as_json and len(policies) > 1:
+        raise InvalidError("one document tells of one policy", place="--json", remedy="name one, or leave it out")
+    failed: list[LeafgateError] = []
+    for policy in policies:
+        try:
+            name = load_policy(policy, root, org).policy.name
+        except LeafgateError as error:
+            failed.append(error if len(policies) == 1 else _of_file(error, policy))
+            continue
+        told = readable({"format": "leafgate/valid/1", "name": name}).decode()
+        typer.echo(told if as_json else f"{policy}: the policy {name!r} is valid\n", nl=False)
+    if failed:
+        worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
+        raise worst.listing(problem for error in failed for problem in error.problems)
     return 0
+
+
+def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
+    """The same problems, each saying which policy it is in."""
+    named = (policy.name, str(policy))
+    return type(error).listing(
+        each if each.place.startswith(named) else replace(each, place=f"{policy}: {each.place}")
+        for each in error.problems
+    )
 
 
 def init(

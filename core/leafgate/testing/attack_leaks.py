@@ -1,0 +1,124 @@
+"""Does an attack find what is given away, and nothing where nothing is?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.belief import Belief
+from leafgate.errors import LeafgateError
+from leafgate.testing.attack_subject import AttackSubject, chances_of
+from leafgate.testing.checks import DoesNotApply, NonConformance
+from leafgate.testing.releases import Telling
+from leafgate.testing.settings import Setting, World, truth_of
+
+CAUGHT = 0.9
+"""A secret that is given away must be believed this much, on average."""
+VAGUE = 0.05
+"""By so much a belief may be better than the overall shares where nothing is told."""
+
+
+def catches_a_leak(subject: AttackSubject) -> None:
+    """Where a release gives somebody's secret away, it believes the truth; where a claim is false, it refutes it."""
+    about = [(setting, world, b) for setting, world in _told(subject, "much") for b in _tested(subject, setting, world)]
+    if not about:
+        raise DoesNotApply("no release of this kit gives away what it speaks of")
+    for setting, world, belief in about:
+        if setting.mechanism is not None:
+            _refutes(belief, expected=True)
+            continue
+        believed = _believed(setting, world, belief)
+        if believed < CAUGHT:
+            raise NonConformance(
+                f"{setting.name} gives secrets away, and it believes the truth with {believed:.3g} only",
+                "read the release at the level it is published; if its adversary cannot know better, "
+                "give the reason in `expected`",
+            )
+
+
+def _told(subject: AttackSubject, telling: Telling) -> Iterator[tuple[Setting, World]]:
+    return ((setting, setting.world(telling=telling)) for setting in subject.settings)
+
+
+def _tested(subject: AttackSubject, setting: Setting, world: World) -> list[Belief]:
+    """The beliefs that a setting is made for: of the mechanism, of cells, or of people."""
+    beliefs = subject.beliefs(world)
+    if setting.mechanism is not None:
+        return [belief for belief in beliefs if belief.secret is None and not belief.of_people]
+    return [b for b in beliefs if b.secret is not None and (b.cells is not None) == setting.cells]
+
+
+def _refutes(belief: Belief, *, expected: bool) -> None:
+    if bool(belief.evidence.get("refutes")) != expected:
+        said = "does not refute a claim that is false" if expected else "refutes a claim that is true"
+        raise NonConformance(f"it {said}", "run the mechanism often enough, and bound what chance alone would show")
+
+
+def _believed(setting: Setting, world: World, belief: Belief) -> float:
+    """The chance it gives the truth, on average over the people who are exposed."""
+    rows, table = _people(setting, world, belief)
+    chances = chances_of(belief, world)
+    assert chances is not None
+    assert belief.secret is not None
+    truth = table.codes(belief.secret)
+    out = [i for i, exposed in enumerate(setting.exposed(table)) if exposed]
+    return float(np.mean([chances[rows[i], truth[i]] for i in out]))
+
+
+def _people(setting: Setting, world: World, belief: Belief) -> tuple[np.ndarray, Any]:
+    """A table of the people a belief is about, and each one's row in the belief."""
+    if belief.cells is None:
+        return world.table.public[1], world.table
+    origins = np.array(world.origins)[belief.cells]
+    frame = world.table.frame.iloc[origins].reset_index(drop=True)
+    ones = np.ones(len(frame), dtype=np.int64)
+    return np.arange(len(frame)), replace(world.table, frame=frame, weight=ones, protected={}, _codes={})
+
+
+def knows_nothing_from_nothing(subject: AttackSubject) -> None:
+    """Where a release tells nothing of anyone, everybody is believed alike, and no better than the overall shares."""
+    tried = 0
+    for setting, world in _told(subject, "nothing"):
+        try:
+            beliefs = _tested(subject, setting, world)
+        except LeafgateError:
+            continue  # that it cannot tell is right, too
+        tried += len(beliefs)
+        for belief in beliefs:
+            if setting.mechanism is not None:
+                _refutes(belief, expected=False)
+            else:
+                _alike(setting, world, belief)
+    if not tried:
+        raise DoesNotApply("it believes nothing where nothing is told, or what it speaks of stands in no release here")
+
+
+def _alike(setting: Setting, world: World, belief: Belief) -> None:
+    chances = chances_of(belief, world)
+    assert chances is not None
+    assert belief.secret is not None
+    remedy = "what it believes must follow from the release and what is known, and from nothing else"
+    if float(np.ptp(chances, axis=0).max()) > VAGUE:
+        raise NonConformance(f"{setting.name} tells nothing, and it believes different things of people", remedy)
+    truth = truth_of(world.table, belief.secret)
+    most = float((world.table.weight * (truth == truth.mode()[0]).to_numpy()).sum() / world.table.people)
+    overall = (
+        np.bincount(world.table.codes(belief.secret), weights=world.table.weight, minlength=chances.shape[1])
+        / world.table.people
+    )
+    uniform = np.full(chances.shape[1], 1 / chances.shape[1])
+    off = min(float(np.abs(chances - prior).max()) for prior in (overall, uniform))
+    if setting.labels and off > VAGUE:
+        raise NonConformance(
+            f"{setting.name} tells nothing, and its belief is neither the overall shares nor uniform", remedy
+        )
+    if _mean_truth(setting, world, belief) > max(most, float(overall.max())) + VAGUE:
+        raise NonConformance(f"{setting.name} tells nothing, and it believes the truth all the same", remedy)
+
+
+def _mean_truth(setting: Setting, world: World, belief: Belief) -> float:
+    everyone = replace(setting, exposed=lambda table: [True] * len(table))
+    return _believed(everyone, world, belief)

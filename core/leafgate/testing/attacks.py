@@ -1,0 +1,110 @@
+"""What must hold of every attack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from leafgate.errors import LeafgateError
+from leafgate.testing import common
+from leafgate.testing.attack_leaks import catches_a_leak, knows_nothing_from_nothing
+from leafgate.testing.attack_sameness import same_beliefs
+from leafgate.testing.attack_subject import AttackSubject
+from leafgate.testing.checks import NonConformance
+from leafgate.testing.mistakes import odd_worlds
+from leafgate.testing.settings import SETTINGS, apart
+from leafgate.testing.tables import relabelled, reordered
+from leafgate.testing.watching import told
+
+
+def believes(subject: AttackSubject) -> None:
+    """It believes something of a release it says it can read: rows sum to 1, columns are the domain in its order."""
+    assert subject.settings
+
+
+def repeats(subject: AttackSubject) -> None:
+    """The same release, knowledge and seed: the same beliefs, bit for bit."""
+    common.same(
+        ((told(subject.beliefs(s.world())), told(subject.beliefs(s.world()))) for s in subject.settings),
+        "it believes something else when it is asked again",
+        "toss coins with numpy.random.default_rng(known.seed) alone; read no clock",
+    )
+
+
+def leaves_inputs_alone(subject: AttackSubject) -> None:
+    """It writes into nothing it is handed."""
+    for setting in subject.settings:
+        world = setting.world()
+        before = told([world.release, world.known])
+        subject.beliefs(world)
+        if told([world.release, world.known]) != before:
+            raise NonConformance(
+                f"it changes what it is handed (in the setting: {setting.name})", "copy before you write"
+            )
+
+
+def own_coins(subject: AttackSubject) -> None:
+    """It leaves the random numbers of the process alone."""
+    subject.settings  # noqa: B018  what it reads is found out beforehand
+    common.own_coins(lambda: (told(subject.beliefs(setting.world())) for setting in subject.settings))
+
+
+def no_network(subject: AttackSubject) -> None:
+    """It opens no connection."""
+
+    def run() -> None:
+        for setting in (*SETTINGS, *subject.more):
+            here = subject.readable(setting)
+            with suppress(LeafgateError, NonConformance):
+                _ = None if here is None else subject.beliefs(here.world())
+
+    common.no_network(run)
+
+
+def counts_people(subject: AttackSubject) -> None:
+    """People who share a record are believed the same as if each had a record alone."""
+    pairs = subject.pairs(apart, "it reads no records that several people share")
+    same_beliefs(pairs, "when people stand in a row each", "weight")
+
+
+def any_column_order(subject: AttackSubject) -> None:
+    """The order of columns does not matter."""
+    pairs = subject.pairs(lambda setting: setting.world(reordered), "it speaks of no people")
+    same_beliefs(pairs, "when columns are reordered", "order")
+
+
+def any_label_order(subject: AttackSubject) -> None:
+    """The order in which a secret's values are declared does not matter."""
+    why = "it speaks of no secret that has values"
+    pairs = subject.pairs(lambda setting: setting.world(relabelled) if setting.labels else None, why)
+    same_beliefs(pairs, "when a secret's values are declared in another order", "labels")
+
+
+def errs_in_words(subject: AttackSubject) -> None:
+    """Of releases it cannot understand it says so in leafgate's errors; it never crashes."""
+    for world in odd_worlds(subject.attack.reads):
+        if world.release.model not in subject.attack.models:
+            continue
+        try:
+            subject.beliefs(world)
+        except LeafgateError:
+            continue
+
+
+ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
+    "believes": believes,
+    "described_options": lambda subject: common.described_options(subject.attack),
+    "explains_itself": lambda subject: common.explains_itself(subject.attack),
+    "pickles": lambda subject: common.pickles(subject.attack),
+    "light_face": lambda subject: common.light_face(subject.attack),
+    "repeats": repeats,
+    "leaves_inputs_alone": leaves_inputs_alone,
+    "own_coins": own_coins,
+    "no_network": no_network,
+    "counts_people": counts_people,
+    "any_column_order": any_column_order,
+    "any_label_order": any_label_order,
+    "catches_a_leak": catches_a_leak,
+    "knows_nothing_from_nothing": knows_nothing_from_nothing,
+    "errs_in_words": errs_in_words,
+}

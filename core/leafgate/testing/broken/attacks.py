@@ -1,0 +1,261 @@
+"""An honest attack, and what can be wrong with one."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import PrivateAttr
+
+from leafgate.belief import Belief
+from leafgate.errors import InconclusiveError
+from leafgate.interfaces import AttackModel
+from leafgate.known import Known
+from leafgate.release import Release
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NOWHERE = ("192.0.2.1", 80)
+"""An address that is nobody's (RFC 5737)."""
+
+
+class ByLeaves(AttackModel):
+    """Believe of everyone what the leaf they reach tells."""
+
+    use: str = "by_leaves"
+
+    reads = frozenset({"exact"})
+    threat_model = "The adversary knows the public columns of everyone, and the tree asks nothing else."
+    formula = "P(class = v) = people of class v in the leaf / people in the leaf"
+    source = "counting"
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        leaf, counts = self.read(release, known)
+        people = counts.sum(axis=1, keepdims=True)
+        shares = np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
+        return [self.believed(known, leaf, shares[leaf])]
+
+    def believed(self, known: Known, groups: np.ndarray, chances: np.ndarray) -> Belief:
+        """The belief with these chances of the class."""
+        import pandas as pd
+
+        target = known.schema.target
+        return Belief(target.name, groups, pd.DataFrame(chances, columns=pd.Index(target.domain, dtype=object)))
+
+    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+        """The leaf of each record, and what the leaves count."""
+        import numpy as np
+
+        from leafgate.routing import route
+        from leafgate.tree import columns_asked
+
+        if len(release.trees) != 1 or not columns_asked(release.trees[0]) <= set(known.records.columns):
+            raise InconclusiveError("reads one tree that asks public columns")
+        routed = route(release.trees[0], known.public)
+        if (routed.leaf < 0).any() or any(leaf.counts is None for leaf in routed.leaves):
+            raise InconclusiveError("reads counts on every leaf")
+        names = known.schema.target.domain
+        counts = [[(leaf.counts or {}).get(str(name), 0) for name in names] for leaf in routed.leaves]
+        return routed.leaf, np.array(counts, dtype=float)
+
+
+class WritesInputs(ByLeaves):
+    """Adds a column to what it is handed."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        found = super().infer(release, known)
+        known.records["seen"] = True
+        return found
+
+
+class WritesRelease(ByLeaves):
+    """Sets counts of the release to zero once it has read them."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        from leafgate.tree import leaves
+
+        found = super().infer(release, known)
+        for leaf in leaves(release.trees[0]):
+            if isinstance(leaf.counts, dict):
+                leaf.counts.clear()
+        return found
+
+
+class GlobalCoins(ByLeaves):
+    """Draws from the random numbers that all share."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import random
+
+        random.random()  # noqa: S311  that is what is wrong with it
+        return super().infer(release, known)
+
+
+class GlobalSeed(ByLeaves):
+    """Seeds the random numbers that all share."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        np.random.seed(0)
+        return super().infer(release, known)
+
+
+class CallsOut(ByLeaves):
+    """Tries to reach another machine, and says nothing when it cannot."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        with suppress(OSError):
+            socket.create_connection(NOWHERE, timeout=0.1)
+        return super().infer(release, known)
+
+
+class Restless(ByLeaves):
+    """Tosses coins that nobody can toss again."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        (found,) = super().infer(release, known)
+        assert found.chances is not None
+        unsure = found.chances + np.random.default_rng().uniform(0, 1e-3)
+        return [replace(found, chances=unsure.div(unsure.sum(axis=1), axis=0))]
+
+
+class OnChances(ByLeaves):
+    """Believes what is made of the honest chances."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        raise NotImplementedError
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        return [replace(b, chances=self.changed(b.chances, known)) for b in super().infer(release, known)]
+
+
+class SortsLabels(OnChances):
+    """Takes the classes for sorted by name, whatever their order."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return chances[sorted(chances.columns)].set_axis(chances.columns, axis=1)
+
+
+class SortsColumns(OnChances):
+    """Gives the classes in the order of their names."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return chances[sorted(chances.columns)]
+
+
+class TooMuch(OnChances):
+    """Its chances add up to more than one."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return chances + 0.01
+
+
+class Prejudiced(OnChances):
+    """Is sure of the first person, whatever the release says."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        chances.iloc[0] = [1.0] + [0.0] * (chances.shape[1] - 1)
+        return chances
+
+
+class CountsRows(OnChances):
+    """Believes nothing of groups with few records, however many people share those."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        few = chances.groupby(list(chances.columns)).transform("size") < 5
+        chances[few] = 1 / chances.shape[1]
+        return chances
+
+
+class ByPosition(ByLeaves):
+    """Takes the first column for the one that matters."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import pandas as pd
+
+        (found,) = super().infer(release, known)
+        return [replace(found, groups=pd.factorize(known.records.iloc[:, 0])[0])]
+
+
+class Blind(ByLeaves):
+    """Believes of everybody what all leaves say together."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        leaf, counts = self.read(release, known)
+        overall = counts.sum(axis=0) / max(counts.sum(), 1)
+        return [self.believed(known, leaf * 0, np.tile(overall, (len(leaf), 1)))]
+
+
+class Crashes(ByLeaves):
+    """Takes for granted that leaves tell counts."""
+
+    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+        from leafgate.tree import leaves
+
+        known_classes = [leaf.counts[known.schema.classes[0]] for leaf in leaves(release.trees[0])]  # type: ignore[index]
+        assert known_classes
+        return super().read(release, known)
+
+
+class ReadsNothing(ByLeaves):
+    """Reads models that it then refuses."""
+
+    models = frozenset({"none"})
+
+
+class SilentOption(ByLeaves):
+    """Has an option that says nothing."""
+
+    depth: int = 1
+
+
+class OpenOptions(ByLeaves):
+    """Takes any option."""
+
+    model_config = {"extra": "allow"}  # noqa: RUF012
+
+
+class Unexplained(ByLeaves):
+    """Says not what it computes."""
+
+    formula = ""
+
+
+class NeverSent(ByLeaves):
+    """Holds what cannot be sent to another process."""
+
+    _held: Callable[[], int] = PrivateAttr(default_factory=lambda: lambda: 0)
+
+
+BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
+    (ReadsNothing(), "believes"),
+    (SortsColumns(), "believes"),
+    (TooMuch(), "believes"),
+    (SilentOption(), "described_options"),
+    (OpenOptions(), "described_options"),
+    (Unexplained(), "explains_itself"),
+    (NeverSent(), "pickles"),
+    (Restless(), "repeats"),
+    (WritesInputs(), "leaves_inputs_alone"),
+    (WritesRelease(), "leaves_inputs_alone"),
+    (GlobalCoins(), "own_coins"),
+    (GlobalSeed(), "own_coins"),
+    (CallsOut(), "no_network"),
+    (CountsRows(), "counts_people"),
+    (ByPosition(), "any_column_order"),
+    (SortsLabels(), "any_label_order"),
+    (Blind(), "catches_a_leak"),
+    (Prejudiced(), "knows_nothing_from_nothing"),
+    (Crashes(), "errs_in_words"),
+)

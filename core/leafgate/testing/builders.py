@@ -1,0 +1,160 @@
+"""What must hold of every builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from leafgate.errors import LeafgateError
+from leafgate.leaf_numbers import strange_leaves, strange_records
+from leafgate.release import Release
+from leafgate.release_file import document
+from leafgate.table import Table
+from leafgate.testing import common
+from leafgate.testing.builder_subject import MANY, BuilderSubject
+from leafgate.testing.checks import DoesNotApply, NonConformance
+from leafgate.testing.mistakes import odd_tables
+from leafgate.testing.tables import copied, marked, relabelled, reordered, salaries, survey, written_out
+from leafgate.testing.watching import told
+from leafgate.tree import leaves
+
+
+def builds(subject: BuilderSubject) -> None:
+    """It makes of an ordinary table a release that a file can hold."""
+    assert subject.tables
+
+
+def repeats(subject: BuilderSubject) -> None:
+    """It keeps its word about randomness: none, or by the seed (of a rehearsal, where else it is the system's)."""
+    subject.repeating()
+    words = subject.rehearsing.randomness
+    seeds = (0, 1) if words == "none" else (0, 0)
+    pairs = ((told(subject.built(t, seeds[0])), told(subject.built(t, seeds[1]))) for t in subject.tables)
+    common.same(
+        pairs,
+        f"it says that its randomness is {words!r}, and makes another release the second time",
+        "say `randomness`: none, seed or system; toss coins with `rng` alone, and do nothing by the clock",
+    )
+
+
+def leaves_inputs_alone(subject: BuilderSubject) -> None:
+    """It writes into nothing it is handed."""
+    for table in subject.tables:
+        mine = copied(table)
+        subject.built_of(mine)
+        if told(mine) != told(table):
+            raise NonConformance("it changes the table it is handed", "copy before you write")
+
+
+def own_coins(subject: BuilderSubject) -> None:
+    """It leaves the random numbers of the process alone."""
+    repeatable = not subject.rehearsing.unrepeatable
+    tables = subject.tables
+    common.own_coins(lambda: (told(made) if repeatable else "" for made in map(subject.built, tables)))
+
+
+def no_network(subject: BuilderSubject) -> None:
+    """It opens no connection."""
+    tables = (survey(MANY), salaries(), marked(), *(setting.world().table for setting in subject.more))
+
+    def run() -> None:
+        for table in tables:
+            with suppress(LeafgateError, NonConformance):
+                subject.built(table)
+
+    common.no_network(run)
+
+
+def counts_people(subject: BuilderSubject) -> None:
+    """A row of several people is so many people: the release is that of the table with a row for each."""
+    subject.repeating()
+    for table in subject.tables:
+        if partition(subject.built(table)) != partition(subject.built(written_out(table))):
+            raise NonConformance(
+                "it makes another release of the same people when each has a row alone",
+                "count `table.weight`, never rows",
+            )
+
+
+def counts_truly(subject: BuilderSubject) -> None:
+    """Numbers that are said to count the table's people exactly do so."""
+    exact = [(made, t) for t in subject.tables if (made := subject.built(t)).counted == "exact"]
+    if not exact:
+        raise DoesNotApply("it does not say that its numbers count exactly")
+    for made, table in exact:
+        if strange_leaves(made, table) or strange_records(made, table):
+            raise NonConformance(
+                "numbers of its release are not those of the table's people, and it says `counted` exact",
+                "count `table.weight`; say what else the numbers count in `counted`",
+            )
+
+
+def any_column_order(subject: BuilderSubject) -> None:
+    """The order of columns does not matter where no two tests are equally good."""
+    _same_people(subject, reordered, "columns are reordered", "find columns by their names, never by position")
+
+
+def any_label_order(subject: BuilderSubject) -> None:
+    """The order in which classes and secrets are declared does not matter."""
+    remedy = "count by `table.codes(name)` over the column's domain; sort nothing by name"
+    _same_people(subject, relabelled, "classes are declared in another order", remedy)
+
+
+def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when: str, remedy: str) -> None:
+    if subject.builder.randomness != "none":
+        raise DoesNotApply("which coin falls on which column depends on their order")
+    table = survey(MANY)
+    try:
+        built = subject.built(table)
+    except LeafgateError:
+        raise DoesNotApply("it makes no release of the table in which no two tests are equally good") from None
+    if partition(built) != partition(subject.built(change(table))):
+        raise NonConformance(f"it makes another release of the same people when {when}", remedy)
+
+
+def partition(release: Release) -> Any:
+    """What a release tells, whatever the order of columns, branches, labels and records.
+
+    Of trees what their leaves count; of records the records themselves.
+    """
+    trees = (*release.trees, *release.alternatives.values())
+    counts = sorted(sorted((leaf.counts or {}).items()) for tree in trees for leaf in leaves(tree))
+    records: dict[str, int] = {}
+    if release.records is not None:
+        for row, weight in zip(release.records.rows, release.records.weight, strict=True):
+            key = str(sorted((n, str(cell)) for n, cell in zip(release.records.columns, row, strict=True)))
+            records[key] = records.get(key, 0) + weight
+    model = None if release.bayes is None else str(document(release)["bayes"])
+    return counts, records, model
+
+
+def errs_in_words(subject: BuilderSubject) -> None:
+    """Of tables it cannot use it says so in leafgate's errors; it never crashes."""
+    for table in _odd(subject):
+        with suppress(LeafgateError):
+            subject.built(table)
+
+
+def _odd(subject: BuilderSubject) -> Iterator[Table]:
+    yield from odd_tables()
+    for table in subject.tables:
+        yield Table(table.schema, table.frame.head(1).reset_index(drop=True), table.weight[:1].copy())
+
+
+BUILDER_CHECKS: Mapping[str, Callable[[BuilderSubject], None]] = {
+    "builds": builds,
+    "described_options": lambda subject: common.described_options(subject.builder),
+    "explains_itself": lambda subject: common.explains_itself(subject.builder),
+    "pickles": lambda subject: common.pickles(subject.builder),
+    "light_face": lambda subject: common.light_face(subject.builder),
+    "repeats": repeats,
+    "leaves_inputs_alone": leaves_inputs_alone,
+    "own_coins": own_coins,
+    "no_network": no_network,
+    "counts_people": counts_people,
+    "counts_truly": counts_truly,
+    "any_column_order": any_column_order,
+    "any_label_order": any_label_order,
+    "errs_in_words": errs_in_words,
+}

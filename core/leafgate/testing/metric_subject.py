@@ -1,0 +1,85 @@
+"""A metric as the checks see it: its scores of the cases it can read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.case import Case
+from leafgate.errors import LeafgateError
+from leafgate.interfaces import Metric, RecordMetric
+from leafgate.testing.cases import SHOWN, Change, Learned, Shown, release_case, unchanged
+from leafgate.testing.checks import NonConformance, called
+from leafgate.testing.settings import SETTINGS, Setting
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MetricSubject:
+    """A metric, and the cases it is shown."""
+
+    metric: Metric
+    more: Sequence[Setting] = ()
+
+    @property
+    def of_people(self) -> bool:
+        return isinstance(self.metric, RecordMetric)
+
+    @property
+    def all_kinds(self) -> list[Shown]:
+        if self.of_people:
+            return list(SHOWN)
+        return [Shown(s.name, partial(release_case, s), s.labels) for s in (*SETTINGS, *self.more)]
+
+    @cached_property
+    def kinds(self) -> list[Shown]:
+        """The kinds of cases it can score; NonConformance when there is none."""
+        found, why = [], ""
+        for kind in self.all_kinds:
+            try:
+                self.scores(self.case(kind))
+                found.append(kind)
+            except LeafgateError as error:
+                why = str(error)
+        if not found:
+            raise NonConformance(
+                f"{self.metric.use} scores no case of this kit: {why}",
+                "if its options do not fit (`secret`, `of`), choose others; if it needs another release, "
+                "give a Setting in `on`",
+            )
+        return found
+
+    def case(self, kind: Shown, learned: Learned = "everything", change: Change = unchanged) -> Case:
+        """A case as the policy's options have it."""
+        scored = self.metric.scored if isinstance(self.metric, RecordMetric) else "derived"
+        return replace(kind.case(learned, change), scored=scored)
+
+    def scores(self, case: Case) -> Scores:
+        """What it says of a case: a number for each row, or one; infinite on the unsafe side only."""
+        found = called(self.metric, lambda: self.metric.score(case))
+        try:
+            numbers = np.asarray(found, dtype=float)
+        except (TypeError, ValueError):
+            raise NonConformance("it returns no numbers", "return a Series of floats, or one float") from None
+        wanted = (len(case.table),) if self.of_people else ()
+        if numbers.shape != wanted:
+            remedy = "return a number for each row of `case.table`; for one number derive from ReleaseAtLeast or AtMost"
+            raise NonConformance(f"it returns numbers of shape {numbers.shape}, wanted {wanted}", remedy)
+        unsafe = np.inf if self.metric.direction == "at_most" else -np.inf
+        if not (np.isfinite(numbers) | (numbers == unsafe)).all():
+            raise NonConformance(
+                "it returns NaN, or is infinite on the safe side",
+                f"where nothing bounds what is learned the score is {unsafe}; where it cannot tell, "
+                "raise InconclusiveError",
+            )
+        return numbers
+
+    def worst(self, case: Case) -> float:
+        """The worst-off person's score, the better the higher."""
+        numbers = self.scores(case).reshape(-1)
+        return float(numbers.min()) if self.metric.direction == "at_least" else -float(numbers.max())

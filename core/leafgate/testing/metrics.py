@@ -1,0 +1,209 @@
+"""What must hold of every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.case import Case
+from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.evidence import RESERVED, checked_evidence
+from leafgate.plugins import use_of
+from leafgate.testing import common
+from leafgate.testing.cases import Learned, alone, odd_cases
+from leafgate.testing.checks import DoesNotApply, NonConformance, called
+from leafgate.testing.metric_subject import MetricSubject
+from leafgate.testing.tables import Key, keys_of, relabelled, reordered
+from leafgate.testing.watching import told
+from leafgate.testing.worked import worked_case
+
+CLOSE = 1e-9
+"""Scores that should be equal may differ by such a part of them."""
+
+
+def scores(subject: MetricSubject) -> None:
+    """It scores a case it says it can read, and its evidence is what JSON can say."""
+    for kind in subject.kinds:
+        case = subject.case(kind)
+        numbers = subject.scores(case)
+        given: Any = pd.Series(numbers.copy()) if subject.of_people else float(numbers)
+        try:
+            checked_evidence(called(subject.metric, partial(subject.metric.evidence, case, given)), RESERVED, "its")
+        except InconclusiveError as error:
+            raise NonConformance(
+                str(error), "return a mapping of texts, numbers and lists, wrapped in Private"
+            ) from None
+
+
+def repeats(subject: MetricSubject) -> None:
+    """The same case: the same scores, bit for bit."""
+    common.same(
+        ((told(subject.scores(subject.case(k))), told(subject.scores(subject.case(k)))) for k in subject.kinds),
+        "it scores the same case otherwise when it is asked again",
+        "toss coins with numpy.random.default_rng(case.known.seed) alone; read no clock",
+    )
+
+
+def leaves_inputs_alone(subject: MetricSubject) -> None:
+    """It writes into nothing it is handed."""
+    for kind in subject.kinds:
+        case = subject.case(kind)
+        before = _all_of(case)
+        given = subject.scores(case)
+        called(subject.metric, partial(subject.metric.evidence, case, pd.Series(given.reshape(-1))))
+        if _all_of(case) != before:
+            raise NonConformance(f"it changes the case it is handed ({kind.name})", "copy before you write")
+
+
+def _all_of(case: Case) -> str:
+    shown = [told([case.table, case.test, case.release, case.known, case.belief, case.weight])]
+    for part in ("chances", "baseline", "groups", "sizes", "truth"):
+        with suppress(LeafgateError):
+            shown.append(told(getattr(case, part)))
+    return " ".join(shown)
+
+
+def own_coins(subject: MetricSubject) -> None:
+    """It leaves the random numbers of the process alone."""
+    kinds = subject.kinds
+    common.own_coins(lambda: (told(subject.scores(subject.case(kind))) for kind in kinds))
+
+
+def no_network(subject: MetricSubject) -> None:
+    """It opens no connection."""
+
+    def run() -> None:
+        for kind in subject.all_kinds:
+            with suppress(LeafgateError, NonConformance):
+                subject.scores(subject.case(kind))
+
+    common.no_network(run)
+
+
+def counts_people(subject: MetricSubject) -> None:
+    """People who share a row score the same as if each had a row alone."""
+    pairs = [(case, twin) for kind in subject.kinds if (twin := alone(case := subject.case(kind))) is not None]
+    if not pairs:
+        raise DoesNotApply("nobody shares a row in the cases it can score")
+    for case, twin in pairs:
+        _same_scores(subject, case, twin, "when each person has a row alone", "count `case.weight`, never rows")
+
+
+def any_column_order(subject: MetricSubject) -> None:
+    """The order of columns does not matter."""
+    for kind in subject.kinds:
+        case, twin = subject.case(kind), subject.case(kind, change=reordered)
+        _same_scores(subject, case, twin, "when columns are reordered", "find columns by their names")
+
+
+def any_label_order(subject: MetricSubject) -> None:
+    """Whether a secret's values are declared from one end or from the other does not matter."""
+    kinds = [kind for kind in subject.kinds if kind.labels]
+    if not kinds:
+        raise DoesNotApply("it speaks of no secret that has values")
+    for kind in kinds:
+        case, twin = subject.case(kind), subject.case(kind, change=relabelled)
+        remedy = "go by the order of `case.secret.domain`, in which the columns of `case.chances` stand"
+        _same_scores(subject, case, twin, "when a secret's values are declared in the opposite order", remedy)
+
+
+def _same_scores(subject: MetricSubject, case: Case, twin: Case, when: str, remedy: str) -> None:
+    one, other = dict(_by_person(subject, case)), _by_person(subject, twin)
+    if any(key not in one or not np.isclose(one[key], score, rtol=CLOSE, atol=CLOSE) for key, score in other):
+        raise NonConformance(f"it scores the same person otherwise {when}", remedy)
+
+
+def _by_person(subject: MetricSubject, case: Case) -> list[tuple[Key, float]]:
+    """Each row's score by what the row says; of a release its one score."""
+    numbers = subject.scores(case)
+    if not subject.of_people:
+        return [(frozenset(), float(numbers))]
+    return list(zip(keys_of(case.table), numbers.tolist(), strict=True))
+
+
+def sees_a_leak(subject: MetricSubject) -> None:
+    """Somebody whose secret is out scores worse than anybody does of whom nothing is known."""
+    for nothing, everything in _told_apart(subject, "nothing", "everything"):
+        if not everything < nothing:
+            raise NonConformance(
+                "it scores a case where somebody's secret is out no worse than one where nothing is known",
+                f"check its direction: `{subject.metric.direction}` means that "
+                f"{'more' if subject.metric.direction == 'at_least' else 'less'} is safer",
+            )
+
+
+def nothing_is_safest(subject: MetricSubject) -> None:
+    """Where nothing is learned nobody scores worse than where something is; and half of it is no worse than all."""
+    if not subject.of_people:
+        raise DoesNotApply("a release tells much or nothing; there is no half")
+    for some, more in (("nothing", "half"), ("half", "everything")):
+        for safer, riskier in _told_apart(subject, some, more):  # type: ignore[arg-type]
+            if riskier > safer + CLOSE:
+                raise NonConformance(
+                    f"it scores a case where {more} is learned better than one where {some} is",
+                    "a score must not get better as an adversary comes to know more",
+                )
+
+
+def _told_apart(subject: MetricSubject, some: Learned, more: Learned) -> Iterator[tuple[float, float]]:
+    if not subject.of_people and type(subject.metric).threat_model.startswith("None"):
+        raise DoesNotApply("it measures what a release is good for, or costs: its threat model is none")
+    pairs = 0
+    for kind in subject.kinds:
+        try:
+            found = subject.worst(subject.case(kind, some)), subject.worst(subject.case(kind, more))
+        except LeafgateError:
+            continue
+        pairs += 1
+        yield found
+    if not pairs:
+        raise DoesNotApply("it scores no release that tells nothing, to compare with")
+
+
+def errs_in_words(subject: MetricSubject) -> None:
+    """Of cases it cannot score it says so in leafgate's errors; it never crashes."""
+    for case in odd_cases():
+        with suppress(LeafgateError):
+            subject.scores(case if subject.of_people else replace(case, belief=None))
+
+
+def examples_hold(subject: MetricSubject) -> None:
+    """The examples that `explain` shows score what they say."""
+    kind = type(subject.metric)
+    if not kind.examples:
+        raise DoesNotApply("it has no worked examples")
+    for example in kind.examples:
+        options = {"use": use_of(kind), kind.direction: 0.0, **example.options}
+        twin = MetricSubject(kind.model_validate(options))
+        case = worked_case(example)
+        score = float(twin.scores(case)[(case.table.codes("who") == 0).argmax()])
+        if not np.isclose(score, example.score, rtol=CLOSE, atol=CLOSE):
+            raise NonConformance(
+                f"its example of {example.score:.6g} scores {score:.6g}", "work the example out again, or the formula"
+            )
+
+
+METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
+    "scores": scores,
+    "described_options": lambda subject: common.described_options(subject.metric),
+    "explains_itself": lambda subject: common.explains_itself(subject.metric),
+    "pickles": lambda subject: common.pickles(subject.metric),
+    "light_face": lambda subject: common.light_face(subject.metric),
+    "repeats": repeats,
+    "leaves_inputs_alone": leaves_inputs_alone,
+    "own_coins": own_coins,
+    "no_network": no_network,
+    "counts_people": counts_people,
+    "any_column_order": any_column_order,
+    "any_label_order": any_label_order,
+    "sees_a_leak": sees_a_leak,
+    "nothing_is_safest": nothing_is_safest,
+    "examples_hold": examples_hold,
+    "errs_in_words": errs_in_words,
+}

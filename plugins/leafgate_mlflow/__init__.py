@@ -1,0 +1,17 @@
+"""`leafgate mlflow log`: an audit's verdict as tags of an MLflow run, its public report among the run's files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leafgate import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+
+@hookimpl
+def commands() -> list[typer.Typer]:
+    from leafgate_mlflow.command import app
+
+    return [app]

@@ -1,0 +1,102 @@
+"""`leafgate plugins new` writes packages that can be built, are found, and pass the conformance kit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import leafgate
+from leafgate.errors import InvalidError
+from leafgate.new_plugin import newcomer, package
+from leafgate.plugins import load_plugins
+
+KINDS = {"both": (), "attack": ("--kind", "attack"), "metric": ("--kind", "metric"), "builder": ("--kind", "builder")}
+OFFERS = {
+    "both": "attack acme_spies, metric acme_spies_doubt",
+    "attack": "attack acme_spies",
+    "metric": "metric acme_spies",
+    "builder": "builder acme_spies",
+}
+
+
+def run(*words: object, folder: Path, search: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python with one more folder to import from."""
+    environment = os.environ | {"PYTHONPATH": str(search)}
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def online(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skips where pip cannot get what builds packages."""
+    folder = tmp_path_factory.mktemp("hatchling")
+    if run("-m", "pip", "download", "-q", "--no-deps", "hatchling", folder=folder, search=folder).returncode != 0:
+        pytest.skip("pip reaches no package index")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_it_writes_is_built_and_found_and_passes_its_own_tests(kind: str, tmp_path: Path, online: None) -> None:
+    made = leafgate("plugins", "new", "Acme-Spies", *KINDS[kind], "--out", tmp_path / "spies")
+    assert (made.code, made.err) == (0, "")
+    installed = tmp_path / "installed"
+    pip = ("-m", "pip", "install", "-q", "--no-deps", "--target", installed, tmp_path / "spies")
+    done = run(*pip, folder=tmp_path, search=tmp_path)
+    assert done.returncode == 0, done.stderr
+    listed = run("-c", "from leafgate.cli import main; main()", "plugins", folder=tmp_path, search=installed)
+    assert f"acme_spies (acme-spies 0.1.0): {OFFERS[kind]}\n" in listed.stdout
+    tests = ("-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", tmp_path / "spies" / "tests")
+    passed = run(*tests, folder=tmp_path, search=installed)
+    assert passed.returncode == 0, passed.stdout
+    assert "passed" in passed.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_it_writes_is_as_tidy_as_our_own(kind: str, tmp_path: Path) -> None:
+    assert leafgate("plugins", "new", "acme-spies", *KINDS[kind], "--out", tmp_path / "spies").code == 0
+    for command in (("check", "--select", "A,B,C4,E,F,I,N,RUF,SIM,UP,W"), ("format", "--check")):
+        lint = ("-m", "ruff", *command, "--isolated", "--line-length", "120", "--no-cache", ".")
+        done = run(*lint, folder=tmp_path / "spies", search=tmp_path)
+        assert done.returncode == 0, done.stdout
+
+
+def test_nothing_is_written_over_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    told = leafgate("plugins", "new", "acme-spies", "--out", tmp_path)
+    assert (told.code, told.out) == (2, "")
+    assert "is there already" in told.err
+    assert [file.name for file in tmp_path.iterdir()] == ["notes"]
+
+
+def test_an_empty_folder_may_be_there_already(tmp_path: Path) -> None:
+    assert leafgate("plugins", "new", "acme-spies", "--out", tmp_path).code == 0
+    assert (tmp_path / "acme_spies" / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "1st", "../up", "a/b", "a;b", "class", "json", "numpy", "leafgate", "tests", "-", "x" * 60, "été"]
+)
+def test_a_name_that_no_package_can_have_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidError):
+        newcomer(name, ("attack",), load_plugins())
+
+
+def test_a_name_that_a_policy_could_not_tell_from_another_is_refused() -> None:
+    with pytest.raises(InvalidError, match=r"leafgate .* offers 'k_anonymity' already"):
+        newcomer("K-Anonymity", ("metric",), load_plugins())
+
+
+def test_a_name_is_made_a_module_s(tmp_path: Path) -> None:
+    made = newcomer("Acme Spies.v2", ("attack", "metric"), load_plugins())
+    assert (made.module, made.distribution) == ("acme_spies_v2", "acme-spies-v2")
+    assert made.class_name("metric") == "AcmeSpiesV2Doubt"
+    assert not any(b"@" in text.replace(b"@hookimpl", b"").replace(b"@pytest", b"") for text in package(made).values())
+
+
+def test_plugins_without_more_lists_them_as_ever() -> None:
+    assert leafgate("plugins").out.startswith("baselines (leafgate ")
+    assert leafgate("plugins", "--json").document["format"] == "leafgate/plugins/1"
+    assert leafgate("plugins", "old").code == 2

@@ -1,0 +1,111 @@
+"""The kit passes what is honest, and finds each mistake by the check that is made for it."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import pytest
+
+from leafgate import Case, ReleaseAtLeast
+from leafgate.interfaces import Component
+from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
+from leafgate.testing.broken import BROKEN, HONEST
+from leafgate.testing.broken.attacks import Blind, ByLeaves, ReadsNothing
+from leafgate.testing.broken.builders import ByColumn
+from leafgate.testing.broken.heavy import HeavyFace
+from leafgate.testing.broken.metrics import Doubt, Reversed
+from leafgate.testing.checks import Check, DoesNotApply, KnownException
+from leafgate.testing.watching import offline
+
+
+def check_named(component: Component, name: str, **said: Any) -> Check[Any]:
+    (found,) = (check for check in conformance(component, **said) if check.name == name)
+    return found
+
+
+@pytest.mark.parametrize("check", [check for each in HONEST for check in conformance(each)], ids=str)
+def test_what_is_honest_passes(check: Check[Any]) -> None:
+    check()
+
+
+@pytest.mark.parametrize(("broken", "name"), BROKEN, ids=[f"{type(broken).__name__} {name}" for broken, name in BROKEN])
+def test_a_mistake_is_found_by_the_check_made_for_it(broken: Component, name: str) -> None:
+    with pytest.raises(NonConformance) as found:
+        check_named(broken, name)()
+    assert found.value.what
+    assert found.value.remedy
+
+
+def test_every_check_has_a_plugin_that_it_rejects() -> None:
+    rejected = {name for _, name in BROKEN} | {"light_face"}
+    assert rejected >= {check.name for each in HONEST for check in conformance(each)}
+
+
+def test_a_face_that_loads_what_is_heavy_is_found() -> None:
+    with pytest.raises(NonConformance, match=r"importing leafgate.testing.broken.heavy loads .*pandas"):
+        check_named(HeavyFace(), "light_face")()
+
+
+def test_what_does_not_apply_says_why_and_is_no_pass() -> None:
+    with pytest.raises(DoesNotApply, match="does not apply: it measures what a release is good for"):
+        check_named(Useful(at_least=0), "sees_a_leak")()
+
+
+class Useful(ReleaseAtLeast):
+    """What every release is good for."""
+
+    use: str = "useful"
+
+    threat_model = "None: this is what the release is good for."
+
+    def score(self, case: Case) -> float:
+        return 1.0
+
+
+def test_a_known_exception_is_listed_with_its_reason_and_with_what_was_found() -> None:
+    with pytest.raises(KnownException, match=r"knows nobody \(a tree of public columns gives secrets away"):
+        check_named(Blind(), "catches_a_leak", expected={"catches_a_leak": "knows nobody"})()
+
+
+def test_a_known_exception_that_passes_is_no_exception_any_more() -> None:
+    with pytest.raises(NonConformance, match="passes, though it is expected to fail: knows nobody"):
+        check_named(ByLeaves(), "catches_a_leak", expected={"catches_a_leak": "knows nobody"})()
+
+
+def test_an_exception_from_a_check_that_is_not_there_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="there is no check 'leak'"):
+        conformance(ByLeaves(), expected={"leak": "knows nobody"})
+
+
+def test_all_checks_at_once_list_everything_that_does_not_hold() -> None:
+    assert check_attack(ByLeaves()) == {}
+    assert set(check_builder(ByColumn())) == set()
+    assert set(check_metric(Doubt(at_least=0))) == set()
+    with pytest.raises(NonConformance, match=r"(?s)sees_a_leak.*nothing_is_safest"):
+        check_metric(Reversed(at_least=0))
+    with pytest.raises(NonConformance, match="believes nothing of any release"):
+        check_attack(ReadsNothing())
+
+
+def test_only_builders_attacks_and_metrics_conform() -> None:
+    with pytest.raises(TypeError, match="is no builder, attack or metric"):
+        conformance(Component(use="x"))
+
+
+def test_while_a_check_runs_no_other_machine_is_reached() -> None:
+    import socket
+
+    with offline() as tried, pytest.raises(OSError, match="no network"):
+        socket.create_connection(("192.0.2.1", 80), timeout=1)
+    assert tried == ["getaddrinfo"]
+    mine, yours = socket.socketpair()
+    with offline() as tried, mine, yours:
+        mine.sendall(b"x")
+        assert yours.recv(1) == b"x"
+    assert tried == []
+
+
+def test_a_skipped_check_is_skipped_for_unittest_as_for_pytest() -> None:
+    assert issubclass(DoesNotApply, unittest.SkipTest)
+    assert issubclass(KnownException, unittest.SkipTest)

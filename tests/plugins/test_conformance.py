@@ -1,0 +1,105 @@
+"""Every bundled builder, attack and metric keeps to what a stranger's must keep to."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafgate.interfaces import Component, Metric
+from leafgate.plugins import load_plugins, use_of
+from leafgate.release import Release
+from leafgate.release_file import seal
+from leafgate.table import Table
+from leafgate.testing import Check, Setting, conformance
+from leafgate.testing.builder_subject import MANY
+from leafgate.testing.releases import Telling
+from leafgate.testing.settings import SETTINGS
+from leafgate.testing.tables import survey
+from leafgate_dp_random_trees import DpLaplaceTrees
+
+OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "alpha_k_anonymity": ({"alpha": 0.5}, {"alpha": 0.5, "values": ["flu"]}),
+    "beta_likeness": ({}, {"form": "enhanced"}),
+    "cells_withheld": ({}, {"among": "all"}, {"among": "count"}),
+    "conditioning": ({}, {"least": 5.0}),
+    "confidence": ({}, {"scored": "composition"}),
+    "counting": ({}, {"most_states": 0}),
+    "distinguish": ({}, {"method": "one_run"}),
+    "downgrading": ({"tau": 0.8}, {"tau": 0.8, "release": "both", "against": ["conditioning"], "v": 0.5}),
+    "dp_laplace_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
+    "dp_random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "neighbours": "replace_one"}),
+    "kadet": ({"k": 5}, {"k": 5, "measure": "gini", "prune": False}, {"k": 5, "publish_table": True}),
+    "l_diversity": ({}, {"form": "distinct"}, {"form": "recursive", "c": 2.0}),
+    "maxent": ({}, {"solver": "gekko"}),
+    "mondrian": ({"k": 5}, {"k": 5, "release": "both"}),
+    "posterior": ({}, {"estimate": "mode"}),
+    "ppdtc45": tuple(
+        {"noise": {"law": "gaussian", "deviation": 5.0}, **more}
+        for more in ({}, {"split": "matched"}, {"split": "weighted"}, {"model": "naive_bayes"})
+    ),
+    "random_trees": ({"trees": 3, "depth": 1}, {"trees": 3, "depth": 1, "structure": "random"}),
+    "reidentification_risk": ({}, {"among": "population"}),
+    "t_closeness": ({}, {"distance": "ordered"}, {"distance": "hierarchical"}),
+    "tds": ({"k": 5}, {"k": 5, "choose_from": "train_and_test", "release": "table"}),
+}
+"""Options to check each with, where its defaults are not all there is to check."""
+
+EXPECTED: dict[tuple[str, int], dict[str, str]] = {
+    ("distinguish", 1): {
+        "catches_a_leak": "one run needs many made-up people, each counted apart; the kit's counts one"
+    },
+    ("published", 0): {"any_label_order": "the file declares domains in one order, to which a policy must keep"},
+}
+"""By name, and by which of its options: checks that fail for a reason."""
+
+PLUGINS = load_plugins()
+
+
+def _laplace(table: Table, telling: Telling) -> Release:
+    """Noisy trees, the noise hardly any or overwhelming."""
+    builder = DpLaplaceTrees(trees=2, depth=1, scale=0.1 if telling == "much" else 1e6)
+    return builder.build(table, np.random.default_rng(0))
+
+
+ON = {"differential_privacy": (Setting("trees with noise", lambda telling: survey(), _laplace),)}
+
+
+FOLDER = tempfile.TemporaryDirectory()
+(Path(FOLDER.name) / "release.json").write_bytes(seal(SETTINGS[0].release(survey(MANY), "much")).content)
+OPTIONS["published"] = ({"path": "release.json"},)
+
+
+def made(kind: type[Component], **options: Any) -> Component:
+    """The component as a policy makes it; metrics with a limit, which no check asks for."""
+    limit = {kind.direction: 0} if issubclass(kind, Metric) else {}
+    told = json.dumps({"use": use_of(kind), **limit, **options})
+    beside = Path(FOLDER.name)
+    return kind.model_validate_json(told, context={"beside": beside, "root": beside})
+
+
+def every_check() -> list[Any]:
+    """A check for each class that is offered, for each of its options here."""
+    found = []
+    for use, kind in sorted(PLUGINS.by_name.items()):
+        for number, options in enumerate(OPTIONS.get(use, ({},))):
+            component = made(kind, **options)
+            checks = conformance(component, on=ON.get(use, ()), expected=EXPECTED.get((use, number)))
+            found += [pytest.param(check, id=f"{check}{number or ''}") for check in checks]
+    return found
+
+
+@pytest.mark.parametrize("check", every_check())
+def test_it_conforms(check: Check[Any]) -> None:
+    check()
+
+
+def test_everything_that_is_bundled_is_checked() -> None:
+    bundled = {use_of(c) for plugin in PLUGINS.found if plugin.distribution == "leafgate" for c in plugin.offers}
+    assert len(bundled) >= 40
+    assert bundled == {param.values[0].component.use for param in every_check()} & bundled
+    assert set(OPTIONS) <= bundled

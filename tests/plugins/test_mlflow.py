@@ -1,0 +1,140 @@
+"""The MLflow exporter, against a store of files in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import Ended, leafgate, process
+from leafgate.errors import InvalidError
+from leafgate_mlflow.reading import read_public
+
+POLICIES = Path(__file__).resolve().parents[2] / "policies"
+INSTALLED = pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow-skinny is not installed")
+STRICTER = ("k_anonymity, at_least: 3", "k_anonymity, at_least: 4")
+CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
+
+
+@pytest.fixture
+def audits(tmp_path: Path) -> Path:
+    """A folder with the reports of an audit that passes and of one that fails."""
+    shutil.copy(POLICIES / "mortgage.csv", tmp_path)
+    policy = (POLICIES / "mortgage.yaml").read_text()
+    for name, text in (("pass", policy), ("fail", policy.replace(*STRICTER))):
+        (tmp_path / f"{name}.yaml").write_text(text)
+        assert leafgate("audit", tmp_path / f"{name}.yaml", "--out", tmp_path / name).code == CODES[name]
+    told = json.loads((tmp_path / "fail" / "report.json").read_text()) | {"verdict": "inconclusive", "release": None}
+    (tmp_path / "inconclusive").mkdir()
+    (tmp_path / "inconclusive" / "report.json").write_text(json.dumps(told))
+    return tmp_path
+
+
+def log(audits: Path, name: str, *words: str, before: str = "") -> Ended:
+    """Run `mlflow log` on a report; the store is files below `audits`."""
+    allow = "import os; os.environ['MLFLOW_ALLOW_FILE_STORE'] = 'true'"
+    uri = (audits / "store").as_uri()
+    return process("mlflow", "log", audits / name, "--tracking-uri", uri, *words, before=f"{allow}\n{before}")
+
+
+def tags(audits: Path) -> dict[str, str]:
+    """The tags of the one run in the store, as files tell them without MLflow."""
+    found = list((audits / "store").glob("*/*/tags/leafgate.*"))
+    return {file.name: file.read_text() for file in found}
+
+
+@INSTALLED
+@pytest.mark.parametrize("verdict", CODES)
+def test_a_run_is_tagged_and_keeps_the_report_and_the_verdict_is_the_exit_code(verdict: str, audits: Path) -> None:
+    ended = log(audits, verdict, "--experiment", "loans")
+    assert ended.code == CODES[verdict], ended.err
+    run = ended.out.removeprefix("run ").split(":")[0]
+    assert ended.out == f"run {run}: {verdict}\n"
+    report = audits / verdict / "report.json"
+    told = json.loads(report.read_text())
+    wanted = {"leafgate.verdict": verdict, "leafgate.policy": "mortgage", "leafgate.waived": str(told["waived"])}
+    wanted |= {"leafgate.policy_sha256": told["policy"]["sha256"]}
+    wanted |= {} if told["release"] is None else {"leafgate.release_sha256": told["release"]["sha256"]}
+    assert tags(audits) == wanted
+    (kept,) = (audits / "store").glob("*/*/artifacts/leafgate/*")
+    assert kept.read_bytes() == report.read_bytes()
+    assert run in str(kept)
+
+
+@INSTALLED
+def test_the_run_that_trained_the_model_can_be_tagged(audits: Path) -> None:
+    first = log(audits, "fail", "--experiment", "loans")
+    run = first.out.removeprefix("run ").split(":")[0]
+    again = log(audits, "pass", "--run-id", run)
+    assert (again.code, again.out) == (0, f"run {run}: pass\n")
+    assert tags(audits)["leafgate.verdict"] == "pass"
+
+
+@INSTALLED
+def test_what_mlflow_does_not_take_blocks(audits: Path) -> None:
+    ended = log(audits, "pass", "--run-id", "0" * 32)
+    assert (ended.code, ended.out) == (2, "")
+    assert "MLflow did not take the report" in ended.err
+
+
+@INSTALLED
+def test_nobody_but_the_store_is_called(audits: Path) -> None:
+    refuse = "import socket\ndef no(*a, **k): os._exit(99)\nsocket.socket.connect = socket.getaddrinfo = no"
+    assert log(audits, "pass", "--experiment", "loans", before=refuse).code == 0
+
+
+def test_an_auditor_s_report_is_refused(audits: Path) -> None:
+    words = ("--out", audits / "secret", "--audience", "auditor")
+    assert leafgate("audit", audits / "pass.yaml", *words).code == 0
+    ended = log(audits, "secret", "--experiment", "loans")
+    assert ended.code == 2
+    assert "is for auditors only" in ended.err
+    assert not (audits / "store").exists()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        [],
+        {},
+        {"format": "leafgate/report/1", "audience": "public"},
+        {"format": "leafgate/report/1", "verdict": "pass"},
+        {"format": "leafgate/report/1", "verdict": "splendid", "audience": "public"},
+        {"format": "leafgate/report/1", "verdict": "pass", "audience": "public", "policy": {}, "release": None},
+        {"format": "leafgate/report/2", "verdict": "pass", "audience": "public", "policy": {"name": "x"}},
+        {"format": "leafgate/release/1"},
+    ],
+)
+def test_what_is_no_public_report_is_refused(told: Any, tmp_path: Path) -> None:
+    if told is not None:
+        (tmp_path / "report.json").write_text(json.dumps(told))
+    with pytest.raises(InvalidError):
+        read_public(tmp_path)
+
+
+@pytest.mark.parametrize("words", [(), ("--run-id", "1", "--experiment", "2")])
+def test_a_run_or_an_experiment_is_named(words: tuple[str, ...], audits: Path) -> None:
+    assert log(audits, "pass", *words).code == 2
+
+
+def test_without_mlflow_the_remedy_is_told(audits: Path) -> None:
+    ended = log(audits, "pass", "--experiment", "loans", before="import sys; sys.modules['mlflow'] = None")
+    assert ended.code == 2
+    assert "leafgate[mlflow]" in ended.err
+
+
+def test_a_store_must_be_named(audits: Path) -> None:
+    forget = "import os; os.environ.pop('MLFLOW_TRACKING_URI', None)"
+    assert process("mlflow", "log", audits / "pass", "--experiment", "loans", before=forget).code == 2
+
+
+def test_an_audit_that_is_invalid_leaves_nothing_to_log(audits: Path) -> None:
+    (audits / "pass.yaml").write_text("leafgate: 1\n")
+    assert leafgate("audit", audits / "pass.yaml", "--out", audits / "pass").code == 2
+    assert log(audits, "pass", "--experiment", "loans").code == 2
+    assert not (audits / "store").exists()

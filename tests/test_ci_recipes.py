@@ -1,0 +1,284 @@
+"""The recipes for GitHub, GitLab and pre-commit: their scripts are run as they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from pre_commit.clientlib import load_manifest
+
+from command_line import leafgate
+from recipes import ACTION, GITLAB, HOOKS, TOP, Ran, program, read, run, step
+
+BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
+SH = ("sh", "-e")
+VIEWS = pytest.mark.skipif("--to" not in leafgate("audit", "--help").out, reason="this leafgate writes no report views")
+FAKE = """printf '%s\\n' "$@" > "$HOME/words"
+mkdir -p leafgate-report; printf '{}' > leafgate-report/report.json; printf "$FAKE_SUMMARY" > leafgate-report/report.md
+exit "$FAKE_CODE\""""
+NOTHING: Mapping[str, str] = {}
+SHA = re.compile(r"[\w/-]+@[0-9a-f]{40}")
+
+
+def github(folder: Path, formats: str = "", **variables: str) -> Ran:
+    """The audit step of the GitHub action."""
+    said = {"LEAFGATE_DATA": "", "LEAFGATE_ROOT": "", "LEAFGATE_FOLDER": "leafgate-report"}
+    return run(step("audit")["run"], folder, *BASH, variables={**said, "LEAFGATE_FORMATS": formats, **variables})
+
+
+def gitlab(folder: Path, formats: str = "", **variables: str) -> Ran:
+    """The script of the GitLab job."""
+    job = read(GITLAB)[".leafgate-audit"]
+    said = {"LEAFGATE_DATA": "", "LEAFGATE_ROOT": ""}
+    (script,) = job["script"]
+    return run(script, folder, *SH, variables={**said, "LEAFGATE_FORMATS": formats, **variables})
+
+
+RUNNERS: dict[str, Callable[..., Ran]] = {"github": github, "gitlab": gitlab}
+each_runner = pytest.mark.parametrize("audit", RUNNERS.values(), ids=RUNNERS)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with a policy that passes, and one that fails."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    shutil.copy(TOP / "policies" / "mortgage.csv", folder)
+    passing = (TOP / "policies" / "mortgage.yaml").read_text()
+    (folder / "passing.yaml").write_text(passing)
+    stricter = passing.replace("k_anonymity, at_least: 3", "k_anonymity, at_least: 4")
+    (folder / "failing.yaml").write_text(stricter)
+    (folder / "invalid.yaml").write_text("leafgate: 1\n")
+    return folder
+
+
+@each_runner
+@pytest.mark.parametrize(("policy", "code", "verdict"), [("passing.yaml", 0, "pass"), ("failing.yaml", 1, "fail")])
+def test_the_step_ends_as_the_audit_does_and_leaves_the_report(
+    audit: Callable[..., Ran], policy: str, code: int, verdict: str, checkout: Path
+) -> None:
+    ended = audit(checkout, LEAFGATE_POLICY=policy)
+    assert ended.code == code, ended.told
+    report = json.loads((checkout / "leafgate-report" / "report.json").read_text())
+    assert report["verdict"] == verdict
+    assert report["audience"] == "public"
+
+
+@each_runner
+@pytest.mark.parametrize("policy", ["invalid.yaml", "nowhere.yaml", "--version", "-h"])
+def test_a_policy_that_is_none_blocks(audit: Callable[..., Ran], policy: str, checkout: Path) -> None:
+    assert audit(checkout, LEAFGATE_POLICY=policy).code == 2
+
+
+@each_runner
+def test_what_an_input_says_is_never_run(audit: Callable[..., Ran], checkout: Path) -> None:
+    bad = '"; touch ran; $(touch ran) `touch ran` ${LEAFGATE_POLICY@P} *'
+    ended = audit(checkout, LEAFGATE_POLICY=bad, LEAFGATE_DATA=bad, LEAFGATE_ROOT=bad)
+    assert ended.code == 2
+    assert not (checkout / "ran").exists()
+
+
+@VIEWS
+@each_runner
+@pytest.mark.parametrize(("policy", "code"), [("passing.yaml", 0), ("failing.yaml", 1)])
+def test_every_format_is_written_whatever_the_verdict(
+    audit: Callable[..., Ran], policy: str, code: int, checkout: Path
+) -> None:
+    ended = audit(checkout, formats=read(ACTION)["inputs"]["formats"]["default"], LEAFGATE_POLICY=policy)
+    assert ended.code == code, ended.told
+    wanted = {"report.json", "report.sarif", "report.md", "report.junit.xml", "report.html"}
+    assert wanted <= {file.name for file in (checkout / "leafgate-report").iterdir()}
+    if audit is github:
+        assert ended.files["GITHUB_STEP_SUMMARY"] == (checkout / "leafgate-report" / "report.md").read_text()
+
+
+def fake(
+    tmp_path: Path, code: int = 0, summary: str = "", variables: Mapping[str, str] = NOTHING
+) -> tuple[Ran, list[str]]:
+    """The GitHub audit step with a stand-in for leafgate: how it ended, and the words it gave."""
+    folder = tmp_path / "job"
+    folder.mkdir()
+    programs = program(tmp_path / "programs", "leafgate", FAKE)
+    said = {
+        "LEAFGATE_POLICY": "a policy.yaml",
+        "LEAFGATE_DATA": "",
+        "LEAFGATE_ROOT": "",
+        "LEAFGATE_FORMATS": "",
+        "LEAFGATE_FOLDER": "leafgate-report",
+        "FAKE_CODE": str(code),
+        "FAKE_SUMMARY": summary,
+    }
+    ended = run(step("audit")["run"], folder, *BASH, programs=programs, variables={**said, **variables})
+    return ended, (folder / "words").read_text().splitlines()
+
+
+def test_the_words_are_those_of_the_inputs(tmp_path: Path) -> None:
+    more = {"LEAFGATE_DATA": "my data.csv", "LEAFGATE_ROOT": "/the data", "LEAFGATE_FORMATS": "sarif  *\n"}
+    _, words = fake(tmp_path, variables=more)
+    options = ["--out", "leafgate-report", "--to", "sarif", "--to", "*", "--root", "/the data"]
+    assert words == ["audit", *options, "--", "a policy.yaml", "my data.csv"]
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 130])
+def test_every_exit_code_is_the_step_s_and_the_summary_is_written_before(code: int, tmp_path: Path) -> None:
+    ended, _ = fake(tmp_path, code, "# the verdict\\n")
+    assert ended.code == code
+    assert ended.files["GITHUB_OUTPUT"] == f"exit-code={code}\n"
+    assert ended.files["GITHUB_STEP_SUMMARY"] == "# the verdict\n"
+
+
+def test_a_summary_that_would_be_dropped_is_left_out(tmp_path: Path) -> None:
+    ended, _ = fake(tmp_path, summary="%01000000d")
+    assert (ended.code, ended.files["GITHUB_STEP_SUMMARY"]) == (0, "")
+
+
+def test_what_is_installed_is_this_version_or_what_is_asked_for(tmp_path: Path) -> None:
+    pip = 'printf "%s\\n" "$@" > "$HOME/pip"; [ "$5" != --requirement ] || cp "$6" "$HOME/requirements"'
+    making = f'mkdir -p "$3/bin"; printf "%s" \'#!/bin/bash\n{pip}\' > "$3/bin/python"; chmod +x "$3/bin/python"'
+    programs = program(tmp_path / "programs", "python", making)
+    for wanted, words in (("", ["/action/../../.."]), ("leafgate==1\nacme; touch ran", ["--requirement"])):
+        folder = tmp_path / f"job{len(wanted)}"
+        folder.mkdir()
+        where = {"RUNNER_TEMP": str(folder), "GITHUB_ACTION_PATH": "/action", "LEAFGATE_INSTALL": wanted}
+        ended = run(step("install")["run"], folder, *BASH, programs=programs, variables=where)
+        assert ended.code == 0, ended.told
+        assert (folder / "pip").read_text().splitlines()[:5] == ["-m", "pip", "install", "--quiet", *words]
+        assert ended.files["GITHUB_PATH"] == f"{folder}/leafgate/bin\n"
+        assert not (folder / "ran").exists()
+    assert (folder / "requirements").read_text() == "leafgate==1\nacme; touch ran\n"
+
+
+def test_no_script_of_the_action_holds_an_input() -> None:
+    for each in read(ACTION)["runs"]["steps"]:
+        assert "${{" not in each.get("run", "")
+        assert each.get("shell", "bash") == "bash"
+
+
+def test_the_action_says_what_github_wants_to_know() -> None:
+    action = read(ACTION)
+    assert {"name", "description", "inputs", "outputs", "runs"} == set(action)
+    assert action["runs"]["using"] == "composite"
+    assert all(told["description"] for told in (*action["inputs"].values(), *action["outputs"].values()))
+    used = set(re.findall(r"inputs\.([\w-]+)", ACTION.read_text()))
+    assert used == set(action["inputs"])
+
+
+def test_other_people_s_actions_are_pinned_and_reports_are_kept_whatever_happens() -> None:
+    steps = [each for each in read(ACTION)["runs"]["steps"] if "uses" in each]
+    assert all(SHA.fullmatch(each["uses"]) for each in steps)
+    (keeping,) = (each for each in steps if each["uses"].startswith("actions/upload-artifact@"))
+    assert keeping["if"] == "always()"
+    assert keeping["with"]["path"].endswith("/report.*")
+    job = read(GITLAB)[".leafgate-audit"]
+    assert job["artifacts"]["when"] == "always"
+    assert job["artifacts"]["paths"] == ["leafgate-report/report.*"]
+
+
+def test_no_recipe_asks_for_what_only_auditors_may_see() -> None:
+    assert not any("--audience" in path.read_text() for path in (ACTION, GITLAB, HOOKS))
+
+
+HOOK = read(HOOKS)[0]
+
+
+def test_the_hook_says_what_pre_commit_wants_to_know() -> None:
+    assert [each["id"] for each in read(HOOKS)] == ["leafgate-validate"]
+    assert {"id", "name", "entry", "language"} <= set(HOOK)
+    assert HOOK["language"] == "python"
+    assert re.compile(HOOK["files"])
+
+
+@pytest.mark.parametrize(
+    ("path", "ours"),
+    [
+        ("leafgate.yaml", True),
+        ("governance/leafgate-income.yml", True),
+        ("models/income.leafgate.yaml", True),
+        ("policy.yaml", False),
+        ("leafgate.yaml.bak", False),
+        ("leafgate/docker-compose.yaml", False),
+    ],
+)
+def test_the_hook_looks_at_policies(path: str, ours: bool) -> None:
+    assert bool(re.search(HOOK["files"], path)) == ours
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [(["passing.yaml"], 0), (["passing.yaml", "failing.yaml"], 0), (["passing.yaml", "invalid.yaml"], 2)],
+)
+def test_the_hook_runs_on_the_files_it_is_given(files: list[str], code: int, checkout: Path) -> None:
+    ended = run(f"{HOOK['entry']} {' '.join(files)}", checkout, *BASH, variables=NOTHING)
+    assert ended.code == code
+    assert all(file in ended.told for file in files)
+
+
+def test_the_hook_says_of_each_file_what_is_wrong(checkout: Path) -> None:
+    (checkout / "other.yaml").write_text("leafgate: 1\nname: other\n")
+    words = [checkout / "invalid.yaml", checkout / "passing.yaml", checkout / "other.yaml"]
+    told = leafgate("validate", *words)
+    assert (told.code, told.out) == (2, f"{words[1]}: the policy 'mortgage' is valid\n")
+    assert {line.split(": ")[1] for line in told.err.splitlines()} == {str(words[0]), str(words[2])}
+
+
+def test_pre_commit_itself_takes_the_manifest() -> None:
+    assert [hook["id"] for hook in load_manifest(str(HOOKS))] == ["leafgate-validate"]
+
+
+@pytest.mark.parametrize(("policy", "code"), [("passing.yaml", 0), ("invalid.yaml", 1)])
+def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, code: int, checkout: Path) -> None:
+    (checkout / policy).rename(checkout / "loans.leafgate.yaml")
+    shutil.copy(TOP / "policies" / "mortgage.yaml", checkout / "leafgate.yml")
+    hook = {**HOOK, "language": "system"}
+    (checkout / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [{"repo": "local", "hooks": [hook]}]}))
+    here = {"PRE_COMMIT_HOME": str(checkout.parent / "pre-commit"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+    script = "git init -q . && git add . && pre-commit run --all-files --verbose"
+    ended = run(script, checkout, *BASH, variables=here)
+    assert ended.code == code, ended.told
+    assert "leafgate.yml: the policy 'mortgage' is valid" in ended.told
+    assert ("loans.leafgate.yaml: the policy" in ended.told) == (code == 0)
+    assert ("leafgate: loans.leafgate.yaml: data: is missing" in ended.told) == (code == 1)
+    assert "failing.yaml" not in ended.told
+
+
+def test_one_json_document_tells_of_one_policy(checkout: Path) -> None:
+    told = leafgate("validate", checkout / "passing.yaml", checkout / "failing.yaml", "--json")
+    assert told.code == 2
+    assert told.problems[0]["place"] == "--json"
+
+
+PAGE = (TOP / "docs" / "ci.md").read_text(encoding="utf-8")
+SHOWN = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+
+
+def test_the_page_s_workflow_gives_the_action_inputs_that_it_has() -> None:
+    (workflow,) = (each for each in SHOWN if "jobs" in each)
+    (used,) = (each for each in workflow["jobs"]["audit"]["steps"] if each.get("id") == "leafgate")
+    assert used["uses"].split("@")[0].endswith(str(ACTION.parent.relative_to(TOP)))
+    inputs = read(ACTION)["inputs"]
+    assert set(used["with"]) <= set(inputs)
+    assert {name for name, told in inputs.items() if told.get("required")} <= set(used["with"])
+
+
+def test_the_page_lists_the_inputs_of_the_action_with_their_defaults() -> None:
+    listed = dict(re.findall(r"^\| `([\w-]+)` \| ?(?:`([^`]*)`|[^|]*?) ?\|", PAGE, re.MULTILINE))
+    inputs = read(ACTION)["inputs"]
+    assert list(listed) == list(inputs)
+    assert all(listed[name] == told.get("default", "") for name, told in inputs.items())
+
+
+def test_the_page_s_job_extends_the_job_there_is_with_variables_that_it_has() -> None:
+    (pipeline,) = (each for each in SHOWN if "include" in each)
+    assert (TOP / pipeline["include"][0]["file"]) == GITLAB
+    job = read(GITLAB)[pipeline["audit"]["extends"]]
+    assert set(pipeline["audit"]["variables"]) <= set(job["variables"])
+
+
+def test_the_page_s_hook_is_one_there_is() -> None:
+    (configured,) = (each for each in SHOWN if "repos" in each)
+    assert [hook["id"] for hook in configured["repos"][0]["hooks"]] == [HOOK["id"]]
