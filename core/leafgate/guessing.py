@@ -10,6 +10,7 @@ import numpy as np
 
 from leafgate.attacking import Attempt
 from leafgate.belief import Belief
+from leafgate.beside import counts_everyone
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.scoring import Judged, tells_what_was_granted
 
@@ -19,7 +20,7 @@ class Guess:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 
     Ties of the attack count in part: of two equally likely values each is the guess half of the time.
-    `granted`: the attack holds what the policy grants it, and the release does not tell.
+    `private`: that follows from the data, or from what only the policy grants the attack, and not from the release.
     """
 
     attack: str
@@ -27,7 +28,7 @@ class Guess:
     people: int
     right: float
     commonest: int
-    granted: bool
+    private: bool
 
 
 def guesses(judged: Judged) -> list[Guess]:
@@ -53,5 +54,5 @@ def _guess(judged: Judged, attempt: Attempt, belief: Belief) -> Guess:
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
     weight = case.table.weight
     commonest = int(np.bincount(truth, weights=weight).max())
-    granted = tells_what_was_granted(case, attempt)
-    return Guess(attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, granted)
+    private = tells_what_was_granted(case, attempt) or not counts_everyone(case)
+    return Guess(attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private)

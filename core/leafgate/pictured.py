@@ -56,14 +56,14 @@ def _small(low: Bar, high: Bar, unit: str, smallest: int) -> bool:
 def guesses_told(report: Report, shown: Shown) -> list[dict[str, Any]]:
     """How often each attack's best guess is right, and how often the commonest value is, as shares of the people.
 
-    The public sees them so coarse that fewer people than the smallest cell cannot move them by a step, and
-    not at all of an attack that holds what only the policy grants it.
+    The public sees them where the release tells as much, and so coarse that fewer people than the smallest cell cannot
+    move them by a step.
     """
     public = shown.smallest > 1
     made = []
     for guess in report.guesses:
         step = shown.smallest / guess.people
-        if public and (guess.granted or step > COARSEST):
+        if public and (guess.private or step > COARSEST):
             continue
         shares = {"right": guess.right / guess.people, "commonest": guess.commonest / guess.people}
         exact = {name: round(share, 6) for name, share in shares.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,3 +148,12 @@ def test_an_attack_guesses_as_often_right_as_its_groups_allow(demo: tuple[Run, A
     assert guess["commonest"] < guess["right"] < 1
     [public] = document(audited.report, "public")["guesses"]
     assert public["right"] == round(guess["right"], 2)
+
+
+def test_how_often_an_attack_is_right_is_for_auditors_where_the_release_does_not_tell(tmp_path: Path) -> None:
+    run_demo(tmp_path)
+    policy = tmp_path / "unprotected.yaml"
+    policy.write_text(policy.read_text().replace("publish: {leaves: counts,", "publish: {leaves: labels,"))
+    report = prepare(policy).audit().report
+    assert document(report, "auditor")["guesses"]
+    assert document(report, "public")["guesses"] == []
