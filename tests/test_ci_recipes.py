@@ -230,6 +230,7 @@ def test_pre_commit_itself_takes_the_manifest() -> None:
     assert [hook["id"] for hook in load_manifest(str(HOOKS))] == ["leafgate-validate"]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="pre-commit needs git")
 @pytest.mark.parametrize(("policy", "code"), [("passing.yaml", 0), ("invalid.yaml", 1)])
 def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, code: int, checkout: Path) -> None:
     (checkout / policy).rename(checkout / "loans.leafgate.yaml")

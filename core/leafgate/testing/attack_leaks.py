@@ -10,6 +10,7 @@ import numpy as np
 
 from leafgate.belief import Belief
 from leafgate.errors import LeafgateError
+from leafgate.release import Level
 from leafgate.testing.attack_subject import AttackSubject, chances_of
 from leafgate.testing.checks import DoesNotApply, NonConformance
 from leafgate.testing.releases import Telling
@@ -23,7 +24,7 @@ VAGUE = 0.05
 
 def catches_a_leak(subject: AttackSubject) -> None:
     """Where a release gives somebody's secret away, it believes the truth; where a claim is false, it refutes it."""
-    about = [(setting, world, b) for setting, world in _told(subject, "much") for b in _tested(subject, setting, world)]
+    about = [(setting, world, b) for setting, world in _leaking(subject) for b in _tested(subject, setting, world)]
     if not about:
         raise DoesNotApply("no release of this kit gives away what it speaks of")
     for setting, world, belief in about:
@@ -37,6 +38,23 @@ def catches_a_leak(subject: AttackSubject) -> None:
                 "read the release at the level it is published; if its adversary cannot know better, "
                 "give the reason in `expected`",
             )
+
+
+LEVELS: tuple[Level, ...] = ("shares", "error_rates")
+"""What gives somebody away who is alone in a leaf, beside counts."""
+
+
+def _leaking(subject: AttackSubject) -> Iterator[tuple[Setting, World]]:
+    """Every setting; those of trees also with less on their leaves, where the attack reads that."""
+    for setting in subject.settings:
+        yield setting, setting.world()
+        for level in LEVELS if setting.world().release.trees and not setting.cells else ():
+            told = setting.telling(level)
+            try:
+                subject.beliefs(told.world())
+            except LeafgateError:
+                continue
+            yield told, told.world()
 
 
 def _told(subject: AttackSubject, telling: Telling) -> Iterator[tuple[Setting, World]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from leafgate.known import Known, known_of
-from leafgate.release import Counted, Records, Release
+from leafgate.release import Counted, Level, Publish, Records, Release, published
 from leafgate.release_file import seal
 from leafgate.table import Table
 from leafgate.testing.releases import (
@@ -65,6 +65,14 @@ class Setting:
     def counting(self, counted: Counted) -> Setting:
         """The same with numbers that are said to count something else."""
         return replace(self, release=lambda table, telling: replace(self.release(table, telling), counted=counted))
+
+    def telling(self, level: Level) -> Setting:
+        """The same with this on the leaves and no more."""
+
+        def release(table: Table, telling: Telling) -> Release:
+            return published(self.release(table, telling), Publish(level, measure=False), frozenset())
+
+        return replace(self, name=f"{self.name} that tells {level}", release=release)
 
 
 def apart(setting: Setting) -> World | None:

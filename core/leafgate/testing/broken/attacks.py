@@ -197,6 +197,17 @@ class Blind(ByLeaves):
         return [self.believed(known, leaf * 0, np.tile(overall, (len(leaf), 1)))]
 
 
+class MisreadsShares(ByLeaves):
+    """Takes leaves that tell shares for leaves that tell nothing."""
+
+    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+        import numpy as np
+
+        if release.publish.leaves != "shares":
+            return super().read(release, known)
+        return np.zeros(len(known.records), dtype=np.int64), np.ones((1, len(known.schema.classes)))
+
+
 class Crashes(ByLeaves):
     """Takes for granted that leaves tell counts."""
 
@@ -256,6 +267,7 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (ByPosition(), "any_column_order"),
     (SortsLabels(), "any_label_order"),
     (Blind(), "catches_a_leak"),
+    (MisreadsShares(), "catches_a_leak"),
     (Prejudiced(), "knows_nothing_from_nothing"),
     (Crashes(), "errs_in_words"),
 )
