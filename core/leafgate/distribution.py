@@ -17,7 +17,7 @@ STEPS = 10
 
 @dataclass(frozen=True)
 class Bar:
-    """People whose scores lie between two numbers (None: without bound); `past` is None for a bar across the limit."""
+    """People whose scores lie between two numbers (None: without bound); `past` is None for a bar across the limit, and where an average is judged."""
 
     low: float | None
     high: float | None
@@ -40,17 +40,17 @@ def distribution(finding: Finding) -> tuple[Bar, ...]:
     if scored is None or not len(scored.scores) or not np.isfinite(scored.scores).any():
         return ()
     limit = next(float(value) for key, value in finding.limit.items() if key.startswith("at_"))
-    upper = "at_most" in finding.limit
+    upper, average = "at_most" in finding.limit, finding.limit.get("average")
     edges = _edges(scored.scores[np.isfinite(scored.scores)], limit, finding.unit)
     place = np.searchsorted(edges, scored.scores, side="left" if upper else "right") - 1
     place = np.clip(place, 0, len(edges) - 2)
     border = int(np.searchsorted(edges, limit))
-    if not finding.limit.get("average"):
+    if not average:
         over = scored.past if upper else ~scored.past  # what floating point adds or takes away does not count
         place = np.where(over, np.maximum(place, border), np.minimum(place, border - 1))
     people = np.bincount(place, weights=scored.weight, minlength=len(edges) - 1)
     bars = [
-        Bar(float(low), float(high), int(count), (i >= border) == upper)
+        Bar(float(low), float(high), int(count), None if average else (i >= border) == upper)
         for i, (low, high, count) in enumerate(zip(edges[:-1], edges[1:], people, strict=True))
     ]
     held = [i for i, bar in enumerate(bars) if bar.people]

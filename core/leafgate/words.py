@@ -50,14 +50,19 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""
         yield f"  {number(data['people'])} people{dropped}"
     if release is not None:
-        nouns = {"trees": "tree", "leaves": "leaf", "records": "record"}
-        size = ", ".join(_many(release[key], noun) for key, noun in nouns.items() if release.get(key))
-        yield f"  release by {release['builder'].get('use', '?')}: {size}, sha256 {release['sha256'][:16]}"
+        yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:
         yield from finding_lines(finding)
     yield from (f"  {line}" for line in idle_waivers(report))
     for note in report["notes"]:
         yield f"  note: {note}"
+
+
+def release_words(release: Mapping[str, Any]) -> str:
+    """Who built a release, and how large it is."""
+    nouns = {"trees": "tree", "leaves": "leaf", "records": "record"}
+    size = ", ".join(_many(release[key], noun) for key, noun in nouns.items() if release.get(key))
+    return f"{release['builder'].get('use', '?')}: {size}"
 
 
 def verdict_words(report: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from leafgate.views.telling import (
     way_to,
 )
 from leafgate.views.tree_picture import RISKS, tree_picture
-from leafgate.words import idle_waivers, number, verdict_words
+from leafgate.words import idle_waivers, number, release_words, verdict_words
 
 if TYPE_CHECKING:
     from leafgate.release import Release
@@ -76,11 +76,12 @@ def told(report: Mapping[str, Any]) -> dict[str, Any]:
     findings = findings_by_urgency(report)
     tree = report.get("tree")
     nodes = tree["nodes"] if tree else []
-    drawn = [finding for finding in findings if finding.get("distribution")]
+    drawn = [finding for finding in findings if len(finding.get("distribution", ())) > 1]
     return {
         "report": report,
         "verdict": verdict_words(report),
         "counted": counted(report),
+        "size": release_words(report["release"]) if report["release"] else "",
         "worst": [finding for finding in findings if state(finding) != "passed"][:WORST],
         "findings": findings[:LISTED],
         "more": max(len(findings) - LISTED, 0),

@@ -14,7 +14,7 @@ ROW, WORDY, BARE, BOX, MARGIN = 26, 104, 46, 84, 14
 RISKS = {
     "past": "people past a limit",
     "allowed": "past a limit, as the policy allows",
-    "within": "within every limit",
+    "within": "nobody past a limit",
     "nobody": "nobody is here",
     "": "not told",
 }
