@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic_core import to_jsonable_python
 
@@ -13,13 +13,8 @@ from leafgate.interfaces import Component
 from leafgate.plugins import Plugins
 from leafgate.policy_lines import Line
 from leafgate.policy_merging import name_of
-from leafgate.policy_waivers import MAX_DAYS
+from leafgate.policy_orders import LEARNT, ORDERED, Kind, fewer_trusted, gone_or_come, option_change, role_change
 from leafgate.policy_written import Written
-from leafgate.strict_json import is_number
-
-Kind = Literal["tighter", "looser", "different"]
-LEVELS = ("labels", "error_rates", "shares", "counts")
-LEARNT = {"quasi_identifier", "sensitive"}
 
 
 @dataclass(frozen=True)
@@ -86,11 +81,11 @@ class _Comparing:
             before, after, place = old.get(name), new.get(name), f"data.columns.{name}"
             roles, become = _roles(before), _roles(after)
             if before is None or after is None:
-                kind = _gone_or_come(roles & LEARNT, become & LEARNT)
+                kind = gone_or_come(roles & LEARNT, become & LEARNT)
                 yield self._change(kind, place, before, after, free=before is None)
                 continue
             if roles != become:
-                yield self._change(_role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
+                yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
             for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
                 yield from self._stated(f"{place}.{key}", _dict(before).get(key), _dict(after).get(key))
 
@@ -148,7 +143,7 @@ class _Comparing:
         for key in [*old, *(key for key in new if key not in old)]:
             before, after = (_option(kind, told, key) for told in (old, new))
             if key not in {"use", "name"} and before != after:
-                change = _option_change(kind, key, before, after, new)
+                change = option_change(kind, key, before, after, new)
                 yield self._change(change, f"{place}.{key}", before, after, f"{now}.{key}", name=name)
 
     def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False) -> Iterator[Change]:
@@ -185,73 +180,6 @@ def _option(kind: type[Component] | None, told: dict[str, Any], key: str) -> Any
     field = None if kind is None else kind.model_fields.get(key)
     default = None if field is None or field.is_required() else field.get_default(call_default_factory=True)
     return told.get(key, to_jsonable_python(default, fallback=str))
-
-
-def _option_change(kind: type[Component] | None, key: str, old: Any, new: Any, now: dict[str, Any]) -> Kind:
-    if key in {"at_least", "at_most"}:
-        return (_more if key == "at_least" else _less)(old, new)
-    if key == "allow":
-        return _less(old, new)
-    if key in {"of", "secret"}:
-        return "looser" if old is None else "tighter" if new is None else "different"
-    if key == "average":
-        return "looser" if new else "different" if now.get("allow") else "tighter"
-    if kind is not None and key in kind.stricter_more | kind.stricter_less:
-        return (_more if key in kind.stricter_more else _less)(old, new)
-    return "different"
-
-
-def fewer_trusted(old: Any, new: Any) -> Kind:
-    """Is the newer list of trusted distributions part of the older one? None trusts everybody."""
-    before, after = ({str(pin) for pin in told} if isinstance(told, list) else None for told in (old, new))
-    if before is None or after is None:
-        return "looser" if after is None else "tighter"
-    return "tighter" if after < before else "looser" if before < after else "different"
-
-
-def _more(old: Any, new: Any) -> Kind:
-    """More is tighter."""
-    if not _orderable(old) or not _orderable(new):
-        return "different"
-    return "tighter" if new > old else "looser"
-
-
-def _less(old: Any, new: Any) -> Kind:
-    return _more(new, old)
-
-
-def _orderable(told: Any) -> bool:
-    return isinstance(told, bool) or is_number(told)
-
-
-def _level(old: Any, new: Any) -> Kind:
-    """Leaves that tell less are tighter."""
-    if old not in LEVELS or new not in LEVELS:
-        return "different"
-    return _less(LEVELS.index(old), LEVELS.index(new))
-
-
-ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
-    ("publish.leaves", "counts", _level),
-    ("publish.measure", True, _less),
-    ("knows.distribution", False, _more),
-    ("knows.sample", 0, _more),
-    ("report.smallest_cell", 10, _more),
-    ("max_waiver_days", MAX_DAYS, _less),
-]
-"""Places, what is meant where nothing stands, and in which direction they are tighter."""
-
-
-def _role_change(old: set[str], new: set[str]) -> Kind:
-    """Knowing a column, or having to keep it secret, is tighter; neither may be lost."""
-    lost, won = old - new, new - old
-    if lost & LEARNT:
-        return "looser"
-    return "tighter" if won and won <= LEARNT and lost <= {"private", "ignored", "identifier"} else "different"
-
-
-def _gone_or_come(lost: set[str], won: set[str]) -> Kind:
-    return "looser" if lost else "tighter" if won else "different"
 
 
 def _roles(told: Any) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,17 +48,22 @@ def read_chain(path: Path, org: Path | None = None) -> list[Written]:
     seen: dict[Path, Written] = {}
     for first in (path, org):
         if first is not None:
-            seen |= {where: written for where, written in _chain(first) if where not in seen}
+            names = {written.file for written in seen.values()}
+            seen |= {where: written for where, written in _chain(first, names) if where not in seen}
     if len(seen) > DEEPEST:
         raise PolicyError(f"extends more than {DEEPEST - 1} others", place=path.name, remedy="merge some of them")
     return list(reversed(seen.values()))
 
 
-def _chain(path: Path) -> Iterator[tuple[Path, Written]]:
-    """Each file's own place, and what it says; from a policy to the most general one it extends."""
+def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, Written]]:
+    """Each file's own place, and what it says; from a policy to the most general one it extends.
+
+    Names are told from the first one's folder; with the folder's own name before those that are `taken`.
+    """
     folder, here, seen = path.parent, path, set[Path]()
     while True:
         name = path.name if here is path else here.relative_to(folder.resolve()).as_posix()
+        name = f"{folder.resolve().name}/{name}" if name in taken else name
         if here.resolve() in seen:
             raise PolicyError("extends itself, by others perhaps", place=f"{name}: extends")
         seen.add(here.resolve())

@@ -258,6 +258,13 @@ def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path
     assert load_policy(path, org=tmp_path / "org.yaml").extends == ("org.yaml",)
 
 
+def test_an_organisations_policy_of_the_same_name_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "policy.yaml").write_text("leafgate: 1\nmetrics:\n- {use: k_anonymity, at_least: 4}\n")
+    with pytest.raises(PolicyError, match=r"far/policy\.yaml:3: .* \| policy\.yaml:"):
+        load_policy(survey(tmp_path), org=tmp_path / "far" / "policy.yaml")
+
+
 def test_a_sweep_begins_with_the_merged_policy(tmp_path: Path) -> None:
     path = written(tmp_path, {"metrics": [{"use": "exposure", "at_most": 0}]})
     done = leafgate("sweep", path, "--over", "build.k=3,4", "--out", tmp_path / "out", "--json")

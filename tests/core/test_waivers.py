@@ -146,6 +146,17 @@ def test_what_could_not_be_told_cannot_be_waived(tmp_path: Path) -> None:
     assert (report.waivers[0]["status"], report.exit_code) == ("not_waivable", 3)
 
 
+def test_with_a_waived_finding_what_could_not_be_told_still_blocks(tmp_path: Path) -> None:
+    metrics = [*METRICS, {"use": "accuracy", "at_least": 0.5}]
+    report = run(tmp_path, {}, metrics=metrics).audit(TODAY).report
+    assert (report.verdict, report.exit_code, report.waived) == ("inconclusive", 3, 1)
+
+
+def test_with_a_waived_finding_another_that_fails_still_fails(tmp_path: Path) -> None:
+    report = run(tmp_path, {}, metrics=[*METRICS, {"use": "confidence", "at_most": 0.9}]).audit(TODAY).report
+    assert (report.verdict, report.exit_code, report.waived) == ("fail", 1, 1)
+
+
 def test_a_release_that_cannot_be_built_cannot_be_waived(tmp_path: Path) -> None:
     changes = {"build": {"use": "kadet", "k": 25}}
     report = run(tmp_path, {"finding": "build"}, {"id": "W-2"}, **changes).audit(TODAY).report

@@ -1,0 +1,81 @@
+"""Which of two values of a policy is tighter: limits, options, roles, what is told, whom is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from leafgate.interfaces import Component
+from leafgate.policy_waivers import MAX_DAYS
+from leafgate.strict_json import is_number
+
+Kind = Literal["tighter", "looser", "different"]
+LEVELS = ("labels", "error_rates", "shares", "counts")
+LEARNT = {"quasi_identifier", "sensitive"}
+
+
+def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, now: dict[str, Any]) -> Kind:
+    if key in {"at_least", "at_most"}:
+        return (_more if key == "at_least" else _less)(old, new)
+    if key == "allow":
+        return _less(old, new)
+    if key in {"of", "secret"}:
+        return "looser" if old is None else "tighter" if new is None else "different"
+    if key == "average":
+        return "looser" if new else "different" if now.get("allow") else "tighter"
+    if kind is not None and key in kind.stricter_more | kind.stricter_less:
+        return (_more if key in kind.stricter_more else _less)(old, new)
+    return "different"
+
+
+def fewer_trusted(old: Any, new: Any) -> Kind:
+    """Is the newer list of trusted distributions part of the older one? None trusts everybody."""
+    before, after = ({str(pin) for pin in told} if isinstance(told, list) else None for told in (old, new))
+    if before is None or after is None:
+        return "looser" if after is None else "tighter"
+    return "tighter" if after < before else "looser" if before < after else "different"
+
+
+def _more(old: Any, new: Any) -> Kind:
+    """More is tighter."""
+    if not _orderable(old) or not _orderable(new):
+        return "different"
+    return "tighter" if new > old else "looser"
+
+
+def _less(old: Any, new: Any) -> Kind:
+    return _more(new, old)
+
+
+def _orderable(told: Any) -> bool:
+    return isinstance(told, bool) or is_number(told)
+
+
+def _level(old: Any, new: Any) -> Kind:
+    """Leaves that tell less are tighter."""
+    if old not in LEVELS or new not in LEVELS:
+        return "different"
+    return _less(LEVELS.index(old), LEVELS.index(new))
+
+
+ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
+    ("publish.leaves", "counts", _level),
+    ("publish.measure", True, _less),
+    ("knows.distribution", False, _more),
+    ("knows.sample", 0, _more),
+    ("report.smallest_cell", 10, _more),
+    ("max_waiver_days", MAX_DAYS, _less),
+]
+"""Places, what is meant where nothing stands, and in which direction they are tighter."""
+
+
+def role_change(old: set[str], new: set[str]) -> Kind:
+    """Knowing a column, or having to keep it secret, is tighter; neither may be lost."""
+    lost, won = old - new, new - old
+    if lost & LEARNT:
+        return "looser"
+    return "tighter" if won and won <= LEARNT and lost <= {"private", "ignored", "identifier"} else "different"
+
+
+def gone_or_come(lost: set[str], won: set[str]) -> Kind:
+    return "looser" if lost else "tighter" if won else "different"
