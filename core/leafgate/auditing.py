@@ -23,7 +23,7 @@ from leafgate.judging import judge
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
-from leafgate.policy_lines import Line
+from leafgate.policy_lines import NOWHERE, Source
 from leafgate.policy_waivers import waivers_sha256
 from leafgate.release_file import Sealed
 from leafgate.report import Finding, People, Report
@@ -62,22 +62,18 @@ def audit(
     population: Table | None = None,
     people: Table | None = None,
     *,
-    file: str = "",
-    lines: Mapping[str, Line] | None = None,
-    extends: Sequence[str] = (),
+    source: Source = NOWHERE,
     today: date | None = None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
-    `file` is the name of the policy's file, `lines` say where everything in it stands, and `extends` names the
-    policies it was merged with, where that is known.
+    `source` says where the policy stands, if it is in a file.
     `today` is the day its waivers are judged on, the one it is in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
-    stands = ({"file": file} if file else {}) | ({"extends": list(extends)} if extends else {})
-    places = FindingPlaces(policy, lines or {})
+    places = FindingPlaces(policy, source.lines)
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     try:
         with _timed(seconds, "build"):
@@ -85,7 +81,7 @@ def audit(
     except NoReleaseError as error:
         refused = places.of_build([_no_release(policy, plugins, error)])
         limits, waivers = _waived(policy, None, [], refused, _never, places, today)
-        return Audit(_report(policy, plugins, table, None, refused, stands, waivers))
+        return Audit(_report(policy, plugins, table, None, refused, source, waivers))
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
@@ -100,7 +96,7 @@ def audit(
     findings = [*doubtful, *limits, *claims]
     with _timed(seconds, "draw"):
         tree, guessed = tree_view(judged, findings), guesses(judged)
-    report = _report(policy, plugins, table, sealed, findings, stands, waivers)
+    report = _report(policy, plugins, table, sealed, findings, source, waivers)
     return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
 
 
@@ -159,13 +155,13 @@ def _report(
     table: Table,
     sealed: Sealed | None,
     findings: Sequence[Finding],
-    stands: Mapping[str, Any],
+    source: Source,
     waivers: Waivers,
 ) -> Report:
     guarantee = {} if sealed is None else sealed.release.guarantee
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
-        policy={**_policy_facts(policy), **stands},
+        policy={**_policy_facts(policy), **source.facts},
         data=_data_facts(table),
         release=None if sealed is None else _release_facts(sealed),
         findings=findings,

@@ -17,7 +17,10 @@ STEPS = 10
 
 @dataclass(frozen=True)
 class Bar:
-    """People whose scores lie between two numbers (None: without bound); `past` is None for a bar across the limit, and where an average is judged."""
+    """People whose scores lie between two numbers (None: without bound).
+
+    `past` is None for a bar across the limit, and where an average is judged.
+    """
 
     low: float | None
     high: float | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Union
 
@@ -18,7 +18,7 @@ from leafgate.policy import Policy
 from leafgate.policy_crossing import crossed
 from leafgate.policy_inheriting import inherited, told_where
 from leafgate.policy_knows import Knows
-from leafgate.policy_lines import Line
+from leafgate.policy_lines import NOWHERE, Source, folder_told
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
 from leafgate.policy_waivers import waiver_problems
@@ -30,13 +30,11 @@ KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "peop
 
 @dataclass(frozen=True)
 class Loaded:
-    """A policy and the plugins it was read with; the name of its file, where everything stands, what it extends."""
+    """A policy, the plugins it was read with, and where it stands."""
 
     policy: Policy
     plugins: Plugins
-    file: str = ""
-    lines: Mapping[str, Line] = field(default_factory=dict)
-    extends: tuple[str, ...] = ()
+    source: Source = NOWHERE
 
 
 def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -> Loaded:
@@ -50,7 +48,8 @@ def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -
         loaded = policy_of(written.document, path.parent, root)
     if loosened:
         raise PolicyError.listing(loosened)
-    return replace(loaded, file=written.file, lines=written.lines, extends=written.extends)
+    source = Source(written.file, written.lines, written.extends, folder_told(path))
+    return replace(loaded, source=source)
 
 
 def document_of(path: Path, org: Path | None = None) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from leafgate.strict_yaml import Kept, Node, read_yaml
@@ -24,6 +25,35 @@ class Line:
 
 
 Lines = Mapping[str, Line]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file a policy is in and, as it was called, its folder; where everything stands, and what it extends.
+
+    `folder` is relative to where leafgate was called, or empty: no path of this machine is told.
+    """
+
+    file: str = ""
+    lines: Lines = field(default_factory=dict)
+    extends: tuple[str, ...] = ()
+    folder: str = ""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a report tells of it."""
+        told = {"file": self.file, "folder": self.folder, "extends": list(self.extends)}
+        return {key: value for key, value in told.items() if value}
+
+
+NOWHERE = Source()
+"""A policy that is in no file."""
+
+
+def folder_told(path: Path) -> str:
+    """The folder of a file as it was called, where that is below the folder leafgate was called in."""
+    hidden = path.is_absolute() or ".." in path.parts or path.parent == Path()
+    return "" if hidden else path.parent.as_posix()
 
 
 def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:

@@ -13,7 +13,7 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
-from leafgate.policy_lines import Line
+from leafgate.policy_lines import NOWHERE, Source
 from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     population: Table | None = None
     people: Table | None = None
-    file: str = ""
-    lines: Mapping[str, Line] = field(default_factory=dict)
-    extends: tuple[str, ...] = ()
+    source: Source = NOWHERE
 
     def audit(self, today: date | None = None) -> Audit:
         """Build, attack and judge; the seconds it took to read are part of its timings.
@@ -44,15 +42,7 @@ class Run:
         from leafgate.auditing import audit
 
         tables = (self.table, self.test, self.population, self.people)
-        audited = audit(
-            self.policy,
-            self.plugins,
-            *tables,
-            file=self.file,
-            lines=self.lines,
-            extends=self.extends,
-            today=today,
-        )
+        audited = audit(self.policy, self.plugins, *tables, source=self.source, today=today)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
@@ -72,8 +62,7 @@ def prepare(
     start = time.perf_counter()
     table, other, population, people = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
-    stands = (loaded.file, loaded.lines, loaded.extends)
-    return Run(policy, loaded.plugins, table, other, seconds, population, people, *stands)
+    return Run(policy, loaded.plugins, table, other, seconds, population, people, loaded.source)
 
 
 Read = tuple["Table", "Table | None", "Table | None", "Table | None"]

@@ -111,7 +111,7 @@ def test_a_child_may_tighten_and_add(tmp_path: Path, org: dict[str, Any], change
             load_policy(written(tmp_path, org))
     if "data" in org and "protect" in org["data"]:
         changes = changes | {"data.columns.smoker.role": "private"}
-    assert load_policy(written(tmp_path, org, changes)).extends == ("org.yaml",)
+    assert load_policy(written(tmp_path, org, changes)).source.extends == ("org.yaml",)
 
 
 @pytest.mark.parametrize(("org", "changes", "place"), LOOSER, ids=map(str, range(len(LOOSER))))
@@ -154,7 +154,7 @@ def test_what_is_audited_digested_and_told_is_the_merged_policy(tmp_path: Path) 
 
 def test_lines_follow_what_is_merged(tmp_path: Path) -> None:
     org = {"metrics": [{"use": "exposure", "at_most": 1}, {"use": "k_anonymity", "at_least": 2, "allow": 0.1}]}
-    lines = load_policy(written(tmp_path, org, {"metrics.0.allow": 0})).lines
+    lines = load_policy(written(tmp_path, org, {"metrics.0.allow": 0})).source.lines
     own, parents = (
         json.loads(json.dumps((tmp_path / name).read_text())).splitlines() for name in ("policy.yaml", "org.yaml")
     )
@@ -188,7 +188,7 @@ def chain(folder: Path, length: int, last: str = "") -> Path:
 def test_a_chain_is_merged_from_its_end(tmp_path: Path) -> None:
     loaded = load_policy(chain(tmp_path, 4))
     assert [metric.called for metric in loaded.policy.metrics] == ["e3", "e2", "e1", "k_anonymity"]
-    assert loaded.extends == ("p1.yaml", "p2.yaml", "p3.yaml")
+    assert loaded.source.extends == ("p1.yaml", "p2.yaml", "p3.yaml")
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_pa
     (tmp_path / "below" / "far.yaml").write_text("leafgate: 1\nseed: 5\n")
     (tmp_path / "below" / "org.yaml").write_text("leafgate: 1\nextends: far.yaml\n")
     loaded = load_policy(survey(tmp_path, {"extends": "below/org.yaml"}))
-    assert loaded.extends == ("below/org.yaml", "below/far.yaml")
-    assert loaded.lines["seed"].file == "below/far.yaml"
+    assert loaded.source.extends == ("below/org.yaml", "below/far.yaml")
+    assert loaded.source.lines["seed"].file == "below/far.yaml"
 
 
 def test_code_that_the_parent_does_not_trust_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_the_organisations_policy_holds_though_nobody_extends_it(tmp_path: Path)
 
 def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path: Path) -> None:
     path = written(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]})
-    assert load_policy(path, org=tmp_path / "org.yaml").extends == ("org.yaml",)
+    assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml",)
 
 
 def test_an_organisations_policy_of_the_same_name_is_told_apart(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def written(folder: Path, text: str = POLICY) -> Path:
     ],
 )
 def test_every_place_has_its_line(tmp_path: Path, place: str, number: int, text: str) -> None:
-    line = load_policy(written(tmp_path)).lines[place]
+    line = load_policy(written(tmp_path)).source.lines[place]
     assert (line.file, line.number, line.text) == ("survey.yaml", number, text)
 
 

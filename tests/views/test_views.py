@@ -16,10 +16,12 @@ import pytest
 import sarif_pydantic
 from jsonschema import Draft4Validator
 
+from command_line import leafgate
 from leafgate.strict_json import readable
 from leafgate.views import Format, view
 from leafgate.words import summary
 from reports import HOSTILE, audited, renamed
+from survey import survey, write_policy
 
 CHANGES: dict[str, dict[str, Any]] = {
     "pass": {},
@@ -93,6 +95,19 @@ def test_sarif_is_valid_and_has_a_result_for_whatever_does_not_hold(report: dict
         place = result["locations"][0]["physicalLocation"]
         assert place["artifactLocation"]["uri"] == "policy.yaml"
         assert place["region"]["startLine"] >= 1
+
+
+def test_an_alert_points_into_the_folder_the_policy_was_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policies").mkdir()
+    survey(tmp_path / "policies", CHANGES["fail"])
+    monkeypatch.chdir(tmp_path)
+    leafgate("audit", "policies/policy.yaml", "--out", "out")
+    told = json.loads(Path("out/report.json").read_bytes())
+    [place, *_] = [r["locations"][0]["physicalLocation"] for r in results_of(view(told, Format.sarif))]
+    assert place["artifactLocation"]["uri"] == "policies/policy.yaml"
+    assert "leafgate audit policies/policy.yaml " in view(told, Format.markdown).decode()
 
 
 def test_junit_counts_failures_and_errors_as_the_report_does(report: dict[str, Any]) -> None:
@@ -181,9 +196,6 @@ def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) ->
         "report": {"smallest_cell": 1},
     }
     (tmp_path / "people.csv").write_text("\n".join(["zip,ill", *rows]) + "\n")
-    from command_line import leafgate
-    from survey import write_policy
-
     write_policy(tmp_path, changes)
     leafgate("audit", tmp_path / "policy.yaml", "--out", tmp_path / "out", "--audience", "auditor")
     told = json.loads((tmp_path / "out" / "report.json").read_bytes())

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from leafgate.strict_json import readable
-from leafgate.views.telling import clean, explained, findings_by_urgency, marked_leaves, sentence, state, way_to
+from leafgate.views.telling import below, clean, explained, findings_by_urgency, marked_leaves, sentence, state, way_to
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 RESULTS, PLACES = 5000, 50
@@ -74,7 +74,7 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
 def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
     where = finding.get("where") or {"file": report["policy"].get("file") or "policy.yaml", "line": 1}
     place = {
-        "artifactLocation": {"uri": quote(clean(where["file"]))},
+        "artifactLocation": {"uri": quote(clean(below(report, where["file"])))},
         "region": {"startLine": where["line"]},
     }
     nodes = report["tree"]["nodes"] if report.get("tree") else []

@@ -75,9 +75,15 @@ def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
     return told[::-1]
 
 
+def below(report: Mapping[str, Any], file: str) -> str:
+    """A file of the policy, by the folder the policy was called in."""
+    folder = report["policy"].get("folder")
+    return f"{folder}/{file}" if folder else file
+
+
 def command(report: Mapping[str, Any]) -> str:
     """The command that makes the report again; a policy whose name a shell would not take as it is stays POLICY."""
-    file = str(report["policy"].get("file") or "")
+    file = below(report, str(report["policy"].get("file") or ""))
     plain = file.isascii() and all(sign.isalnum() or sign in "._-/" for sign in file) and not file.startswith("-")
     auditor = " --audience auditor" if report["audience"] == "auditor" else ""
     return f"leafgate audit {file if plain and file else 'POLICY'} --out results{auditor} --to html"

@@ -1,0 +1,229 @@
+"""What a stored report must look like, key by key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from leafgate.policy_column import Strict
+from leafgate.report import Verdict
+
+Whole = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Status = Literal[
+    "applied", "expired", "not_yet", "unused", "unknown", "other_release", "broken_limit", "not_waivable"
+]  # fmt: skip
+
+
+class FewerThan(Strict):
+    """A veiled number: below this."""
+
+    fewer_than: float
+
+
+class MoreThan(Strict):
+    """A veiled number: above this."""
+
+    more_than: float
+
+
+class FromTo(Strict):
+    """A veiled number: between these, both included."""
+
+    low: float = Field(alias="from")
+    high: float = Field(alias="to")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low > self.high:
+            raise ValueError("`from` is above `to`")
+        return self
+
+
+Count = Whole | FewerThan | FromTo
+Value = float | FewerThan | MoreThan | FromTo
+
+
+class LimitTold(Strict):
+    """What was asked for."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+    average: bool = False
+    allow: float = 0.0
+    scored: Literal["derived", "composition"] = "derived"
+
+
+class WhereTold(Strict):
+    """The line of the policy."""
+
+    file: str = ""
+    line: Annotated[int, Field(ge=1)] = 1
+
+
+class WaiverTold(Strict):
+    """A waiver, on the finding it holds for."""
+
+    id: str
+    owner: str
+    approved_by: str
+    reason: str
+    issued: str
+    expires: str
+
+
+class WaiverJudged(WaiverTold):
+    """A waiver of the policy, and what became of it."""
+
+    finding: str
+    release: Digest
+    limit: dict[str, float] = {}  # noqa: RUF012  a pydantic field
+    status: Status
+    message: str
+    where: WhereTold = WhereTold()
+
+
+class BarTold(Strict):
+    """People at some scores."""
+
+    low: float | None = Field(None, alias="from")
+    high: float | None = Field(None, alias="to")
+    people: Whole
+    past: bool | None
+
+
+class GuessTold(Strict):
+    """How often an attack's best guess is right."""
+
+    attack: str
+    secret: str
+    right: Share
+    commonest: Share
+
+
+class NodeTold(Strict):
+    """A node of the tree, after its parent."""
+
+    parent: Annotated[int, Field(ge=0)] | None
+    kind: Literal["test", "leaf", "folded"]
+    leaves: Whole
+    risk: Literal["past", "allowed", "within", "nobody"] | None = None
+    leaves_past: Whole | None = None
+    people: Whole | None = None
+    past: dict[str, Whole] = {}  # noqa: RUF012  a pydantic field
+    way: str = ""
+    words: str = ""
+    beliefs: tuple[BeliefTold, ...] = ()
+
+
+class BeliefTold(Strict):
+    """What an attack believes of a leaf's people, and what is true."""
+
+    attack: str
+    secret: str
+    believed: dict[str, Share]
+    true: dict[str, Whole]
+
+
+class TreeTold(Strict):
+    """The tree to draw."""
+
+    trees: Whole
+    coloured: bool
+    nodes: Annotated[tuple[NodeTold, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _parents_first(self) -> Self:
+        parents = [node.parent for node in self.nodes]
+        if parents[0] is not None or not all(
+            parent is not None and parent < i for i, parent in enumerate(parents) if i
+        ):
+            raise ValueError("a node does not stand after its parent")
+        return self
+
+
+class FindingTold(Strict):
+    """One finding."""
+
+    id: str
+    attack: str | None
+    secret: str | None
+    metric: str
+    value: Value | None
+    limit: LimitTold
+    passed: bool | None
+    people: Count | None
+    beyond: Count | None
+    evidence: dict[str, Any]
+    plugin: str
+    where: WhereTold = WhereTold()
+    waiver: WaiverTold | None = None
+    distribution: tuple[BarTold, ...] = ()
+
+    @model_validator(mode="after")
+    def _waived_only_if_failed(self) -> Self:
+        if self.waiver is not None and self.passed is not False:
+            raise ValueError("is waived, though it did not fail")
+        return self
+
+
+class PolicyTold(Strict):
+    """Which policy."""
+
+    name: str
+    sha256: Digest
+    file: str = ""
+    folder: str = ""
+    extends: tuple[str, ...] = ()
+    waivers_sha256: Digest | None = None
+
+
+class DataTold(Strict):
+    """Which people; nothing where differential privacy is claimed."""
+
+    people: Count | None = None
+    distinct: Count | None = None
+    dropped: Count | None = None
+    sha256: Digest | None = None
+
+
+class ReleaseTold(Strict):
+    """Which release."""
+
+    sha256: Digest
+    builder: dict[str, Any]
+    trees: Whole
+    leaves: Whole
+    records: Whole | None = None
+
+
+class ReportTold(Strict):
+    """A report, as the files of audits have it."""
+
+    format: Literal["leafgate/report/1"]
+    verdict: Verdict
+    audience: Literal["public", "auditor"]
+    waived: Whole
+    judged_on: str | None = None
+    policy: PolicyTold
+    data: DataTold
+    release: ReleaseTold | None
+    findings: tuple[FindingTold, ...]
+    waivers: tuple[WaiverJudged, ...] = ()
+    guesses: tuple[GuessTold, ...] = ()
+    tree: TreeTold | None = None
+    versions: dict[str, str]
+    notes: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        """The verdict is the one its findings give: a report that was edited by hand is none."""
+        waived = sum(finding.waiver is not None for finding in self.findings)
+        held = [finding.passed for finding in self.findings if finding.waiver is None]
+        undecided = None in held or not self.findings
+        verdict = "fail" if False in held else "inconclusive" if undecided else "pass"
+        if (verdict, waived) != (self.verdict, self.waived):
+            raise ValueError(f"its findings make it {verdict!r} with {waived} waived, which is not what it says")
+        return self
