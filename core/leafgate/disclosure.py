@@ -73,7 +73,8 @@ def _people_in(thing: Any) -> Iterator[int]:
 
 def _share_count(finding: Finding) -> int | None:
     """The people behind a score that is a share of them."""
-    if finding.unit != "share" or finding.value is None or finding.people is None or not finding.limit.get("average"):
+    of_people = finding.limit.get("average", finding.attack is None)
+    if finding.unit != "share" or finding.value is None or finding.people is None or not of_people:
         return None
     return round(finding.value * finding.people)
 
@@ -105,7 +106,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     if finding.private and audience == "public":
         finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
         beyond = None
-    if hide_data and finding.attack is not None and audience == "public":
+    if hide_data and (finding.attack is not None or finding.unit) and audience == "public":
         finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
     known = total is not None and not hide_data
     return {
@@ -135,6 +136,9 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     if value is not None and finding.unit == "people":
         told = shown.count(int(value))
         return told if isinstance(told, dict) else _coarse(value, finding, shown) if average else value
+    if value is not None and total is not None and finding.unit == "people left":
+        told = shown.count(total)
+        return {key: n - total + int(value) for key, n in told.items()} if isinstance(told, dict) else value
     if value is not None and average:
         return _coarse(value, finding, shown)
     if value is not None and finding.unit == "one over people":
