@@ -25,6 +25,7 @@ from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
 from leafgate.scoring import Judged
 from leafgate.table import Table
+from leafgate.told_by_file import told_by_file
 
 OPEN = "was taken from the data, and the release tells it."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
@@ -67,7 +68,11 @@ def audit(
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
-        findings = [*doubts(policy, plugins, judged), *judge(policy.metrics, judged)]
+        findings = [
+            *doubts(policy, plugins, judged),
+            *told_by_file(policy, plugins, judged),
+            *judge(policy.metrics, judged),
+        ]
         findings += check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins))
     return Audit(_report(policy, plugins, table, sealed, findings), sealed, seconds)
 

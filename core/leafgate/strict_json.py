@@ -10,28 +10,31 @@ from typing import Any, NoReturn
 from leafgate.errors import InvalidError
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; ValueError where a key stands twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands twice in one object")
     return found
 
 
-def _finite(text: str) -> float:
+def finite_only(text: str) -> float:
+    """The number; ValueError where no float can hold it."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("a number is larger than any float")
     return number
 
 
-def _no_constant(text: str) -> NoReturn:
+def no_constant(text: str) -> NoReturn:
+    """ValueError: NaN and Infinity are no JSON."""
     raise ValueError(f"{text} is not a JSON number")
 
 
 def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
     """The document in `content`; `error` says what is wrong with it, without quoting it."""
     try:
-        found = json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
         canonical(found)
     except RecursionError:
         raise error("is nested too deeply", place=place) from None

@@ -72,6 +72,8 @@ def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
     evidence = finding["evidence"]
     for line in _beside(evidence):
         yield f"          {line}"
+    for item in evidence.get("discloses", ()):
+        yield f"          the file tells ({item['severity']}): {item['says']}"
     for key in ("reason", "problem", "remedy"):
         if evidence.get(key):
             yield f"          {evidence[key]}"

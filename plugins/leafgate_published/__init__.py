@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from leafgate import Release, TreeBuilder, hookimpl
+from leafgate.foreign.encoding import Encoding
 from leafgate.policy_paths import PolicyFile
 
 if TYPE_CHECKING:
@@ -19,21 +20,25 @@ class Published(TreeBuilder):
     """Read a release from a file instead of growing one; its bytes are audited as they are."""
 
     use: Literal["published"] = "published"
-    path: PolicyFile = Field(description="The release file, beside the policy or below.")
+    path: PolicyFile = Field(description="The release file, or a fitted model's file, beside the policy or below.")
 
     origins: PolicyFile | None = Field(
         None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
     )
 
+    encoding: dict[str, Encoding] = Field(
+        {}, description="Of a fitted model: what its features are, by their names, where neither file nor names tell."
+    )
+
     public_algorithm = False
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
-    formula = "the release is the file"
+    formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
     source = "the release format, design of leafgate, section 4.3"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate.fitting import read_fitting
 
-        release = read_fitting(self.path, table.schema)
+        release = read_fitting(self.path, table.schema, self.encoding)
         if self.origins is None:
             return release
         from leafgate_published.origins import with_origins
