@@ -77,7 +77,7 @@ EVERYTHING = replace(
     MODEL,
     origins=(
         Number("age", (Step("minus", 3.5), Step("over", 2.0)), 40.0),
-        Coded("school", {"none": 0.0, "high": 1.5}, None, float("nan"), (Step("plus", 1.0),)),
+        Coded("school", {"none": 0.0, "high": 1.5}, None, float("nan")),
     ),
     producer="by hand",
 )

@@ -154,7 +154,7 @@ def test_the_release_predicts_what_the_model_does(
         origins=(Number("age", steps, fill), Coded("school", CODES)),
     )
     ages = table.numbers("age")
-    encoded = np.array([stepped(x, steps) for x in (ages if fill is None else np.where(np.isnan(ages), fill, ages))])
+    encoded = np.array([fill if fill is not None and np.isnan(x) else stepped(x, steps) for x in ages])
     schools = np.array([0.0, 1.0, 2.0, np.nan])[table.codes("school")]
     wanted = predicted(model, np.column_stack([encoded, schools]))
     assert predict(released(model), table).tolist() == wanted.tolist()

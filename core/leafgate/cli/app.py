@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from leafgate import __version__
-from leafgate.cli import audits, looking, policies, sweeps
+from leafgate.cli import audits, looking, models, policies, sweeps
 from leafgate.cli.guard import guarded
 from leafgate.plugins import load_plugins
 
@@ -24,6 +24,8 @@ for _command in (
     audits.build,
     audits.attack,
     sweeps.sweep,
+    models.convert,
+    models.scrub,
     policies.validate,
     policies.init,
     policies.schema,

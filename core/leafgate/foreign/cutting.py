@@ -45,16 +45,16 @@ def told(asked: Asked, origin: Origin, column: Column, low: Node, high: Node) ->
         case Number():
             return _cut(asked, origin, low, high)
         case Absent() if column.numeric:
-            return _by_absence(asked, column, low, high)
+            return _by_absence(asked, origin, low, high)
         case Absent():
-            return _fan(lambda value: asked.low(float(value is None)), column, low, high)
+            return _fan(lambda value: asked.low(origin.gone if value is None else origin.there), column, low, high)
         case Coded():
             return _fan(_side(asked, origin), column, low, high)
     raise AssertionError("an unknown origin is refused before")
 
 
 def _cut(asked: Asked, origin: Number, low: Node, high: Node) -> Node:
-    missing_low = asked.missing_low if origin.fill is None else asked.low(_made(origin, origin.fill))
+    missing_low = asked.missing_low if origin.fill is None else asked.low(origin.fill)
     missing: Literal["low", "high"] = "low" if missing_low else "high"
     if not origin.steps:
         return Cut(origin.column, asked.at, low, high, missing, asked.strict, asked.float32)
@@ -62,10 +62,6 @@ def _cut(asked: Asked, origin: Number, low: Node, high: Node) -> Node:
     if top == math.inf:
         return Cut(origin.column, MOST, low, high, missing)
     return Cut(origin.column, -MOST if top == -math.inf else top, low, high, missing, strict=top == -math.inf)
-
-
-def _made(origin: Number, number: float) -> float:
-    return float(made(np.array([number]), origin.steps)[0])
 
 
 def made(numbers: Floats, steps: tuple[Step, ...]) -> Floats:
@@ -112,9 +108,9 @@ def _double(key: int) -> float:
     return float(np.int64(bits).view(np.float64))
 
 
-def _by_absence(asked: Asked, column: Column, low: Node, high: Node) -> Node:
-    there, gone = (low if asked.low(0.0) else high), (low if asked.low(1.0) else high)
-    return there if there is gone else Cut(column.name, MOST, there, gone, "high")
+def _by_absence(asked: Asked, origin: Absent, low: Node, high: Node) -> Node:
+    there, gone = (low if asked.low(origin.there) else high), (low if asked.low(origin.gone) else high)
+    return there if there is gone else Cut(origin.column, MOST, there, gone, "high")
 
 
 def _side(asked: Asked, origin: Coded) -> Callable[[Value], bool | None]:
@@ -124,7 +120,7 @@ def _side(asked: Asked, origin: Coded) -> Callable[[Value], bool | None]:
         if asked.chosen is not None and value in asked.chosen:
             return True
         number = origin.missing if value is None else origin.codes.get(value, origin.other)
-        return None if number is None else asked.low(float(made(np.array([number]), origin.steps)[0]))
+        return None if number is None else asked.low(number)
 
     return side
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import Field, model_validator
 
 from leafgate.errors import Problem, ReleaseError
-from leafgate.foreign.origins import Coded, Number, Origin, Unknown
+from leafgate.foreign.origins import Coded, Number, Origin, Unknown, stepped
 from leafgate.interfaces import Limit
 from leafgate.policy_column import Strict
 from leafgate.schema import Column, Schema
@@ -125,11 +125,12 @@ def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
         if not all(map(math.isfinite, numbers.values())):
             return Unknown(name, "is a number, and the column's values are none: which stands for which?")
         absent = math.nan if origin.fill is None else origin.fill
-        return Coded(column.name, numbers, None, absent, origin.steps)
+        codes = {value: stepped(number, origin.steps) for value, number in numbers.items()}
+        return Coded(column.name, codes, None, absent)
     if isinstance(origin, Coded) and column.numeric:
         return Unknown(name, "gives each value a number of its own; the column needs `values` in the policy")
     if isinstance(origin, Coded):
-        return Coded(column.name, _in_domain(origin.codes, column), origin.other, origin.missing, origin.steps)
+        return Coded(column.name, _in_domain(origin.codes, column), origin.other, origin.missing)
     return origin
 
 

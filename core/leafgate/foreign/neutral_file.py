@@ -58,7 +58,7 @@ def _origin_told(origin: Origin | None) -> Any:
     if isinstance(origin, Coded):
         told["codes"] = {value: _sayable(code) for value, code in origin.codes.items()}
         told["missing"], told["other"] = _sayable(origin.missing), _sayable(origin.other)
-    if isinstance(origin, Number | Coded):
+    if isinstance(origin, Number):
         told["steps"] = [[step.operation, step.by] for step in origin.steps]
     return told
 
@@ -143,10 +143,9 @@ def _origin(told: Any, place: str) -> Origin | None:
     if kind == "coded" and isinstance(told.get("codes"), dict):
         codes = {value: _code(code, place) for value, code in told["codes"].items()}
         known = {value: code for value, code in codes.items() if code is not None}
-        steps = _steps(told.get("steps"), place)
-        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place), steps)
-    if kind == "absent":
-        return Absent(column)
+        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place))
+    if kind == "absent" and is_number(told.get("there")) and is_number(told.get("gone")):
+        return Absent(column, told["there"], told["gone"])
     if kind == "unknown" and isinstance(told.get("why"), str):
         return Unknown(column, told["why"])
     raise ReleaseError("is no origin of a feature", place=place)

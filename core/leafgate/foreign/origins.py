@@ -20,7 +20,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Number:
-    """The column's own number after `steps`; a missing cell is `fill` first, or stays missing."""
+    """The column's own number after `steps`; a missing cell becomes `fill`, or stays missing."""
 
     column: str
     steps: tuple[Step, ...] = ()
@@ -31,21 +31,22 @@ class Number:
 class Coded:
     """A number for each value of a column: `codes`, `other` for values that are not among them, `missing`.
 
-    NaN is a missing number; None says that the model takes no such value at all. Then come `steps`, as of a number.
+    NaN is a missing number; None says that the model takes no such value at all.
     """
 
     column: str
     codes: Mapping[str, float] = field(default_factory=dict)
     other: float | None = None
     missing: float | None = math.nan
-    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class Absent:
-    """1 where the column's cell is missing, else 0."""
+    """One number where the column's cell is there, another where it is missing."""
 
     column: str
+    there: float = 0.0
+    gone: float = 1.0
 
 
 @dataclass(frozen=True)

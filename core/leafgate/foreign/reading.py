@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from leafgate.errors import ReleaseError
+from leafgate.errors import LeafgateError, ReleaseError
 from leafgate.foreign.checking import check
 from leafgate.foreign.model import Foreign
 
@@ -16,7 +16,7 @@ HEAD = 4096
 """So many bytes a reader may look at to know its own."""
 
 MAX_BYTES = 512 * 2**20
-READERS = ("neutral_file", "xgboost_file", "lightgbm_file")
+READERS = ("neutral_file", "skops_file", "xgboost_file", "lightgbm_file")
 """Modules of this package, each with `sniff` and `read`; the first that knows a file reads it."""
 
 
@@ -41,13 +41,13 @@ def readers() -> Iterator[Reader]:
 
 def is_foreign(head: bytes) -> bool:
     """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
-    return _pickled(head) or any(reader.sniff(head) for reader in readers())
+    return is_pickle(head) or any(reader.sniff(head) for reader in readers())
 
 
 def read_foreign(content: bytes, place: str) -> Foreign:
     """The checked model in a file's bytes; ReleaseError says what is wrong with it, and where."""
     head = content[:HEAD]
-    if _pickled(head):
+    if is_pickle(head):
         raise ReleaseError(
             "is a pickle, which runs whatever it says when it is opened",
             place=place,
@@ -57,8 +57,22 @@ def read_foreign(content: bytes, place: str) -> Foreign:
         if reader.sniff(head):
             if len(content) > reader.MAX_BYTES:
                 raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
-            return check(reader.read(content, place), place)
+            return check(_read_by(reader, content, place), place)
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
+
+
+def _read_by(reader: Reader, content: bytes, place: str) -> Foreign:
+    """What a reader makes of a file; whatever it stumbles over is a refusal.
+
+    Formats have more ways to be wrong than any reader lists.
+    """
+    try:
+        return reader.read(content, place)
+    except LeafgateError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise ReleaseError(f"is not what its format says ({kind})", place=place) from None
 
 
 def read_bounded(path: Path) -> bytes:
@@ -79,6 +93,8 @@ COMPRESSED = (
     b"\x04\x22\x4d\x18",
     b"]\x00\x00",
     b"\x28\xb5\x2f\xfd",
+    b"x\x01",
+    b"x^",
     b"x\x9c",
     b"x\xda",
 )
@@ -88,7 +104,7 @@ COMPRESSED = (
 TEXT_PICKLE = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|[ld]p?\d*\n|i[\w.]+\n[\w.]+\n)")
 
 
-def _pickled(head: bytes) -> bool:
+def is_pickle(head: bytes) -> bool:
     """Is it a pickle, or compressed as joblib does it? No reader here takes anything compressed but zip."""
     binary = head[:1] == b"\x80" and head[1:2] <= b"\x05"
     return binary or head.startswith((*COMPRESSED, b"ZF")) or TEXT_PICKLE.match(head) is not None

@@ -12,6 +12,7 @@ from leafgate.disclosed import ModelFile
 from leafgate.errors import ReleaseError
 from leafgate.foreign.cutting import Asked, told
 from leafgate.foreign.encoding import Encoding, Feature, class_values, origins_of
+from leafgate.foreign.merging import downwards
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
 from leafgate.release import Publish, Release
@@ -84,7 +85,7 @@ def _tree(
     flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
     strict, float32, missing_low = flags
     feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
-    for node in reversed(_downwards(tree)):
+    for node in downwards(tree)[::-1].tolist():
         if feature[node] == LEAF:
             built[node] = leaf(node)
             continue
@@ -92,16 +93,6 @@ def _tree(
         test = Asked(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
         built[node] = told(test, origin, schema[origin.column], built.pop(low[node]), built.pop(high[node]))
     return built[0]
-
-
-def _downwards(tree: ForeignTree) -> list[int]:
-    """Every node after its parent."""
-    rows, found = np.array([0]), []
-    while len(rows):
-        found.append(rows)
-        inner = rows[tree.feature[rows] != LEAF]
-        rows = np.concatenate([tree.low[inner], tree.high[inner]])
-    return [int(node) for node in np.concatenate(found)]
 
 
 def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:
