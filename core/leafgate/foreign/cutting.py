@@ -42,6 +42,8 @@ class Asked:
 def told(asked: Asked, origin: Origin, column: Column, low: Node, high: Node) -> Node:
     """The test on `column` that sends the same people to `low` and to `high`; one of these where it asks nothing."""
     match origin:
+        case Number() if _asks_absence(asked, origin) and not column.missing:
+            return low
         case Number():
             return _cut(asked, origin, low, high)
         case Absent() if column.numeric:
@@ -51,6 +53,11 @@ def told(asked: Asked, origin: Origin, column: Column, low: Node, high: Node) ->
         case Coded():
             return _fan(_side(asked, origin), column, low, high)
     raise AssertionError("an unknown origin is refused before")
+
+
+def _asks_absence(asked: Asked, origin: Number) -> bool:
+    """Does it ask nothing but whether the number is missing?"""
+    return asked.chosen is None and asked.at == MOST and not asked.strict and not origin.steps
 
 
 def _cut(asked: Asked, origin: Number, low: Node, high: Node) -> Node:

@@ -72,6 +72,8 @@ class Foreign:
     are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
     second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
+    `untold_missing` says why the file does not tell where missing cells go; it is empty where it does. A leaf of labels
+    that says nothing of any class predicts nothing.
     """
 
     format: str
@@ -85,6 +87,7 @@ class Foreign:
     discloses: tuple[Disclosure, ...] = ()
     origins: tuple[Origin | None, ...] | None = None
     producer: str = ""
+    untold_missing: str = ""
 
     @property
     def level(self) -> Level:

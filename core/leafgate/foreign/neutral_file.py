@@ -43,6 +43,7 @@ def written(model: Foreign) -> bytes:
         "combine": model.combine,
         "base": list(model.base),
         "counted": model.counted,
+        **({"untold_missing": model.untold_missing} if model.untold_missing else {}),
         "discloses": [item.described() for item in model.discloses],
         "trees": [_tree_told(tree) for tree in model.trees],
     }
@@ -100,7 +101,7 @@ def read(content: bytes, place: str) -> Foreign:
     told = object_at(parse_bounded(content, place), place)
     if told.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
-    refuse_unknown(told, (*KEYS, "discloses", "trees"), ReleaseError, place)
+    refuse_unknown(told, (*KEYS, "untold_missing", "discloses", "trees"), ReleaseError, place)
     if not all(are_texts(told.get(key)) for key in ("features", "classes")) or not are_numbers(told.get("base")):
         raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
     if not all(isinstance(told.get(key), str) for key in ("from", "producer")):
@@ -119,6 +120,7 @@ def read(content: bytes, place: str) -> Foreign:
         discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
         origins=_origins(told, place),
         producer=told["producer"],
+        untold_missing=_text(told.get("untold_missing", ""), f"{place}.untold_missing"),
     )
 
 
@@ -250,4 +252,10 @@ def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]
 def _one_of(told: Any, choice: Any, place: str) -> Any:
     if not isinstance(told, str) or told not in get_args(choice):
         raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
+    return told
+
+
+def _text(told: Any, place: str) -> str:
+    if not isinstance(told, str):
+        raise ReleaseError("must be a text", place=place)
     return told

@@ -45,7 +45,8 @@ def votes(model: Foreign, rows: Floats) -> Floats:
         said = tree.says[leaves_of(tree, rows)]
         said = _alone(said, tree.output, width) if said.shape[1] != width else said
         if model.combine in {"one", "vote"} and model.classes:
-            said = (np.arange(width) == said.argmax(axis=1)[:, None]).astype(np.float64)
+            silent = (model.says == "labels") & ~said.any(axis=1, keepdims=True)
+            said = ((np.arange(width) == said.argmax(axis=1)[:, None]) & ~silent).astype(np.float64)
         elif model.combine == "mean_per_tree" and model.says == "counts":
             said = said / said.sum(axis=1, keepdims=True)
         total += said
@@ -60,5 +61,7 @@ def _alone(said: Floats, output: int | None, width: int) -> Floats:
 
 
 def predicted(model: Foreign, rows: Floats) -> Ids:
-    """Each row's class, by its position."""
-    return np.asarray(votes(model, rows).argmax(axis=1))
+    """Each row's class, by its position; -1 where no leaf says any."""
+    told = votes(model, rows)
+    silent = (model.says == "labels") & ~told.any(axis=1)
+    return np.asarray(np.where(silent, -1, told.argmax(axis=1)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.disclosed import ModelFile
-from leafgate.errors import ReleaseError
+from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.cutting import Asked, told
 from leafgate.foreign.encoding import Encoding, Feature, class_values, origins_of
 from leafgate.foreign.merging import downwards
@@ -32,6 +32,7 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
     values = class_values(model.classes, said.get(target.name), target, place)
     features = asked_features(model)
     origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
+    _check_missing(model, origins, schema, place)
     trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
     file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), model.discloses)
     return Release(
@@ -43,6 +44,16 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
         combine=model.combine,
         file=file,
     )
+
+
+def _check_missing(model: Foreign, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
+    """Columns that may be missing need a model whose file tells where such cells go."""
+    gone = sorted({origin.column for origin in origins.values() if schema[origin.column].missing})
+    if model.untold_missing and gone:
+        remedy = "leave people with missing cells out: `data: {on_missing: drop}`"
+        raise ReleaseError.listing(
+            Problem(place, f"{name!r} may be missing, and {model.untold_missing}", remedy) for name in gone
+        )
 
 
 def asked_features(model: Foreign) -> dict[int, Feature]:
@@ -107,7 +118,8 @@ def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Sc
     if model.says == "scores":
         says = _scores(model, tree).tolist()
         return lambda node: Leaf(scores=_by_class(says[node], values, schema))
-    labels = [values[i] for i in tree.says.argmax(axis=1).tolist()]
+    quiet = set(np.flatnonzero(~tree.says.any(axis=1)).tolist()) if model.says == "labels" else set()
+    labels = [None if node in quiet else values[i] for node, i in enumerate(tree.says.argmax(axis=1).tolist())]
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole(tree.counts[:, order])
         return lambda node: Leaf(labels[node], full(counts[node]))
