@@ -66,6 +66,24 @@ def test_a_file_that_tells_more_than_the_policy_claims_fails(folder: Path) -> No
     assert "scrub" in found["published_file"]["evidence"]["remedy"]
 
 
+def test_a_policy_limits_what_a_file_may_tell(folder: Path) -> None:
+    limits = (
+        "metrics: [{use: file_disclosure, at_most: 0}, {use: file_disclosure, name: any, severity: low, at_most: 1}]"
+    )
+    text = POLICY.replace("LEVEL", "counts").replace("metrics: [{use: k_anonymity, at_least: 2}]", limits)
+    (folder / "policy.yaml").write_text(text)
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    found = {finding["id"]: (finding["value"], finding["passed"]) for finding in ended.document["findings"]}
+    assert (found["file_disclosure"], found["any"]) == ((1, False), (1, True))
+
+
+def test_names_of_columns_the_policy_drops_are_told_of(folder: Path) -> None:
+    (folder / "model.json").write_bytes(written(replace(MODEL, features=(*MODEL.features, "surname"))))
+    _, found = findings(folder, "counts")
+    kinds = [item["kind"] for item in found["published_file"]["evidence"]["discloses"]]
+    assert kinds == ["counts", "column_names"]
+
+
 def test_counts_of_other_people_leave_the_audit_inconclusive(folder: Path) -> None:
     (folder / "people.csv").write_text(PEOPLE + "18,none,low\n")
     code, found = findings(folder, "counts")

@@ -16,7 +16,7 @@ HEAD = 4096
 """So many bytes a reader may look at to know its own."""
 
 MAX_BYTES = 512 * 2**20
-READERS = ("neutral_file", "skops_file")
+READERS = ("neutral_file", "skops_file", "onnx_file")
 """Modules of this package, each with `sniff` and `read`; the first that knows a file reads it."""
 
 
