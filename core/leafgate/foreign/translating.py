@@ -113,8 +113,10 @@ def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Sc
     here = [name for name in schema.classes if name in values]
     rest = dict.fromkeys(schema.classes, 0)
 
+    complete = len(here) == len(schema.classes)
+
     def full(numbers: Any) -> dict[str, Any]:
-        return rest | dict(zip(here, numbers, strict=True))
+        return dict(zip(here, numbers, strict=True)) if complete else rest | dict(zip(here, numbers, strict=True))
 
     if model.says == "scores":
         says = _scores(model, tree).tolist()
