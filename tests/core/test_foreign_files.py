@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
+from leafgate.disclosed import SIZES
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.neutral_file import written
@@ -119,6 +120,7 @@ BOOSTED = Foreign(
     "scores",
     "boost",
     base=(0.5, -1.0, 0.25),
+    discloses=(SIZES,),
 )
 
 
@@ -158,6 +160,14 @@ def test_a_neutral_file_that_cannot_be_meant_is_refused(key: str, value: Any) ->
     told = {**json.loads(written(MODEL)), key: value}
     with pytest.raises(ReleaseError):
         read_foreign(json.dumps(told).encode(), "model")
+
+
+def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
+    silent = replace(MODEL, discloses=())
+    assert [item.kind for item in read_foreign(written(silent), "model").discloses] == ["counts"]
+    sized = replace(silent, trees=(replace(TREE, counts=None),))
+    read = read_foreign(written(sized), "model")
+    assert ([item.kind for item in read.discloses], read.level) == (["sizes", "ratios"], "counts")
 
 
 def test_what_would_fill_the_memory_is_refused_before_it_is_parsed() -> None:

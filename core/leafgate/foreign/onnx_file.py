@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.disclosed import RATIOS, SCORES
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids
 from leafgate.foreign.onnx_parts import Graph, Operator, graph_of, numbers, texts
-from leafgate.foreign.scrubbing import RATIOS, SCORES
 from leafgate.release import Combine
 
 MAX_BYTES = 192 * 2**20
