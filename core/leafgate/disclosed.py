@@ -33,6 +33,14 @@ class Disclosure:
         return told if self.level is None else told | {"level": self.level}
 
 
+RATIOS = Disclosure(
+    "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
+)
+COUNTS = Disclosure("counts", "high", "how many people of each class are at the leaves", "counts")
+SIZES = Disclosure("sizes", "high", "how many people are at the leaves", "counts")
+SCORES = Disclosure("scores", "low", "each leaf's score, without which nobody could predict")
+
+
 @dataclass(frozen=True)
 class ModelFile:
     """The file a release was read from, if that is somebody else's model: its format, digest, and what it discloses."""

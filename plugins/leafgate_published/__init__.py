@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
 
-from leafgate import Release, TreeBuilder, hookimpl
+from leafgate import Case, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
+from leafgate.disclosed import Severity
 from leafgate.foreign.encoding import Encoding
 from leafgate.policy_paths import PolicyFile
 
@@ -44,6 +45,30 @@ class Published(TreeBuilder):
         from leafgate_published.origins import with_origins
 
         return with_origins(release, self.origins, table)
+
+
+class FileDisclosure(ReleaseAtMost):
+    """How many things a model's file tells beyond its predictions, of this severity or a worse one."""
+
+    use: Literal["file_disclosure"] = "file_disclosure"
+    severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
+
+    threat_model = "The adversary reads the file itself, not only what it predicts."
+    formula = (
+        "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
+    )
+    source = "formats and libraries, read as they write: docs/your-model.md"
+
+    def score(self, case: Case) -> float:
+        order = get_args(Severity)
+        file = case.release.file
+        told = () if file is None else file.discloses
+        return float(sum(order.index(item.severity) >= order.index(self.severity) for item in told))
+
+
+@hookimpl
+def privacy_metrics() -> list[type[Metric]]:
+    return [FileDisclosure]
 
 
 @hookimpl

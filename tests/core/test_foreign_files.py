@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
+from leafgate.disclosed import SIZES
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.neutral_file import written
@@ -66,6 +67,24 @@ def test_a_file_that_tells_more_than_the_policy_claims_fails(folder: Path) -> No
     assert "scrub" in found["published_file"]["evidence"]["remedy"]
 
 
+def test_a_policy_limits_what_a_file_may_tell(folder: Path) -> None:
+    limits = (
+        "metrics: [{use: file_disclosure, at_most: 0}, {use: file_disclosure, name: any, severity: low, at_most: 1}]"
+    )
+    text = POLICY.replace("LEVEL", "counts").replace("metrics: [{use: k_anonymity, at_least: 2}]", limits)
+    (folder / "policy.yaml").write_text(text)
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    found = {finding["id"]: (finding["value"], finding["passed"]) for finding in ended.document["findings"]}
+    assert (found["file_disclosure"], found["any"]) == ((1, False), (1, True))
+
+
+def test_names_of_columns_the_policy_drops_are_told_of(folder: Path) -> None:
+    (folder / "model.json").write_bytes(written(replace(MODEL, features=(*MODEL.features, "surname"))))
+    _, found = findings(folder, "counts")
+    kinds = [item["kind"] for item in found["published_file"]["evidence"]["discloses"]]
+    assert kinds == ["counts", "column_names"]
+
+
 def test_counts_of_other_people_leave_the_audit_inconclusive(folder: Path) -> None:
     (folder / "people.csv").write_text(PEOPLE + "18,none,low\n")
     code, found = findings(folder, "counts")
@@ -101,6 +120,7 @@ BOOSTED = Foreign(
     "scores",
     "boost",
     base=(0.5, -1.0, 0.25),
+    discloses=(SIZES,),
 )
 
 
@@ -140,6 +160,14 @@ def test_a_neutral_file_that_cannot_be_meant_is_refused(key: str, value: Any) ->
     told = {**json.loads(written(MODEL)), key: value}
     with pytest.raises(ReleaseError):
         read_foreign(json.dumps(told).encode(), "model")
+
+
+def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
+    silent = replace(MODEL, discloses=())
+    assert [item.kind for item in read_foreign(written(silent), "model").discloses] == ["counts"]
+    sized = replace(silent, trees=(replace(TREE, counts=None),))
+    read = read_foreign(written(sized), "model")
+    assert ([item.kind for item in read.discloses], read.level) == (["sizes", "ratios"], "counts")
 
 
 def test_what_would_fill_the_memory_is_refused_before_it_is_parsed() -> None:

@@ -125,7 +125,8 @@ def test_people_with_missing_cells_are_refused_by_name() -> None:
 
 
 def test_one_leaf_is_a_tree() -> None:
-    text = "J48 unpruned tree\n------------------\n: yes (9.0/5.0)\n\nNumber of Leaves  : \t1\n 9 0 | a = yes\n 5 0 | b = no\n"
+    matrix = " 9 0 | a = yes\n 5 0 | b = no\n"
+    text = f"J48 unpruned tree\n------------------\n: yes (9.0/5.0)\n\nNumber of Leaves  : \t1\n{matrix}"
     model = read_foreign(text.encode(), "model")
     assert model.trees[0].counts is not None
     assert model.trees[0].counts.tolist() == [[4.0, 5.0]]

@@ -61,6 +61,9 @@ def _asks_absence(asked: Asked, origin: Number) -> bool:
 
 
 def _cut(asked: Asked, origin: Number, low: Node, high: Node) -> Node:
+    if not origin.steps and origin.fill is None:  # most cuts are such, and there may be millions
+        side: Literal["low", "high"] = "low" if asked.missing_low else "high"
+        return Cut(origin.column, asked.at, low, high, side, asked.strict, asked.float32)
     missing_low = asked.missing_low if origin.fill is None else asked.low(origin.fill)
     missing: Literal["low", "high"] = "low" if missing_low else "high"
     if not origin.steps:

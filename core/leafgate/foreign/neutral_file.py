@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
 import numpy as np
 
-from leafgate.disclosed import read_disclosure
+from leafgate.disclosed import COUNTS, RATIOS, SIZES, Disclosure, read_disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Says
@@ -108,7 +108,7 @@ def read(content: bytes, place: str) -> Foreign:
         raise ReleaseError("`from` and `producer` must be texts", place=place)
     discloses = enumerate(list_at(told, "discloses", place))
     width = max(len(told["classes"]), 1)
-    return Foreign(
+    model = Foreign(
         format=told["from"],
         features=tuple(told["features"]),
         classes=tuple(told["classes"]),
@@ -122,6 +122,18 @@ def read(content: bytes, place: str) -> Foreign:
         producer=told["producer"],
         untold_missing=_text(told.get("untold_missing", ""), f"{place}.untold_missing"),
     )
+    return replace(model, discloses=(*model.discloses, *_undeclared(model)))
+
+
+def _undeclared(model: Foreign) -> list[Disclosure]:
+    """What stands in the file though it does not say so."""
+    declared = {item.kind for item in model.discloses}
+    counted = any(tree.counts is not None for tree in model.trees)
+    sized = any(tree.size is not None for tree in model.trees) and not counted
+    found = [COUNTS] if counted else []
+    found += [SIZES] if sized else []
+    found += [RATIOS] if model.says in {"shares", "counts"} and not counted else []
+    return [item for item in found if item.kind not in declared]
 
 
 def _origins(told: Mapping[str, Any], place: str) -> tuple[Origin | None, ...] | None:

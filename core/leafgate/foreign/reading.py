@@ -16,7 +16,18 @@ HEAD = 4096
 """So many bytes a reader may look at to know its own."""
 
 MAX_BYTES = 512 * 2**20
-READERS = ("neutral_file", "skops_file", "xgboost_file", "lightgbm_file", "pmml_file", "j48_text", "rpart_text")
+READERS = (
+    *(
+        "neutral_file",
+        "skops_file",
+        "onnx_file",
+        "xgboost_file",
+        "lightgbm_file",
+        "pmml_file",
+        "j48_text",
+        "rpart_text",
+    ),
+)
 """Modules of this package, each with `sniff` and `read`; the first that knows a file reads it."""
 
 

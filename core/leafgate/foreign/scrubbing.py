@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.disclosed import Disclosure
+from leafgate.disclosed import COUNTS, RATIOS, SCORES
 from leafgate.errors import ReleaseError
 from leafgate.foreign.cutting import Asked, highest_low
 from leafgate.foreign.merging import merged
@@ -19,11 +19,6 @@ from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.release import Combine
 
 Left = Literal["labels", "shares", "counts"]
-RATIOS = Disclosure(
-    "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
-)
-COUNTS = Disclosure("counts", "high", "how many people of each class are at every leaf", "counts")
-SCORES = Disclosure("scores", "low", "each leaf's score, without which nobody could predict")
 POINTS = 20_000
 
 

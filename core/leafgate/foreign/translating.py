@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.disclosed import ModelFile
+from leafgate.disclosed import Disclosure, ModelFile
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.cutting import Asked, told
 from leafgate.foreign.encoding import Encoding, Feature, class_values, origins_of
@@ -34,7 +34,9 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
     origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
     _check_missing(model, origins, schema, place)
     trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
-    file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), model.discloses)
+    file = ModelFile(
+        model.format, hashlib.sha256(content).hexdigest(), (*model.discloses, *_strange_columns(model, schema))
+    )
     return Release(
         {"use": "published", "format": model.format} | ({"producer": model.producer} if model.producer else {}),
         schema,
@@ -54,6 +56,16 @@ def _check_missing(model: Foreign, origins: Mapping[int, Origin], schema: Schema
         raise ReleaseError.listing(
             Problem(place, f"{name!r} may be missing, and {model.untold_missing}", remedy) for name in gone
         )
+
+
+def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
+    """That the file names columns which the policy drops, if no tree asks about them."""
+    origins = model.origins or (None,) * len(model.features)
+    names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
+    known = [column.name for column in schema.columns]
+    strange = [n for n in names if n not in known and not any(n.startswith(column) for column in known)]
+    says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
+    return [Disclosure("column_names", "medium", says)] if strange else []
 
 
 def asked_features(model: Foreign) -> dict[int, Feature]:
@@ -112,8 +124,10 @@ def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Sc
     here = [name for name in schema.classes if name in values]
     rest = dict.fromkeys(schema.classes, 0)
 
+    complete = len(here) == len(schema.classes)
+
     def full(numbers: Any) -> dict[str, Any]:
-        return rest | dict(zip(here, numbers, strict=True))
+        return dict(zip(here, numbers, strict=True)) if complete else rest | dict(zip(here, numbers, strict=True))
 
     if model.says == "scores":
         says = _scores(model, tree).tolist()
