@@ -127,7 +127,8 @@ def _measured(case: Case, names: set[str]) -> dict[str, Setting]:
     """What the trees show: how deep and how many they are, and the fewest people in a leaf and at a test."""
     trees = case.release.trees
     rounds = len(case.release.classes) if case.release.combine == "boost" and len(case.release.classes) > 2 else 1
-    found: dict[str, Setting] = {"n_estimators": len(trees) / rounds, "max_depth": float(max(map(_depth, trees)))}
+    asking = sum(not isinstance(tree, Leaf) for tree in trees)  # a leaf alone is what boosting starts from
+    found: dict[str, Setting] = {"n_estimators": max(1.0, asking / rounds), "max_depth": float(max(map(_depth, trees)))}
     if names & set(COUNTS):
         least = np.array([_least_people(case, tree) for tree in trees]).min(axis=0)
         found |= {name: float(n) for name, n in zip(COUNTS, least, strict=True) if np.isfinite(n)}

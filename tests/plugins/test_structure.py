@@ -354,6 +354,15 @@ def test_a_shallow_tree_is_at_no_risk_by_its_settings() -> None:
     assert (score, told["rules"], told["change"]) == (0, [], "")
 
 
+def test_what_boosting_starts_from_is_no_tree() -> None:
+    scores = Leaf("good", scores={"good": 1.0, "bad": 0.0})
+    tree = Cut("age", 5, scores, scores)
+    case = case_of(numbers_table(10), scores, tree, tree, level="labels", combine="boost")
+    score, told = risky(case)
+    assert told["settings"]["n_estimators"] == {"value": 2.0, "from": "measured"}
+    assert score == 0
+
+
 def test_declared_settings_come_before_measured_ones() -> None:
     declared = {"use": "x", "max_depth": None, "min_samples_leaf": 0.5, "settings": {"splitter": "random"}}
     case = case_of(numbers_table(10), deep(2))
