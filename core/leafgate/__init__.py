@@ -29,8 +29,10 @@ from leafgate.known import Known
 from leafgate.release import Release
 
 if TYPE_CHECKING:
+    from leafgate.foreign.sklearn_memory import from_sklearn
     from leafgate.table import Table
 
+LATER = {"Table": "leafgate.table", "from_sklearn": "leafgate.foreign.sklearn_memory"}
 __version__ = "0.1.0"
 
 __all__ = [
@@ -53,11 +55,12 @@ __all__ = [
     "ReleaseAtMost",
     "Table",
     "TreeBuilder",
+    "from_sklearn",
     "hookimpl",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Table":
-        return import_module("leafgate.table").Table
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module 'leafgate' has no attribute {name!r}")

@@ -18,7 +18,7 @@ from leafgate.errors import NoReleaseError
 from leafgate.finding_places import FindingPlaces
 from leafgate.guarantees import check_claims
 from leafgate.guessing import guesses
-from leafgate.interfaces import Component, Metric
+from leafgate.interfaces import Component
 from leafgate.judging import judge
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
@@ -30,8 +30,9 @@ from leafgate.report import Finding, People, Report
 from leafgate.routing import count_leaves
 from leafgate.scoring import Judged
 from leafgate.table import Table
+from leafgate.told_by_file import told_by_file
 from leafgate.tree_view import tree_view
-from leafgate.waiving import Holds, Waiving, utc_today
+from leafgate.waived_limits import Waivers, never, passes, waived
 
 OPEN = "was taken from the data, and the release tells it."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
@@ -80,7 +81,7 @@ def audit(
             sealed = build(policy, plugins, table, test)
     except NoReleaseError as error:
         refused = places.of_build([_no_release(policy, plugins, error)])
-        limits, waivers = _waived(policy, None, [], refused, _never, places, today)
+        limits, waivers = waived(policy, None, [], refused, never, places, today)
         return Audit(_report(policy, plugins, table, None, refused, source, waivers))
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
@@ -92,47 +93,15 @@ def audit(
         doubtful = places.of_build(doubts(policy, plugins, judged))
         limits = places.of_limits(judge(policy.metrics, judged))
         claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
-        limits, waivers = _waived(policy, sealed, limits, [*doubtful, *claims], _passes(judged), places, today)
-    findings = [*doubtful, *limits, *claims]
+        disclosed = places.of_build(told_by_file(policy, plugins, judged))
+        limits, waivers = waived(
+            policy, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), places, today
+        )
+    findings = [*doubtful, *disclosed, *limits, *claims]
     with _timed(seconds, "draw"):
         tree, guessed = tree_view(judged, findings), guesses(judged)
     report = _report(policy, plugins, table, sealed, findings, source, waivers)
     return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
-
-
-Waivers = Mapping[str, Any]
-"""What a report says of waivers: nothing where the policy has none."""
-
-
-def _waived(
-    policy: Policy,
-    sealed: Sealed | None,
-    limits: list[Finding],
-    others: Sequence[Finding],
-    holds: Holds,
-    places: FindingPlaces,
-    today: date | None,
-) -> tuple[list[Finding], Waivers]:
-    """The limits' findings as the policy's waivers leave them, and what the report says of these."""
-    if not policy.waivers:
-        return limits, {}
-    day, release = today or utc_today(), None if sealed is None else sealed.sha256
-    waiving = Waiving(policy.waivers, policy.metrics, day, release, limits, others, holds, places.lines)
-    findings, told = waiving.judged()
-    return findings, {"waivers": told, "judged_on": day.isoformat()}
-
-
-def _never(metric: Metric, id: str) -> bool:
-    return False
-
-
-def _passes(judged: Judged) -> Holds:
-    """Does a finding pass by another limit than the policy's? It is judged anew, by everything the attacks believe."""
-
-    def passes(metric: Metric, id: str) -> bool:
-        return [found.passed for found in judge([metric], judged) if found.id == id] == [True]
-
-    return passes
 
 
 @contextmanager

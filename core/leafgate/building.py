@@ -73,8 +73,8 @@ def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
 
 def _level(policy: Policy, draft: Release) -> Publish:
     """What the policy publishes of this draft; of a file, and unless it says otherwise, all there is."""
-    if policy.publish is None:
-        return draft.publish
+    if policy.publish is None or draft.file is not None:
+        return draft.publish  # what a model's file tells is told, whatever is claimed; see leafgate.told_by_file
     wanted = Publish(policy.publish.leaves, policy.publish.measure)
     if draft.sealed is not None and wanted.leaves != draft.publish.leaves:
         raise PolicyError(

@@ -45,7 +45,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     if finding.private and audience == "public":
         finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
         beyond = None
-    if hide_data and finding.attack is not None and audience == "public":
+    if hide_data and (finding.attack is not None or finding.unit) and audience == "public":
         finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
     known = total is not None and not hide_data
     return {
@@ -77,6 +77,9 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     if value is not None and finding.unit == "people":
         told = shown.count(int(value))
         return told if isinstance(told, dict) else _coarse(value, finding, shown) if average else value
+    if value is not None and total is not None and finding.unit == "people left":
+        told = shown.count(total)
+        return {key: n - total + int(value) for key, n in told.items()} if isinstance(told, dict) else value
     if value is not None and average:
         return _coarse(value, finding, shown)
     if value is not None and finding.unit == "one over people":

@@ -20,6 +20,10 @@ RESERVED = frozenset(
 """The keys that mean something to the core; no metric may use them."""
 
 
+GROUP: Mapping[str, Any] = {"people": People, "path": Private, "true": Private, "possible_values": int}
+"""What is told of a group of people."""
+
+
 def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its") -> dict[str, Any]:
     """The evidence, if JSON can say it and it has no key of `kept`; InconclusiveError tells what is wrong."""
     if not isinstance(evidence, Mapping) or not sayable(evidence):
@@ -28,7 +32,19 @@ def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its"
     if taken:
         what = f"the key `{taken[0]}`, which is the core's" if taken[0] in RESERVED else "a key of the attack's own"
         raise InconclusiveError(f"{whose} evidence has {what}")
+    if not _are_groups(evidence.get("worst", ())):
+        raise InconclusiveError(f"{whose} `worst` are no groups, each with its people")
     return dict(evidence)
+
+
+def _are_groups(told: object) -> bool:
+    """Can they be told as the core tells the worst groups of people?"""
+    if not isinstance(told, list | tuple):
+        return False
+    groups = [group for group in told if isinstance(group, Mapping) and "people" in group]
+    fits = all(isinstance(what, GROUP.get(key, ())) for group in groups for key, what in group.items())
+    truths = [group["true"].content for group in groups if fits and "true" in group]
+    return fits and len(groups) == len(told) and all(isinstance(truth, Mapping) for truth in truths)
 
 
 def sayable(thing: object) -> bool:

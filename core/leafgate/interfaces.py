@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Limit = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
-Unit = Literal["", "people", "one over people", "share"]
+Unit = Literal["", "people", "one over people", "share", "people left", "table"]
 Scored = Literal["derived", "composition"]
 SLACK = 1e-12
 """By so much (of limits above 1: by such a part of them) a score may miss its limit, for floating point does."""
@@ -158,11 +158,13 @@ class Metric(Component):
     """Scores how well each person, or the release as a whole, is protected.
 
     `unit` tells reports what the score counts: `people` (a group's size, shown to the public only
-    above the smallest cell), `one over people`, `share` (of the people; both likewise) or anything
-    else. `scale` says in words what scores there can be, `safe` what a good one means; `examples`
-    are worked out. `private` metrics compare with what is true of single people, so that a score would
-    give it away: the public is told whether the limit holds, and no number. `cost` metrics say what protection takes
-    away: a sweep that knows nothing more useful draws protection against it, and chooses the least.
+    above the smallest cell), `one over people`, `share` (of the people; both likewise), `people left`
+    (everybody less a number that the release tells), `table` (something else that is worked out from the table)
+    or anything else. `scale` says in words what scores there can be,
+    `safe` what a good one means; `examples` are worked out. `private` metrics compare with what is true of
+    single people, so that a score would give it away: the public is told whether the limit holds, and no number.
+    `cost` metrics say what protection takes away: a sweep that knows nothing more useful draws protection against
+    it, and chooses the least.
     """
 
     name: str = Field("", description="What findings call it; default: what it uses. Unique.")
@@ -192,6 +194,10 @@ class Metric(Component):
         """Is this score good enough? What floating point adds or takes away does not count."""
         return score >= lenient(self.limit, -1) if self.direction == "at_least" else score <= lenient(self.limit)
 
+    def hidden(self, case: Case) -> bool:
+        """Would its numbers tell what is true of people, and the release does not? The public then sees none."""
+        return self.private
+
     def score(self, case: Case) -> pd.Series | float:
         """A number for each row of `case.table`, or one number for the release.
 
@@ -200,7 +206,10 @@ class Metric(Component):
         raise NotImplementedError(type(self).__name__)
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        """What the finding is to say beside the scores, as JSON; what is about single people wrapped in `Private`."""
+        """What the finding is to say beside the scores, as JSON; what is about single people wrapped in `Private`.
+
+        A metric of the release may tell `worst`, groups as `leafgate.witnesses` tells them: each with its `people`.
+        """
         return {}
 
     @classmethod

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from leafgate.disclosed import ModelFile
+from leafgate.levels import Level as Level
 from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
 from leafgate.schema import Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 
-Level = Literal["labels", "error_rates", "shares", "counts"]
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
 Model = Literal["trees", "naive_bayes", "none"]
@@ -42,7 +43,8 @@ class Release:
     claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
     added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
     each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
-    step, as JSON. `sealed` are the bytes of the release file this was read from.
+    step, as JSON. `sealed` are the bytes of the release file this was read from; `file` tells of somebody else's model
+    file that this was read from, which is what will be published then.
     """
 
     builder: Mapping[str, Any]
@@ -58,6 +60,7 @@ class Release:
     records: Records | None = None
     noise: Mapping[str, Noise] = field(default_factory=dict)
     bayes: NaiveBayes | None = None
+    file: ModelFile | None = None
     origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
@@ -84,7 +87,7 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
     without `publish.measure` the selection facts go, and with them the builder's options named in
     `tells_measure`. A release that was read from a file is published as it is.
     """
-    if draft.sealed is not None:
+    if draft.sealed is not None or draft.file is not None:
         return draft
 
     def cut_down(leaf: Leaf) -> Leaf:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from leafgate.disclosed import read_model_file
 from leafgate.errors import ReleaseError
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
 from leafgate.naive_bayes import read_naive_bayes
@@ -20,7 +21,7 @@ from leafgate.tree_file import read_tree, tree_document
 FORMAT = "leafgate/release/1"
 KEYS = (
     *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
-    *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "trees"),
+    *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "file", "trees"),
 )
 
 
@@ -70,6 +71,8 @@ def document(release: Release) -> dict[str, Any]:
         told["noise"] = {name: noise.described() for name, noise in release.noise.items()}
     if release.bayes is not None:
         told["bayes"] = release.bayes.described()
+    if release.file is not None:
+        told["file"] = release.file.described()
     if not release.publish.measure:
         del told["selection"]
     return told
@@ -111,6 +114,7 @@ def read_release(content: bytes, place: str) -> Release:
         records=read_records(told.get("records"), schema, noise, f"{place}.records"),
         noise=noise,
         bayes=read_naive_bayes(told.get("bayes"), schema, f"{place}.bayes"),
+        file=read_model_file(told.get("file"), f"{place}.file"),
         sealed=content,
     )
     _check_whole(release, publish.get("measure"), place)
@@ -145,9 +149,14 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
         for leaf in leaves(tree):
             told = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
             more = [level for level, fact in told.items() if fact is not None and level != release.publish.leaves]
-            more += ["scores"] if leaf.scores is not None and release.publish.leaves != "counts" else []
+            more += ["scores"] if leaf.scores is not None and not _may_score(release) else []
             if more or (release.publish.leaves == "counts" and leaf.counts is None):
                 raise ReleaseError("leaves tell other statistics than it says", place=f"{place}.publish.leaves")
+
+
+def _may_score(release: Release) -> bool:
+    """Are scores what the counts say anyway, or what nobody could predict without?"""
+    return release.publish.leaves == "counts" or release.combine == "boost"
 
 
 def _one_of(told: Any, choice: Any, place: str) -> Any:

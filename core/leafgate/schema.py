@@ -106,7 +106,7 @@ class Schema:
             )
         return found[0]
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """The class values, in the order the policy declares them."""
         values = self.target.values

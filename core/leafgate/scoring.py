@@ -102,10 +102,11 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         "limit": _limit(metric),
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
-        "private": metric.private,
+        "private": metric.private or metric.hidden(case),
     }
     if not isinstance(metric, RecordMetric):
         value = float(scores)
+        found["people"] = judged.table.people if metric.unit in {"share", "people left"} else None
         return Finding(value=finite(value), passed=metric.holds(value), evidence=unbounded(value) | told, **found)
     finding = _judge_people(metric, scores, case, found)
     finding = replace(finding, evidence={**finding.evidence, **told})
@@ -126,6 +127,7 @@ def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[s
     """What the metric adds to its finding. It has read the belief: nothing can be unreadable any more."""
     mine = pd.Series(scores.copy()) if isinstance(metric, RecordMetric) else float(scores)
     kept = RESERVED | set(case.belief.evidence if case.belief else ())
+    kept -= set() if isinstance(metric, RecordMetric) else {"worst"}
     try:
         with plugin_trouble(metric, judged.plugins):
             return checked_evidence(metric.evidence(case, mine), kept, f"{metric.use}: its")

@@ -78,7 +78,8 @@ def _people_in(thing: Any) -> Iterator[int]:
 
 def share_count(finding: Finding) -> int | None:
     """The people behind a score that is a share of them."""
-    if finding.unit != "share" or finding.value is None or finding.people is None or not finding.limit.get("average"):
+    of_people = finding.limit.get("average", finding.attack is None)
+    if finding.unit != "share" or finding.value is None or finding.people is None or not of_people:
         return None
     return round(finding.value * finding.people)
 

@@ -13,6 +13,7 @@ from leafgate.csv_cells import read_cells
 from leafgate.errors import DataError, PolicyError
 from leafgate.parquet_cells import read_parquet
 from leafgate.policy import CsvOptions
+from leafgate.starting_model import Hints, class_column, hints_of, rest_of_policy
 from leafgate.strict_yaml import MAX_BYTES
 from leafgate.text_cells import is_code, read_bytes
 
@@ -38,11 +39,14 @@ class Guess:
     missing: frozenset[str]
 
 
-def first_policy(path: Path, target: str | None, header: bool | None) -> str:
+def first_policy(
+    path: Path, target: str | None, header: bool | None, model: Path | None = None, beside: Path | None = None
+) -> str:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
     The class is `target`, else the last column; columns whose cells are all different texts are
-    identifiers; everything else is taken to be known to outsiders, the careful assumption.
+    identifiers; everything else is taken to be known to outsiders, the careful assumption. With `model`, a fitted
+    model's file, the audit is of that; `beside` is the folder the policy will stand in.
     """
     csv = CsvOptions()
     if path.suffix in {".parquet", ".pq"}:
@@ -58,11 +62,30 @@ def first_policy(path: Path, target: str | None, header: bool | None) -> str:
         remedy = "is the first line names? say --header or --no-header"
         raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
     guesses = [_guess(name, cells[name]) for name in names]
-    text = "\n".join(_lines(path, csv, guesses, target or names[-1])) + "\n"
+    hints = None
+    if model is not None:
+        texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
+        hints = hints_of(model, names, texts)
+        target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
+    lines = [*_lines(path, csv, guesses, target or names[-1], hints), *_rest(hints, guesses, target, beside)]
+    text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
         raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
     return text
+
+
+def _rest(hints: Hints | None, guesses: Sequence[Guess], target: str | None, beside: Path | None) -> Iterator[str]:
+    """What is built, published, tried and demanded."""
+    if hints is None or target is None:
+        yield from _REST
+        return
+    inside = beside is None or hints.path.resolve().is_relative_to(beside.resolve())
+    name = hints.path.name if beside is None or not inside else str(hints.path.resolve().relative_to(beside.resolve()))
+    if not inside:
+        yield "# CHECK: put the model's file beside this policy, or below"
+    values = next(guess.values for guess in guesses if guess.name == target)
+    yield from rest_of_policy(hints, name, target, values)
 
 
 def _read(path: Path, header: bool | None) -> tuple[pd.DataFrame, CsvOptions]:
@@ -100,7 +123,7 @@ def _guess(name: str, cells: pd.Series) -> Guess:
     return Guess(name, values, numeric, len(texts) == len(cells) > FEW, missing)
 
 
-def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str) -> Iterator[str]:
+def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, hints: Hints | None) -> Iterator[str]:
     yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
     yield f"name: {_text(path.stem)}"
@@ -116,11 +139,10 @@ def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str) -
         yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in told.items())}}}"
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
     for guess in guesses:
-        yield f"    {_text(guess.name)}: {_column(guess, guess.name == target)}"
-    yield from _REST
+        yield f"    {_text(guess.name)}: {_column(guess, guess.name == target, hints)}"
 
 
-def _column(guess: Guess, is_target: bool) -> str:
+def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
     if is_target and len(guess.values) > MANY:
         raise PolicyError(
             f"{len(guess.values)} different values are no classes", place="--class", remedy="name another column"
@@ -129,13 +151,16 @@ def _column(guess: Guess, is_target: bool) -> str:
         return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"
     if not guess.values:
         return "{role: ignored}          # CHECK: every cell is missing"
+    as_values = hints is not None and guess.name in hints.values
+    as_number = hints is not None and guess.name in hints.numbers
     if guess.unique and not guess.numeric:
         return "{role: identifier}          # CHECK: every cell is different"
-    if guess.numeric and (len(guess.values) > FEW or any("." in text for text in guess.values)):
+    many = len(guess.values) > FEW or any("." in text for text in guess.values)
+    if guess.numeric and not as_values and (many or as_number):
         numbers = [float(text) for text in guess.values]
         return f"{{role: quasi_identifier, bounds: [{_number(min(numbers))}, {_number(max(numbers))}]}}"
     values = sorted(guess.values, key=float) if guess.numeric else guess.values
-    codes = "          # CHECK: numbers taken as categories" if guess.numeric else ""
+    codes = "          # CHECK: numbers taken as categories" if guess.numeric and not as_values else ""
     return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{codes}"
 
 

@@ -5,33 +5,37 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection
+from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
 from leafgate.errors import InvalidError
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; ValueError where a key stands twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands twice in one object")
     return found
 
 
-def _finite(text: str) -> float:
+def finite_only(text: str) -> float:
+    """The number; ValueError where no float can hold it."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("a number is larger than any float")
     return number
 
 
-def _no_constant(text: str) -> NoReturn:
+def no_constant(text: str) -> NoReturn:
+    """ValueError: NaN and Infinity are no JSON."""
     raise ValueError(f"{text} is not a JSON number")
 
 
 def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
     """The document in `content`; `error` says what is wrong with it, without quoting it."""
     try:
-        found = json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
         canonical(found)
     except RecursionError:
         raise error("is nested too deeply", place=place) from None
@@ -66,4 +70,39 @@ def canonical(document: Any) -> bytes:
 
 def readable(document: Any) -> bytes:
     """JSON as people read it, keys in the order they were put in, a newline at the end."""
-    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    pieces: list[str] = []
+    _write(document, "\n", pieces)
+    pieces.append("\n")
+    return "".join(pieces).encode()
+
+
+def _write(thing: Any, line: str, pieces: list[str]) -> None:
+    """What json.dumps with an indent of 1 writes, without its chain of generators, which is slow in deep trees."""
+    kind = type(thing)
+    if (kind is dict or kind is list) and thing:
+        inner = line + " "
+        if kind is list:
+            pieces.append("[" + inner)
+            for item in thing:
+                _write(item, inner, pieces)
+                pieces.append("," + inner)
+            pieces[-1] = line + "]"
+            return
+        pieces.append("{" + inner)
+        for key, item in thing.items():
+            pieces.append(
+                encode_basestring(key) if type(key) is str else json.dumps({key: 0}, ensure_ascii=False)[1:-4]
+            )
+            pieces.append(": ")
+            _write(item, inner, pieces)
+            pieces.append("," + inner)
+        pieces[-1] = line + "}"
+    elif kind is str:
+        pieces.append(encode_basestring(thing))
+    elif kind is int or (kind is float and math.isfinite(thing)):
+        pieces.append(repr(thing))
+    elif kind is bool:
+        pieces.append("true" if thing else "false")
+    else:
+        text = json.dumps(thing, indent=1, ensure_ascii=False, allow_nan=False)
+        pieces.append(text.replace("\n", line))

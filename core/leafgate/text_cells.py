@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.errors import DataError, Problem
+from leafgate.text_numbers import parse_number as parse_number
 
 if TYPE_CHECKING:
     pass
@@ -40,17 +41,11 @@ def as_cells(codes: Codes, texts: Sequence[str]) -> Cells:
     return pd.Series(pd.Categorical.from_codes(codes, categories=categories))
 
 
-def parse_number(text: str) -> float:
-    """The number a text is, as people and programs write numbers; NaN for anything else."""
-    return float(text) if _NUMBER.fullmatch(text) else math.nan
-
-
 def is_code(text: str) -> bool:
     """Is it no number, or one with a leading zero, which a number would lose?"""
     return not math.isfinite(parse_number(text)) or bool(_LEADING_ZERO.match(text))
 
 
-_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from leafgate.possible import Interval, Possible, Rest, both
+from leafgate.possible import Possible, Rest, both
+from leafgate.possible_words import conditions
 from leafgate.release import Records
 from leafgate.schema import Column, Schema
 from leafgate_linking.grouping import Ids, Reached
@@ -19,13 +19,13 @@ def group_words(reached: Sequence[Reached], schema: Schema) -> str:
     """The public conditions the group's people meet, then each leaf under its private ones."""
     if not reached:
         return "no leaf"
-    shared = " and ".join(_conditions(_met(reached, schema), schema)) or "everyone"
+    shared = " and ".join(conditions(_met(reached, schema), schema)) or "everyone"
     if len(reached) == 1:
         return f"{shared} -> {reached[0].leaf.words}"
     told = []
     for each in reached[:SHOWN]:
         private = {name: rest for name, rest in each.possible.items() if not schema[name].public}
-        told.append(f"({' and '.join(_conditions(private, schema))}: {each.leaf.words})")
+        told.append(f"({' and '.join(conditions(private, schema))}: {each.leaf.words})")
     more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
     return f"{shared} -> {' or '.join(told)}{more}"
 
@@ -58,21 +58,3 @@ def _met(reached: Sequence[Reached], schema: Schema) -> Possible:
             if schema[name].public:
                 met[name] = both(met[name], rest) if name in met else rest
     return met
-
-
-def _conditions(possible: Possible, schema: Schema) -> list[str]:
-    return [_rest(schema[name], rest) for name, rest in possible.items()]
-
-
-def _rest(column: Column, rest: Rest) -> str:
-    if isinstance(rest, Interval):
-        return _range(column, rest)
-    values = [str(value) if value is not None else "missing" for value in column.domain if value in rest]
-    return f"{column.name} = {values[0]}" if len(values) == 1 else f"{column.name} in {{{', '.join(values)}}}"
-
-
-def _range(column: Column, rest: Interval) -> str:
-    low, high = column.bounds or (-math.inf, math.inf)
-    above = f"{rest.low:g} < " if rest.low >= low else ""
-    below = f" <= {rest.high:g}" if rest.high < high else ""
-    return f"{above}{column.name}{below}" + (" or missing" if rest.missing else "")

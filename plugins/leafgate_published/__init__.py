@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
 
-from leafgate import Release, TreeBuilder, hookimpl
+from leafgate import Case, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
+from leafgate.disclosed import Severity
+from leafgate.foreign.encoding import Encoding
 from leafgate.policy_paths import PolicyFile
 
 if TYPE_CHECKING:
@@ -19,26 +21,54 @@ class Published(TreeBuilder):
     """Read a release from a file instead of growing one; its bytes are audited as they are."""
 
     use: Literal["published"] = "published"
-    path: PolicyFile = Field(description="The release file, beside the policy or below.")
+    path: PolicyFile = Field(description="The release file, or a fitted model's file, beside the policy or below.")
 
     origins: PolicyFile | None = Field(
         None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
     )
 
+    encoding: dict[str, Encoding] = Field(
+        {}, description="Of a fitted model: what its features are, by their names, where neither file nor names tell."
+    )
+
     public_algorithm = False
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
-    formula = "the release is the file"
+    formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
     source = "the release format, design of leafgate, section 4.3"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate.fitting import read_fitting
 
-        release = read_fitting(self.path, table.schema)
+        release = read_fitting(self.path, table.schema, self.encoding)
         if self.origins is None:
             return release
         from leafgate_published.origins import with_origins
 
         return with_origins(release, self.origins, table)
+
+
+class FileDisclosure(ReleaseAtMost):
+    """How many things a model's file tells beyond its predictions, of this severity or a worse one."""
+
+    use: Literal["file_disclosure"] = "file_disclosure"
+    severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
+
+    threat_model = "The adversary reads the file itself, not only what it predicts."
+    formula = (
+        "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
+    )
+    source = "formats and libraries, read as they write: docs/your-model.md"
+
+    def score(self, case: Case) -> float:
+        order = get_args(Severity)
+        file = case.release.file
+        told = () if file is None else file.discloses
+        return float(sum(order.index(item.severity) >= order.index(self.severity) for item in told))
+
+
+@hookimpl
+def privacy_metrics() -> list[type[Metric]]:
+    return [FileDisclosure]
 
 
 @hookimpl

@@ -23,7 +23,22 @@ POLICIES = Path(__file__).resolve().parents[2] / "policies"
 def test_the_commands_are_those_of_the_design() -> None:
     assert (
         sorted(
-            ["audit", "build", "attack", "validate", "init", "schema", "plugins", "explain", "demo", "sweep", "diff"]
+            [
+                "audit",
+                "build",
+                "attack",
+                "validate",
+                "init",
+                "schema",
+                "plugins",
+                "explain",
+                "demo",
+                "sweep",
+                "convert",
+                "scrub",
+                "diff",
+                "report",
+            ]
         )
         == COMMANDS
     )

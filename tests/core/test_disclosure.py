@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.disclosure import document
+from leafgate.interfaces import Unit
 from leafgate.report import Finding, People, Private, Report
 from leafgate.strict_json import readable
 from leafgate.words import summary
@@ -31,6 +32,16 @@ def averaged(people: int, past: int) -> Finding:
     return found(people, value=past / people, unit="share", limit={"at_most": 0.5, "average": True}, passed=True)
 
 
+def shared(people: int, past: int) -> Finding:
+    """A share of people that is a score of the release."""
+    return replace(averaged(people, past), attack=None, limit={"at_most": 0.5})
+
+
+def left(people: int, known: int) -> Finding:
+    """Everybody less a number that anyone knows."""
+    return found(people, value=people - known, unit="people left", attack=None, limit={"at_least": 9}, passed=True)
+
+
 def sized(people: int, size: float, *, average: bool = False) -> Finding:
     """A number of people, and how large it must be."""
     return found(people, value=size, unit="people", limit={"at_least": 9, "average": average}, passed=False)
@@ -49,6 +60,8 @@ def reports(draw: st.DrawFn, *, smallest: int | None = None) -> Report:
     kinds = [
         st.builds(found, st.just(people), some),
         st.builds(averaged, st.just(people), some),
+        st.builds(shared, st.just(people), some),
+        st.builds(left, st.just(people), st.integers(0, 90)),
         st.builds(sized, st.just(people), st.integers(1, people)),
         st.builds(sized, st.just(people), st.floats(1, people), average=st.just(True)),
         st.builds(told, st.just(people), st.integers(1, people)),
@@ -80,6 +93,8 @@ def exact_counts(of: Report) -> set[int]:
         value = shown["value"]
         if finding.unit == "people" and not isinstance(value, Mapping):
             counts.add(int(value))
+        if finding.unit == "people left" and not isinstance(value, Mapping):
+            counts.add(of.data["people"].count)
         if finding.unit == "share" and isinstance(value, float):
             counts.add(round(value * of.data["people"].count))
     return counts
@@ -179,6 +194,21 @@ def test_where_differential_privacy_is_claimed_the_public_learns_no_total() -> N
         assert not [word for word in ("100040", "100,040", "70017", "d" * 64) if word in text]
     assert public["findings"][1]["value"] is None
     assert "outside" in public["notes"][-1]
+
+
+@pytest.mark.parametrize("unit", ["people", "share", "people left", "table"])
+def test_a_score_of_a_private_release_that_is_worked_out_from_the_table_is_for_auditors(unit: Unit) -> None:
+    whole = found(100040, value=0.25, unit=unit, attack=None, limit={"at_most": 1}, passed=True)
+    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit="")])
+    assert [finding["value"] for finding in document(of, "public")["findings"]] == [None, 0.25]
+    assert document(of, "auditor")["findings"][0]["value"] == 0.25
+
+
+def test_people_left_are_told_no_finer_than_the_people() -> None:
+    assert value_told(report(left(400, 30), people=400)) == 370
+    both = report(left(400, 30), sized(400, 395), people=400)
+    assert value_told(both) == {"from": 370, "to": 379}
+    assert value_told(report(left(8, 30), people=8)) == {"fewer_than": -20}
 
 
 def test_auditors_learn_the_totals_of_a_differentially_private_release() -> None:

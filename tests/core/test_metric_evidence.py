@@ -54,6 +54,40 @@ def test_a_metric_of_the_release_may_tell_something_too() -> None:
     assert finding(report, "whole").evidence == {"twice": 4.0}
 
 
+GROUPS: Mapping[str, Any] = {
+    "no list": {"people": People(3)},
+    "no group": [3],
+    "a number that is no count": [{"people": 3}],
+    "nobody": [{"path": Private("a = b")}],
+    "an open path": [{"people": People(3), "path": "a = b"}],
+    "an open truth": [{"people": People(3), "true": {"flu": People(3)}}],
+    "no truth": [{"people": People(3), "true": Private(3)}],
+    "more": [{"people": People(3), "more": 1}],
+}
+
+
+@pytest.mark.parametrize("worst", GROUPS.values(), ids=GROUPS)
+def test_groups_that_a_metric_of_the_release_tells_are_such_as_the_core_tells(worst: Any) -> None:
+    kind = release_metric_that(lambda case: 2, evidence=lambda self, case, scores: {"worst": worst})
+    told = finding(audited(kind, metrics=[{"use": "whole", "at_least": 1}]), "whole")
+    assert (told.passed, told.evidence) == (None, {"problem": "whole: its `worst` are no groups, each with its people"})
+
+
+def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None:
+    group = {"people": People(3), "path": Private("zip = 1"), "true": Private({"flu": People(2), "cold": People(1)})}
+    kind = release_metric_that(lambda case: 2, evidence=lambda self, case, scores: {"worst": [group]})
+    report = audited(kind, metrics=[{"use": "whole", "at_least": 4}])
+    assert "3 people share one path: zip = 1 (true: 2 flu, 1 cold)" in summary(document(report, "auditor"))
+    assert "fewer than 10 people share one path\n" in summary(document(report, "public"))
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_metric_may_hide_its_score_in_some_cases(hidden: bool) -> None:
+    kind = release_metric_that(lambda case: 2, hidden=lambda self, case: hidden)
+    report = audited(kind, metrics=[{"use": "whole", "at_least": 1}])
+    assert finding(report, "whole").private is hidden
+
+
 @pytest.mark.parametrize("kind", [AtLeast, ReleaseAtLeast])
 def test_a_metric_that_tells_nothing_adds_nothing(kind: type[Metric]) -> None:
     assert kind.model_validate({"use": "any", "at_least": 1}).evidence(None, 1.0) == {}  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from leafgate import __version__
-from leafgate.cli import audits, diffs, looking, policies, reports, sweeps
+from leafgate.cli import audits, diffs, looking, models, policies, reports, sweeps
 from leafgate.cli.guard import guarded
 from leafgate.plugins import Plugin, load_plugins
 
@@ -25,6 +25,8 @@ for _command in (
     audits.attack,
     reports.report,
     sweeps.sweep,
+    models.convert,
+    models.scrub,
     policies.validate,
     policies.init,
     policies.schema,

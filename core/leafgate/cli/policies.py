@@ -51,13 +51,14 @@ def init(
     target: Annotated[str | None, typer.Option("--class", metavar="COLUMN", help="What is predicted.")] = None,
     header: Annotated[bool | None, typer.Option("--header/--no-header", help="Is the first line names?")] = None,
     out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
 ) -> int:
     """Write a first policy for a table, domains filled in for you to check."""
     from leafgate.starting import first_policy
 
     if out is not None and out.exists():
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
-    text = first_policy(data, target, header)
+    text = first_policy(data, target, header, model, None if out is None else out.parent)
     if out is None:
         typer.echo(text, nl=False)
         return 0

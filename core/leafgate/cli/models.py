@@ -1,0 +1,74 @@
+"""Commands about somebody else's models: convert, scrub."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.cli.audits import Root
+from leafgate.errors import InvalidError
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file
+
+
+class Left(StrEnum):
+    """What a scrubbed file may tell on its leaves."""
+
+    labels = "labels"
+    shares = "shares"
+    counts = "counts"
+
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A fitted model's file.")]
+NewFile = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
+
+
+def convert(
+    model: ModelFile,
+    out: NewFile,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
+    ] = False,
+) -> int:
+    """Write a model's trees as a neutral file, leafgate/model/1; a pickle or joblib file only with --trust."""
+    from leafgate.foreign.neutral_file import written
+    from leafgate.foreign.pickles import read_any
+
+    make_folder(out.parent)
+    found = read_any(model, trust=trust)
+    write_file(out, written(found), OWNER_ONLY)
+    typer.echo(f"{out}: {len(found.trees)} tree(s) of {found.producer or found.format}; it tells {found.level}")
+    return 0
+
+
+def scrub(
+    model: ModelFile,
+    out: NewFile,
+    leaves: Annotated[Left, typer.Option(help="What the leaves may still tell.")],
+    policy: Annotated[
+        Path | None, typer.Option(metavar="POLICY", help="A policy with the data that predictions are compared on.")
+    ] = None,
+    root: Root = None,
+) -> int:
+    """Write a neutral file that predicts the same, as is proved on points, and tells on its leaves what is chosen."""
+    from leafgate.foreign.neutral_file import written
+    from leafgate.foreign.reading import read_bounded, read_foreign
+    from leafgate.foreign.scrubbing import compared, refuse_different, scrubbed
+
+    if model.resolve() == out.resolve():
+        raise InvalidError("is the model itself", place=str(out), remedy="name another file")
+    make_folder(out.parent)
+    found = read_foreign(read_bounded(model), model.name)
+    less = scrubbed(found, leaves.value, model.name)
+    proofs = [("random points", compared(found, less, seed=0))]
+    if policy is not None:
+        from leafgate.foreign.proving import on_data
+
+        proofs.append(("records of the table", on_data(found, less, policy, root, model.name)))
+    refuse_different(proofs, leaves.value, model.name)
+    write_file(out, written(less), EVERYONE)
+    same = " and ".join(f"{proof.points:,} {where}" for where, proof in proofs)
+    typer.echo(f"{out}: tells {less.level} on its leaves; predicts the same on {same}")
+    return 0

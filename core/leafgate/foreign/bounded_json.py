@@ -1,0 +1,33 @@
+"""JSON of strangers: looked over before it is parsed, so that what it becomes fits into memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from leafgate.errors import ReleaseError
+from leafgate.strict_json import finite_only, no_constant, unique_keys
+
+LARGEST = 400 * 2**20
+"""Bytes that a parsed file may take, by the estimate."""
+
+OBJECT, LIST, ITEM = 240, 88, 40
+"""What CPython takes for a small object, a list and one of its items, measured with sys.getsizeof, rounded up."""
+
+
+def parse_bounded(content: bytes, place: str) -> Any:
+    """The JSON document in `content`: no key twice, nothing infinite; ReleaseError for what is none, or too large."""
+    items = content.count(b",") + content.count(b":")
+    estimate = len(content) + ITEM * items + OBJECT * content.count(b"{") + LIST * content.count(b"[")
+    if estimate > LARGEST:
+        raise ReleaseError(f"would take more than {LARGEST / 2**20:.0f} MB of memory", place=place)
+    try:
+        return json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
+    except RecursionError:
+        raise ReleaseError("is nested too deeply", place=place) from None
+    except json.JSONDecodeError as wrong:
+        raise ReleaseError(f"is not JSON: {wrong.msg} in line {wrong.lineno}", place=place) from None
+    except ValueError as wrong:
+        raise ReleaseError(
+            "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong), place=place
+        ) from None

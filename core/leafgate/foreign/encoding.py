@@ -1,0 +1,160 @@
+"""Which feature means what: what the policy says, what the file says, what the names say; in this order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field, model_validator
+
+from leafgate.errors import Problem, ReleaseError
+from leafgate.foreign.origins import Coded, Number, Origin, Unknown, stepped
+from leafgate.interfaces import Limit
+from leafgate.policy_column import Strict
+from leafgate.schema import Column, Schema
+from leafgate.text_numbers import parse_number
+
+BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
+"""What stands between column and value in names of dummy features."""
+
+
+class Encoding(Strict):
+    """What one feature of a model is, or which number the model gives each class."""
+
+    column: str | None = Field(None, description="The policy's column; when left out, the one of the feature's name.")
+    value: str | None = Field(None, description="The feature is 1 where the column has this value, else 0.")
+    codes: dict[str, Limit] | None = Field(None, description="The number that stands for each value.")
+    missing: Limit | None = Field(None, description="The number of a missing cell; when left out, a missing number.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Encoding:
+        if self.value is not None and self.codes is not None:
+            raise ValueError("`value` (one feature a value) or `codes` (one feature for all), not both")
+        return self
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature that some tree asks about: its name, what the file says it is, and how it is asked.
+
+    `sets`: some test names categories of it; `texts`: every test does, and names them by their texts.
+    """
+
+    name: str
+    told: Origin | None = None
+    sets: bool = False
+    texts: bool = False
+
+
+def origins_of(
+    features: Sequence[Feature], said: Mapping[str, Encoding], schema: Schema, place: str
+) -> tuple[Origin, ...]:
+    """Each feature's origin among the policy's columns; ReleaseError names every feature that has none."""
+    found = [_origin(feature, said.get(feature.name), schema) for feature in features]
+    idle = _idle(said, {feature.name for feature in features}, schema)
+    problems = [Problem(place, f"{one.column!r}: {one.why}", REMEDY) for one in found if isinstance(one, Unknown)]
+    problems += [Problem("build.encoding", f"no tree asks about a feature {name!r}") for name in idle]
+    if problems:
+        raise ReleaseError.listing(problems)
+    return tuple(found)
+
+
+REMEDY = "say what it is under `build: {encoding: ...}`, or give the column a role that is kept"
+
+
+def _idle(said: Mapping[str, Encoding], features: Collection[str], schema: Schema) -> Iterator[str]:
+    targets = {column.name for column in schema.having("class")}
+    return (name for name in said if name not in features and name not in targets)
+
+
+def _origin(feature: Feature, said: Encoding | None, schema: Schema) -> Origin:
+    name, told = feature.name, feature.told
+    origin = _said(name, said, schema) if said is not None else told if told is not None else _named(name, schema)
+    if isinstance(origin, Unknown):
+        return origin
+    if origin.column not in schema:
+        return Unknown(name, "asks about a column that the policy does not have, or drops")
+    column = schema[origin.column]
+    if "class" in column.roles:
+        return Unknown(name, "asks about the class itself")
+    return _fitting(feature, origin, column)
+
+
+def _said(name: str, said: Encoding, schema: Schema) -> Origin:
+    """What the policy says a feature is."""
+    column = said.column if said.column is not None else name
+    absent = math.nan if said.missing is None else said.missing
+    if said.value is not None:
+        if column in schema and schema[column].values is not None and said.value not in schema[column].domain:
+            return Unknown(name, "`encoding` names a value outside the column's domain")
+        return Coded(column, {said.value: 1.0}, 0.0, 0.0 if said.missing is None else absent)
+    if said.codes is not None:
+        return Coded(column, dict(said.codes), None, absent)
+    return Number(column, (), said.missing)
+
+
+def _named(name: str, schema: Schema) -> Origin:
+    """What a feature's name says: a column's own, or column and value as pandas and scikit-learn join them."""
+    bare = name.partition("__")[2]
+    for full in (name, bare) if bare else (name,):
+        if full in schema:
+            return Number(full)
+        found = {
+            (column.name, value)
+            for column in schema.columns
+            for value in column.values or ()
+            for sign in BETWEEN
+            if full == f"{column.name}{sign}{value}"
+        }
+        if len(found) == 1:
+            column, value = found.pop()
+            return Coded(column, {value: 1.0}, 0.0, 0.0)
+    return Unknown(name, "is neither a column of the policy nor a column and one of its values")
+
+
+def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
+    """The origin as the column's kind has it: numbers of a column with `values` are the numbers its values are."""
+    name = feature.name
+    if isinstance(origin, Number) and not column.numeric and feature.texts:
+        return Coded(column.name, {}, 0.0)
+    if isinstance(origin, Number) and column.numeric and feature.sets:
+        return Unknown(name, "is asked for single values; the column needs `values` in the policy")
+    if isinstance(origin, Number) and not column.numeric:
+        numbers = {value: parse_number(value) for value in column.values or ()}
+        if not all(map(math.isfinite, numbers.values())):
+            return Unknown(name, "is a number, and the column's values are none: which stands for which?")
+        absent = math.nan if origin.fill is None else origin.fill
+        codes = {value: stepped(number, origin.steps) for value, number in numbers.items()}
+        return Coded(column.name, codes, None, absent)
+    if isinstance(origin, Coded) and column.numeric:
+        return Unknown(name, "gives each value a number of its own; the column needs `values` in the policy")
+    if isinstance(origin, Coded):
+        return Coded(column.name, _in_domain(origin.codes, column), origin.other, origin.missing)
+    return origin
+
+
+def _in_domain(codes: Mapping[str, float], column: Column) -> dict[str, float]:
+    """The codes under the policy's spelling: a model's 3.0 is the value `3`."""
+    exact = {value: codes[value] for value in column.values or () if value in codes}
+    numbers = {parse_number(text): code for text, code in codes.items() if math.isfinite(parse_number(text))}
+    alike = {v: numbers[parse_number(v)] for v in column.values or () if parse_number(v) in numbers}
+    return alike | exact
+
+
+def class_values(classes: Sequence[str], said: Encoding | None, target: Column, place: str) -> tuple[str, ...]:
+    """The policy's value for each of the model's classes; ReleaseError when one has none."""
+    values = target.values or ()
+    if said is not None and said.codes is not None:
+        by_number = {number: value for value, number in said.codes.items()}
+        named = [by_number.get(parse_number(name)) for name in classes]
+    else:
+        numbers = {parse_number(value): value for value in values if math.isfinite(parse_number(value))}
+        named = [name if name in values else numbers.get(parse_number(name)) for name in classes]
+    if any(name is None or name not in values for name in named) or len(set(named)) != len(named):
+        raise ReleaseError(
+            f"its classes are not those of {target.name!r}",
+            place=place,
+            remedy=f"say which number is which: `build: {{encoding: {{{target.name}: {{codes: ...}}}}}}`",
+        )
+    return tuple(name for name in named if name is not None)

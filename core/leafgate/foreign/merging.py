@@ -1,0 +1,50 @@
+"""Trees without tests that change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from leafgate.foreign.model import LEAF, ForeignTree, Ids
+
+
+def downwards(tree: ForeignTree) -> Ids:
+    """Every node after its parent."""
+    rows, found = np.array([0]), []
+    while len(rows):
+        found.append(rows)
+        inner = rows[tree.feature[rows] != LEAF]
+        rows = np.concatenate([tree.low[inner], tree.high[inner]])
+    return np.concatenate(found)
+
+
+def merged(tree: ForeignTree) -> ForeignTree:
+    """The same predictions with leaves that say the same made one where nothing else lies between them."""
+    feature, says = tree.feature.copy(), tree.says.copy()
+    for node in downwards(tree)[::-1].tolist():
+        low, high = int(tree.low[node]), int(tree.high[node])
+        if feature[node] != LEAF and feature[low] == feature[high] == LEAF and (says[low] == says[high]).all():
+            feature[node], says[node] = LEAF, says[low]
+    return _compact(replace(tree, feature=feature, says=says, counts=None, size=None))
+
+
+def _compact(tree: ForeignTree) -> ForeignTree:
+    """The nodes that can be reached alone, numbered anew."""
+    kept = downwards(tree)
+    number = np.full(tree.nodes, LEAF, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    inner = tree.feature[kept] != LEAF
+    subsets = {int(number[node]): chosen for node, chosen in tree.subsets.items() if tree.feature[node] != LEAF}
+    return replace(
+        tree,
+        feature=tree.feature[kept],
+        threshold=np.where(inner, tree.threshold[kept], np.nan),
+        low=np.where(inner, number[tree.low[kept]], LEAF),
+        high=np.where(inner, number[tree.high[kept]], LEAF),
+        says=tree.says[kept],
+        strict=tree.flag("strict")[kept],
+        float32=tree.flag("float32")[kept],
+        missing_low=tree.flag("missing_low")[kept],
+        subsets={node: chosen for node, chosen in subsets.items() if node != LEAF},
+    )

@@ -1,0 +1,105 @@
+"""Foreign: what a file of somebody else's model says, as neutral trees over the model's own features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.disclosed import Disclosure
+from leafgate.foreign.origins import Origin
+from leafgate.levels import LEVELS, Level
+from leafgate.release import Combine, Counted
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Says = Literal["labels", "shares", "counts", "scores", "values"]
+"""What a leaf's numbers are: 1 for its class, shares, numbers per class, scores to add, a predicted number."""
+
+LEAF = -1
+
+
+@dataclass(frozen=True)
+class ForeignTree:
+    """One binary tree as arrays over its nodes, the root first.
+
+    Node i asks about feature `feature[i]` (LEAF where it asks nothing): `x <= threshold[i]` goes to node `low[i]`,
+    with `strict[i]` `x < threshold[i]`, else to `high[i]`; where `float32[i]`, x is rounded to single precision first.
+    A node in `subsets` sends the categories listed there low, all others high; categories are texts, or the numbers the
+    model codes them as. A missing x goes low where `missing_low[i]`, else high. `says[i]` are a leaf's numbers, one for
+    each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
+    number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in
+    all, where the file tells it; NaN where it tells it not of this node.
+    """
+
+    feature: Ids
+    threshold: Floats
+    low: Ids
+    high: Ids
+    says: Floats
+    strict: Flags | bool = False
+    float32: Flags | bool = False
+    missing_low: Flags | bool = False
+    subsets: Mapping[int, frozenset[str | float]] = field(default_factory=dict)
+    counts: Floats | None = None
+    size: Floats | None = None
+    output: int | None = None
+
+    @property
+    def nodes(self) -> int:
+        return len(self.feature)
+
+    @property
+    def leaves(self) -> Ids:
+        """The numbers of the leaves."""
+        return np.flatnonzero(self.feature == LEAF)
+
+    def flag(self, name: Literal["strict", "float32", "missing_low"]) -> Flags:
+        """A property of each node's test; one alone holds for all of them."""
+        return np.broadcast_to(np.asarray(getattr(self, name), dtype=bool), (self.nodes,))
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A model as its file tells it.
+
+    `format` names the reader, `producer` what made the file. `features` are the names of what the trees ask about, in
+    the model's order; `origins`, where the file holds the encoding too, say from which column each is made. `classes`
+    are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
+    the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
+    second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
+    `untold_missing` says why the file does not tell where missing cells go; it is empty where it does. A leaf of labels
+    that says nothing of any class predicts nothing.
+    """
+
+    format: str
+    features: tuple[str, ...]
+    classes: tuple[str, ...]
+    trees: tuple[ForeignTree, ...]
+    says: Says
+    combine: Combine = "one"
+    base: tuple[float, ...] = ()
+    counted: Counted = "unknown"
+    discloses: tuple[Disclosure, ...] = ()
+    origins: tuple[Origin | None, ...] | None = None
+    producer: str = ""
+    untold_missing: str = ""
+
+    @property
+    def level(self) -> Level:
+        """How much the file tells of its leaves, whatever it is said to tell: the most of all it discloses."""
+        told = [item.level for item in self.discloses if item.level is not None]
+        return max([*told, self.leaf_level], key=LEVELS.index)
+
+    @property
+    def leaf_level(self) -> Level:
+        """The statistic that stands on every leaf."""
+        if self.says in {"scores", "values"}:
+            return "labels"
+        if self.trees and all(tree.counts is not None for tree in self.trees):
+            return "counts"
+        return "shares" if self.says in {"shares", "counts"} else "labels"

@@ -1,0 +1,273 @@
+"""The neutral file, `leafgate/model/1`: any model that could be read, as JSON over its own features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, get_args
+
+import numpy as np
+
+from leafgate.disclosed import COUNTS, RATIOS, SIZES, Disclosure, read_disclosure
+from leafgate.errors import ReleaseError
+from leafgate.foreign.bounded_json import parse_bounded
+from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Says
+from leafgate.foreign.origins import Absent, Coded, Number, Operation, Origin, Step, Unknown
+from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
+from leafgate.release import Combine, Counted
+from leafgate.strict_json import canonical, is_number, refuse_unknown
+
+FORMAT = "leafgate/model/1"
+MAX_BYTES = 512 * 2**20
+KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
+TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
+NUMBERS = ("counts", "size")
+ORIGINS = {"number": Number, "coded": Coded, "absent": Absent, "unknown": Unknown}
+
+
+def sniff(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and FORMAT.encode() in head[:200]
+
+
+def written(model: Foreign) -> bytes:
+    """The model as a neutral file; the same bytes for the same model."""
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "from": model.format,
+        "producer": model.producer,
+        "features": list(model.features),
+        "origins": None if model.origins is None else [_origin_told(origin) for origin in model.origins],
+        "classes": list(model.classes),
+        "says": model.says,
+        "combine": model.combine,
+        "base": list(model.base),
+        "counted": model.counted,
+        **({"untold_missing": model.untold_missing} if model.untold_missing else {}),
+        "discloses": [item.described() for item in model.discloses],
+        "trees": [_tree_told(tree) for tree in model.trees],
+    }
+    lines = (f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in told.items())
+    return ("{" + ",\n".join(lines) + "}\n").encode()
+
+
+def _origin_told(origin: Origin | None) -> Any:
+    if origin is None:
+        return None
+    kind = next(name for name, made in ORIGINS.items() if isinstance(origin, made))
+    told = {"kind": kind, **asdict(origin)}
+    if isinstance(origin, Coded):
+        told["codes"] = {value: _sayable(code) for value, code in origin.codes.items()}
+        told["missing"], told["other"] = _sayable(origin.missing), _sayable(origin.other)
+    if isinstance(origin, Number):
+        told["steps"] = [[step.operation, step.by] for step in origin.steps]
+    return told
+
+
+def _sayable(number: float | None) -> Any:
+    """A number; a missing one, which JSON has not, as a text."""
+    return "missing" if number is not None and math.isnan(number) else number
+
+
+def _tree_told(tree: ForeignTree) -> dict[str, Any]:
+    leaf = tree.feature == LEAF
+    told: dict[str, Any] = {
+        "feature": tree.feature.tolist(),
+        "threshold": [None if gone else at for at, gone in zip(tree.threshold.tolist(), leaf.tolist(), strict=True)],
+        "low": tree.low.tolist(),
+        "high": tree.high.tolist(),
+        "says": [said if is_leaf else None for said, is_leaf in zip(tree.says.tolist(), leaf.tolist(), strict=True)],
+        "output": tree.output,
+    }
+    for node in tree.subsets:
+        told["threshold"][node] = None
+    for name in ("strict", "float32", "missing_low"):
+        flag = np.asarray(getattr(tree, name))
+        told[name] = flag.tolist() if flag.ndim == 0 or flag.min() != flag.max() else bool(flag[0])
+    told["subsets"] = {str(node): sorted(chosen, key=str) for node, chosen in tree.subsets.items()}
+    for name in NUMBERS:
+        numbers = getattr(tree, name)
+        told[name] = None if numbers is None else _rows(numbers)
+    return told
+
+
+def _rows(numbers: Floats) -> list[Any]:
+    """Numbers of nodes, null for nodes of which nothing is told."""
+    return [None if np.isnan(row).any() else row.tolist() for row in numbers]
+
+
+def read(content: bytes, place: str) -> Foreign:
+    """The model of a neutral file, not yet checked."""
+    told = object_at(parse_bounded(content, place), place)
+    if told.get("format") != FORMAT:
+        raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
+    refuse_unknown(told, (*KEYS, "untold_missing", "discloses", "trees"), ReleaseError, place)
+    if not all(are_texts(told.get(key)) for key in ("features", "classes")) or not are_numbers(told.get("base")):
+        raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
+    if not all(isinstance(told.get(key), str) for key in ("from", "producer")):
+        raise ReleaseError("`from` and `producer` must be texts", place=place)
+    discloses = enumerate(list_at(told, "discloses", place))
+    width = max(len(told["classes"]), 1)
+    model = Foreign(
+        format=told["from"],
+        features=tuple(told["features"]),
+        classes=tuple(told["classes"]),
+        trees=tuple(_tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(told, "trees", place))),
+        says=_one_of(told.get("says"), Says, f"{place}.says"),
+        combine=_one_of(told.get("combine"), Combine, f"{place}.combine"),
+        base=tuple(map(float, told["base"])),
+        counted=_one_of(told.get("counted"), Counted, f"{place}.counted"),
+        discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
+        origins=_origins(told, place),
+        producer=told["producer"],
+        untold_missing=_text(told.get("untold_missing", ""), f"{place}.untold_missing"),
+    )
+    return replace(model, discloses=(*model.discloses, *_undeclared(model)))
+
+
+def _undeclared(model: Foreign) -> list[Disclosure]:
+    """What stands in the file though it does not say so."""
+    declared = {item.kind for item in model.discloses}
+    counted = any(tree.counts is not None for tree in model.trees)
+    sized = any(tree.size is not None for tree in model.trees) and not counted
+    found = [COUNTS] if counted else []
+    found += [SIZES] if sized else []
+    found += [RATIOS] if model.says in {"shares", "counts"} and not counted else []
+    return [item for item in found if item.kind not in declared]
+
+
+def _origins(told: Mapping[str, Any], place: str) -> tuple[Origin | None, ...] | None:
+    if told.get("origins") is None:
+        return None
+    found = list_at(told, "origins", place)
+    if len(found) != len(told["features"]):
+        raise ReleaseError("must be one for each feature", place=f"{place}.origins")
+    return tuple(_origin(each, f"{place}.origins[{i}]") for i, each in enumerate(found))
+
+
+def _origin(told: Any, place: str) -> Origin | None:
+    if told is None:
+        return None
+    told = object_at(told, place)
+    kind, column = told.get("kind"), told.get("column")
+    if not isinstance(column, str):
+        raise ReleaseError("`column` must be a text", place=place)
+    if kind == "number" and (told.get("fill") is None or is_number(told["fill"])):
+        return Number(column, _steps(told.get("steps"), place), told.get("fill"))
+    if kind == "coded" and isinstance(told.get("codes"), dict):
+        codes = {value: _code(code, place) for value, code in told["codes"].items()}
+        known = {value: code for value, code in codes.items() if code is not None}
+        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place))
+    if kind == "absent" and is_number(told.get("there")) and is_number(told.get("gone")):
+        return Absent(column, told["there"], told["gone"])
+    if kind == "unknown" and isinstance(told.get("why"), str):
+        return Unknown(column, told["why"])
+    raise ReleaseError("is no origin of a feature", place=place)
+
+
+def _code(told: Any, place: str) -> float | None:
+    if told is None or is_number(told):
+        return None if told is None else float(told)
+    if told != "missing":
+        raise ReleaseError("a code must be a number", place=place)
+    return math.nan
+
+
+def _steps(told: Any, place: str) -> tuple[Step, ...]:
+    if not isinstance(told, list) or len(told) > 100:
+        raise ReleaseError("`steps` must be a list, not a long one", place=place)
+    return tuple(_step(each, place) for each in told)
+
+
+def _step(told: Any, place: str) -> Step:
+    if not isinstance(told, list) or len(told) != 2 or told[0] not in get_args(Operation) or not is_number(told[1]):
+        raise ReleaseError("a step is an operation and a number", place=place)
+    if told[0] in {"times", "over"} and told[1] <= 0:
+        raise ReleaseError("a step must keep larger numbers larger", place=place)
+    return Step(told[0], float(told[1]))
+
+
+def _tree(told: Any, width: int, place: str) -> ForeignTree:
+    told = object_at(told, place)
+    refuse_unknown(told, (*TREE_KEYS, *NUMBERS, "output"), ReleaseError, place)
+    feature = _whole(told, "feature", place)
+    says = list_at(told, "says", place)
+    outputs = len(next((row for row in says if isinstance(row, list)), [None]))
+    if outputs not in {1, width}:
+        raise ReleaseError("`says` must hold one number, or one for each class", place=place)
+    output = told.get("output")
+    if output is not None and (not isinstance(output, int) or isinstance(output, bool)):
+        raise ReleaseError("`output` must be a whole number", place=place)
+    n = len(feature)
+    return ForeignTree(
+        feature=feature,
+        threshold=_floats(list_at(told, "threshold", place), (n,), f"{place}.threshold"),
+        low=_whole(told, "low", place),
+        high=_whole(told, "high", place),
+        says=_floats(says, (n, outputs), f"{place}.says"),
+        strict=_flag(told, "strict", n, place),
+        float32=_flag(told, "float32", n, place),
+        missing_low=_flag(told, "missing_low", n, place),
+        subsets=_subsets(told.get("subsets"), n, place),
+        counts=_maybe(told, "counts", (n, width), place),
+        size=_maybe(told, "size", (n,), place),
+        output=output,
+    )
+
+
+def _maybe(told: Mapping[str, Any], key: str, shape: tuple[int, ...], place: str) -> Floats | None:
+    return None if told.get(key) is None else _floats(list_at(told, key, place), shape, f"{place}.{key}")
+
+
+def _whole(told: Mapping[str, Any], key: str, place: str) -> np.ndarray:
+    numbers = list_at(told, key, place)
+    if not all(type(number) is int and -1 <= number < 2**31 for number in numbers):
+        raise ReleaseError("must hold whole numbers from -1 on", place=f"{place}.{key}")
+    return np.array(numbers, dtype=np.int64)
+
+
+def _floats(told: Sequence[Any], shape: tuple[int, ...], place: str) -> Floats:
+    """Numbers of each node as an array, NaN for null."""
+    width = shape[1] if len(shape) == 2 else None
+    if len(told) != shape[0]:
+        raise ReleaseError("must speak of every node", place=place)
+    if width is None:
+        rows: Iterable[Any] = told
+        if not all(row is None or is_number(row) for row in told):
+            raise ReleaseError("must hold numbers", place=place)
+        return np.array([math.nan if row is None else row for row in rows], dtype=np.float64)
+    if not all(row is None or (are_numbers(row) and len(row) == width) for row in told):
+        raise ReleaseError(f"must hold lists of {width} number(s)", place=place)
+    gone = [math.nan] * width
+    return np.array([gone if row is None else row for row in told], dtype=np.float64).reshape(shape)
+
+
+def _flag(told: Mapping[str, Any], key: str, n: int, place: str) -> Any:
+    found = told.get(key, False)
+    if isinstance(found, bool):
+        return found
+    if not isinstance(found, list) or len(found) != n or not all(isinstance(one, bool) for one in found):
+        raise ReleaseError("must be true or false, or one of them for each node", place=f"{place}.{key}")
+    return np.array(found)
+
+
+def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
+    found: dict[int, frozenset[str | float]] = {}
+    for key, chosen in object_at(told if told is not None else {}, f"{place}.subsets").items():
+        good = isinstance(chosen, list) and all(isinstance(one, str) or is_number(one) for one in chosen)
+        if not key.isascii() or not key.isdigit() or not int(key[:9]) < n or not good:
+            raise ReleaseError("must hold categories for nodes", place=f"{place}.subsets")
+        found[int(key[:9])] = frozenset(one if isinstance(one, str) else float(one) for one in chosen)
+    return found
+
+
+def _one_of(told: Any, choice: Any, place: str) -> Any:
+    if not isinstance(told, str) or told not in get_args(choice):
+        raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
+    return told
+
+
+def _text(told: Any, place: str) -> str:
+    if not isinstance(told, str):
+        raise ReleaseError("must be a text", place=place)
+    return told

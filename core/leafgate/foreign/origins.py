@@ -1,0 +1,79 @@
+"""From which of the policy's columns a model's feature is made, and how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Operation = Literal["plus", "minus", "times", "over", "at_least", "at_most"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation in double precision that keeps larger numbers larger; `times` and `over` are above 0."""
+
+    operation: Operation
+    by: float
+
+
+@dataclass(frozen=True)
+class Number:
+    """The column's own number after `steps`; a missing cell becomes `fill`, or stays missing."""
+
+    column: str
+    steps: tuple[Step, ...] = ()
+    fill: float | None = None
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A number for each value of a column: `codes`, `other` for values that are not among them, `missing`.
+
+    NaN is a missing number; None says that the model takes no such value at all.
+    """
+
+    column: str
+    codes: Mapping[str, float] = field(default_factory=dict)
+    other: float | None = None
+    missing: float | None = math.nan
+
+
+@dataclass(frozen=True)
+class Absent:
+    """One number where the column's cell is there, another where it is missing."""
+
+    column: str
+    there: float = 0.0
+    gone: float = 1.0
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A feature that cannot be told in columns, and why."""
+
+    column: str
+    why: str
+
+
+Origin = Number | Coded | Absent | Unknown
+
+
+def stepped(number: float, steps: Sequence[Step]) -> float:
+    """The number after the steps."""
+    for step in steps:
+        match step.operation:
+            case "plus":
+                number = number + step.by
+            case "minus":
+                number = number - step.by
+            case "times":
+                number = number * step.by
+            case "over":
+                number = number / step.by
+            case "at_least":
+                number = max(number, step.by)
+            case "at_most":
+                number = min(number, step.by)
+    return number

@@ -1,0 +1,121 @@
+"""Choosing a reader by what a file holds, whatever it is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from leafgate.errors import LeafgateError, ReleaseError
+from leafgate.foreign.checking import check
+from leafgate.foreign.model import Foreign
+
+HEAD = 4096
+"""So many bytes a reader may look at to know its own."""
+
+MAX_BYTES = 512 * 2**20
+READERS = (
+    *(
+        "neutral_file",
+        "skops_file",
+        "onnx_file",
+        "xgboost_file",
+        "lightgbm_file",
+        "pmml_file",
+        "j48_text",
+        "rpart_text",
+    ),
+)
+"""Modules of this package, each with `sniff` and `read`; the first that knows a file reads it."""
+
+
+class Reader(Protocol):
+    """One format: a module with these two functions."""
+
+    MAX_BYTES: int
+    """Larger files are refused before they are read."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Does a file that begins so look like this format?"""
+
+    def read(self, content: bytes, place: str) -> Foreign:
+        """The model, not yet checked; ReleaseError where there is none. Runs no code of the file's."""
+
+
+def readers() -> Iterator[Reader]:
+    """Every reader there is, imported when asked for."""
+    for name in READERS:
+        yield cast(Reader, import_module(f"leafgate.foreign.{name}"))
+
+
+def is_foreign(head: bytes) -> bool:
+    """Does a file that begins so hold somebody else's model, or something that must be refused as such?"""
+    return is_pickle(head) or any(reader.sniff(head) for reader in readers())
+
+
+def read_foreign(content: bytes, place: str) -> Foreign:
+    """The checked model in a file's bytes; ReleaseError says what is wrong with it, and where."""
+    head = content[:HEAD]
+    if is_pickle(head):
+        raise ReleaseError(
+            "is a pickle, which runs whatever it says when it is opened",
+            place=place,
+            remedy="its owner runs `leafgate convert FILE --trust` where the model was trained",
+        )
+    for reader in readers():
+        if reader.sniff(head):
+            if len(content) > reader.MAX_BYTES:
+                raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
+            return check(_read_by(reader, content, place), place)
+    raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
+
+
+def _read_by(reader: Reader, content: bytes, place: str) -> Foreign:
+    """What a reader makes of a file; whatever it stumbles over is a refusal.
+
+    Formats have more ways to be wrong than any reader lists.
+    """
+    try:
+        return reader.read(content, place)
+    except LeafgateError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise ReleaseError(f"is not what its format says ({kind})", place=place) from None
+
+
+def read_bounded(path: Path) -> bytes:
+    """A file's bytes; ReleaseError when it cannot be read, or is larger than any model may be."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ReleaseError(f"is larger than {MAX_BYTES / 2**20:.0f} MB", place=path.name)
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES)
+    except OSError as error:
+        raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
+
+
+COMPRESSED = (
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"\x04\x22\x4d\x18",
+    b"]\x00\x00",
+    b"\x28\xb5\x2f\xfd",
+    b"x\x01",
+    b"x^",
+    b"x\x9c",
+    b"x\xda",
+)
+"""What joblib compresses pickles with begins so: gzip, bzip2, xz, lz4, lzma, zstd, zlib."""
+
+
+TEXT_PICKLE = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|[ld]p?\d*\n|i[\w.]+\n[\w.]+\n)")
+
+
+def is_pickle(head: bytes) -> bool:
+    """Is it a pickle, or compressed as joblib does it? No reader here takes anything compressed but zip."""
+    binary = head[:1] == b"\x80" and head[1:2] <= b"\x05"
+    return binary or head.startswith((*COMPRESSED, b"ZF")) or TEXT_PICKLE.match(head) is not None

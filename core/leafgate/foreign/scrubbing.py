@@ -1,0 +1,138 @@
+"""The same predictions from a file that tells less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from leafgate.disclosed import COUNTS, RATIOS, SCORES
+from leafgate.errors import ReleaseError
+from leafgate.foreign.cutting import Asked, highest_low
+from leafgate.foreign.merging import merged
+from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.foreign.origins import Number
+from leafgate.foreign.predicting import predicted, votes
+from leafgate.foreign.sampling import random_cells, rows_of
+from leafgate.release import Combine
+
+Left = Literal["labels", "shares", "counts"]
+POINTS = 20_000
+
+
+def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
+    """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
+
+    Features no tree asks about go, with their names, and tests between leaves of one label. How numbers were scaled
+    and gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
+    """
+    if leaves == "counts" and model.leaf_level != "counts":
+        raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
+    if leaves == "shares" and model.leaf_level == "labels":
+        raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
+    model = _at_level(replace(model, trees=tuple(_folded(model, tree) for tree in model.trees)), leaves)
+    asked = sorted({int(f) for tree in model.trees for f in np.unique(tree.feature) if f != LEAF})
+    number = {old: new for new, old in enumerate(asked)}
+    trees = [_renumbered(tree, number) for tree in model.trees]
+    origins = None
+    if model.origins is not None:
+        told = [model.origins[f] for f in asked]
+        origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in told)
+    names = tuple(model.features[f] for f in asked)
+    return replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed")
+
+
+def _at_level(model: Foreign, leaves: Left) -> Foreign:
+    """The leaves cut down, and what they still tell."""
+    if not model.classes or model.says == "scores":
+        trees = tuple(replace(tree, counts=None, size=None) for tree in model.trees)
+        return replace(model, trees=trees, discloses=(SCORES,))
+    if leaves == "counts":
+        trees = tuple(replace(tree, counts=_at_leaves(tree, tree.counts), size=None) for tree in model.trees)
+        return replace(model, trees=trees, discloses=(COUNTS,))
+    if leaves == "shares":
+        trees = tuple(replace(tree, says=_shares(model, tree), counts=None, size=None) for tree in model.trees)
+        return replace(model, trees=trees, says="shares", discloses=(RATIOS,))
+    trees = tuple(merged(replace(tree, says=_labels(tree.says), counts=None, size=None)) for tree in model.trees)
+    combine: Combine = "one" if model.combine == "one" else "vote"
+    return replace(model, trees=trees, says="labels", combine=combine, discloses=(), counted="unknown")
+
+
+def _at_leaves(tree: ForeignTree, numbers: Floats | None) -> Floats | None:
+    return None if numbers is None else np.where((tree.feature == LEAF)[:, None], numbers, np.nan)
+
+
+def _shares(model: Foreign, tree: ForeignTree) -> Floats:
+    """Shares to the last bit as the model adds them up."""
+    if model.says == "shares":
+        return tree.says
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(tree.says / tree.says.sum(axis=1, keepdims=True))
+
+
+def _labels(says: Floats) -> Floats:
+    """1 for the class a leaf says, 0 for the others."""
+    return np.asarray(np.arange(says.shape[1]) == says.argmax(axis=1)[:, None], dtype=np.float64)
+
+
+def _folded(model: Foreign, tree: ForeignTree) -> ForeignTree:
+    """The tree over the columns' own numbers: steps and stand-ins of missing cells are worked into its tests."""
+    if model.origins is None:
+        return tree
+    arrays = {name: np.array(tree.flag(name)) for name in ("strict", "float32", "missing_low")}
+    threshold = tree.threshold.copy()
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        origin = model.origins[int(tree.feature[node])]
+        if not isinstance(origin, Number) or node in tree.subsets:
+            continue
+        told = {name: bool(array[node]) for name, array in arrays.items()}
+        asked = Asked(float(threshold[node]), told["strict"], told["float32"], told["missing_low"])
+        if origin.fill is not None:
+            arrays["missing_low"][node] = asked.low(origin.fill)
+        if origin.steps:
+            most = np.finfo(np.float64).max
+            top = highest_low(asked, origin.steps)
+            threshold[node] = np.clip(top, -most, most)
+            arrays["strict"][node], arrays["float32"][node] = top == -np.inf, False
+    strict, float32, missing_low = arrays.values()
+    return replace(tree, threshold=threshold, strict=strict, float32=float32, missing_low=missing_low)
+
+
+def _renumbered(tree: ForeignTree, number: Mapping[int, int]) -> ForeignTree:
+    """The tree over fewer features."""
+    feature = np.array([LEAF if f == LEAF else number[f] for f in tree.feature.tolist()], dtype=np.int64)
+    return replace(tree, feature=feature)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How many points two models were held against each other on, and on how many they differ."""
+
+    points: int
+    different: int
+
+
+def compared(one: Foreign, other: Foreign, seed: int) -> Proof:
+    """Both models on random points, among them every threshold and the numbers next to it."""
+    cells = random_cells((one, other), POINTS, np.random.default_rng(seed))
+    mine, its = (rows_of(model, cells) for model in (one, other))
+    if not one.classes:
+        different = ~np.isclose(votes(one, mine)[:, 0], votes(other, its)[:, 0], rtol=1e-12)
+    else:
+        different = predicted(one, mine) != predicted(other, its)
+    return Proof(len(mine), int(different.sum()))
+
+
+def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: str) -> None:
+    """ReleaseError unless all proofs found no difference."""
+    for where, proof in proofs:
+        if proof.different:
+            raise ReleaseError(
+                f"would predict otherwise on {proof.different:,} of {proof.points:,} {where}",
+                place=place,
+                remedy="its trees' shares decide together, so labels are not enough: --leaves shares"
+                if leaves == "labels"
+                else "please report it",
+            )

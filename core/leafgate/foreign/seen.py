@@ -1,0 +1,88 @@
+"""Objects of a library as data: what they are called and what they hold, never what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leafgate.errors import ReleaseError
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One object: the name of its class, and its attributes, looked at one by one when asked for.
+
+    An attribute is a plain value, an array, a tuple, a mapping, or something Seen.
+    """
+
+    kind: str
+    place: str
+    names: frozenset[str] = frozenset()
+    look: Callable[[str], Any] = field(default=lambda _: None, repr=False, compare=False)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Any:
+        """An attribute; ReleaseError where it has none of that name."""
+        if name not in self.names:
+            raise ReleaseError(f"its {self.kind} has no {name!r}: was it fitted?", place=self.place)
+        return self.look(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An attribute, or `default` where it has none."""
+        return self.look(name) if name in self.names else default
+
+    def array(self, name: str) -> np.ndarray:
+        """An attribute that must be an array."""
+        found = self[name]
+        if not isinstance(found, np.ndarray):
+            raise ReleaseError(f"`{name}` of its {self.kind} must be an array", place=self.place)
+        return found
+
+    def many(self, name: str) -> tuple[Any, ...]:
+        """An attribute that must be a sequence."""
+        return as_tuple(self[name], self, name)
+
+
+def as_tuple(found: Any, of: Seen, name: str) -> tuple[Any, ...]:
+    """A sequence as a tuple; ReleaseError when it is none."""
+    if isinstance(found, np.ndarray):
+        return tuple(found.tolist())
+    if not isinstance(found, tuple):
+        raise ReleaseError(f"`{name}` of its {of.kind} must be a list", place=of.place)
+    return found
+
+
+PLAIN = (str, int, float, bool, type(None))
+
+
+def seen(thing: Any, place: str = "model") -> Any:
+    """An object in memory as data; nothing of it is called but what Python keeps its attributes by."""
+    if isinstance(thing, PLAIN):
+        return thing
+    if isinstance(thing, np.generic):
+        return thing.item()
+    if isinstance(thing, np.ndarray):
+        return tuple(seen(each, place) for each in thing.tolist()) if thing.dtype == object else thing
+    if isinstance(thing, list | tuple):
+        return tuple(seen(each, place) for each in thing)
+    if isinstance(thing, Mapping):
+        return {key: seen(value, place) for key, value in thing.items()}
+    if isinstance(thing, slice):
+        return slice(seen(thing.start), seen(thing.stop), seen(thing.step))
+    facts = _facts(thing)
+    return Seen(type(thing).__name__, place, frozenset(facts), lambda name: seen(facts[name], place))
+
+
+def _facts(thing: Any) -> Mapping[str, Any]:
+    """Its attributes; of what is written in C, such as a tree, the state it would be copied by."""
+    if isinstance(thing, type) or callable(thing):
+        return {}
+    facts = getattr(thing, "__dict__", None)
+    if facts is None and hasattr(thing, "__getstate__"):
+        facts = thing.__getstate__()
+    return facts if isinstance(facts, Mapping) else {}

@@ -1,0 +1,120 @@
+"""skops files: the zip and its schema read as data; scikit-learn is not imported, nothing in it is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leafgate.errors import ReleaseError
+from leafgate.foreign.bounded_json import parse_bounded
+from leafgate.foreign.model import Foreign
+from leafgate.foreign.seen import Seen
+from leafgate.foreign.sklearn_models import model_of
+from leafgate.foreign.zip_parts import Parts, parts_of
+from leafgate.strict_json import is_number
+
+MAX_BYTES = 400 * 2**20
+SCHEMA = "schema.json"
+OBJECTS = {"ObjectNode", "TreeNode", "ConstructorFromReduceNode"}
+LISTS = {"ListNode", "TupleNode", "SetNode"}
+ARRAYS = {"NdArrayNode", "MaskedArrayNode"}
+
+
+def sniff(head: bytes) -> bool:
+    return head.startswith(b"PK\x03\x04")
+
+
+def read(content: bytes, place: str) -> Foreign:
+    """The model in a skops file, not yet checked."""
+    parts = parts_of(content, place)
+    if SCHEMA not in parts.sizes:
+        raise ReleaseError("is a zip without a skops schema", place=place)
+    strange = [name for name in parts.sizes if name != SCHEMA and not name.endswith(".npy")]
+    if strange:
+        raise ReleaseError(f"holds {len(strange)} entr(ies) that are neither the schema nor arrays", place=place)
+    top = parse_bounded(parts.read(SCHEMA), f"{place}/{SCHEMA}")
+    if not isinstance(top, dict) or "__loader__" not in top:
+        raise ReleaseError("its schema is not one of skops", place=place)
+    file = _File(parts, place)
+    file.index(top)
+    return model_of(file.value(top), "skops", "", place)
+
+
+@dataclass
+class _File:
+    """The schema's nodes by their identity, and the arrays read so far."""
+
+    parts: Parts
+    place: str
+    nodes: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def index(self, top: Any) -> None:
+        """Find the nodes that others refer to."""
+        waiting = [top]
+        while waiting:
+            here = waiting.pop()
+            if isinstance(here, list):
+                waiting.extend(here)
+            elif isinstance(here, dict):
+                if here.get("__loader__") != "CachedNode" and is_number(here.get("__id__")):
+                    self.nodes.setdefault(here["__id__"], here)
+                waiting.extend(value for value in here.values() if isinstance(value, dict | list))
+
+    def value(self, node: Any, depth: int = 0) -> Any:
+        """What a node of the schema stands for, as plain values, arrays, and things Seen."""
+        if not isinstance(node, dict) or depth > 100:
+            raise ReleaseError("its schema has something that is no node, or nodes too deep", place=self.place)
+        kind, content = node.get("__loader__"), node.get("content")
+        if kind == "CachedNode" and node.get("__id__") in self.nodes:
+            return self.value(self.nodes[node["__id__"]], depth + 1)
+        if kind == "JsonNode":
+            return self._plain(content)
+        if kind in LISTS and isinstance(content, list):
+            return tuple(self.value(each, depth + 1) for each in content)
+        if kind == "DictNode" and isinstance(content, dict):
+            return {key: self.value(each, depth + 1) for key, each in content.items()}
+        if kind == "SliceNode" and isinstance(content, dict):
+            return slice(*(content.get(key) for key in ("start", "stop", "step")))
+        if kind in ARRAYS:
+            return self._array(node, depth)
+        return self._object(node, depth)
+
+    def _plain(self, content: Any) -> Any:
+        """A number, a text, true, false or null; NaN is a number here."""
+        if content in {"NaN", "Infinity", "-Infinity"}:
+            return float(str(content).replace("Infinity", "inf"))
+        if not isinstance(content, str):
+            raise ReleaseError("its schema has a plain value that is none", place=self.place)
+        if content.lstrip("-").isdigit() and len(content) < 20:
+            return int(content)
+        return parse_bounded(content.encode("utf-8", "replace"), self.place)
+
+    def _array(self, node: Mapping[str, Any], depth: int) -> Any:
+        """An array from its entry; objects, and numbers of no dimension, as Python has them."""
+        name, content = node.get("file"), node.get("content")
+        if node.get("type") == "json" and isinstance(content, list):
+            return tuple(self.value(each, depth + 1) for each in content)
+        if node.get("type") != "numpy" or not isinstance(name, str):
+            return Seen("array", self.place)
+        if name not in self.arrays:
+            self.arrays[name] = self.parts.array(name)
+        found = self.arrays[name]
+        return found if found.ndim else found.item()
+
+    def _object(self, node: Mapping[str, Any], depth: int) -> Seen:
+        """An object by the name of its class and its attributes; of functions and types the name alone."""
+        name, content = node.get("__class__"), node.get("content")
+        facts = (
+            content.get("content") if isinstance(content, dict) and content.get("__loader__") == "DictNode" else None
+        )
+        known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
+        return Seen(
+            name if isinstance(name, str) else "?",
+            self.place,
+            frozenset(known),
+            lambda wanted: self.value(known[wanted], depth + 1),
+        )

@@ -1,0 +1,166 @@
+"""A foreign model as a release: its trees over the policy's columns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from leafgate.disclosed import Disclosure, ModelFile
+from leafgate.errors import Problem, ReleaseError
+from leafgate.foreign.cutting import Asked, told
+from leafgate.foreign.encoding import Encoding, Feature, class_values, origins_of
+from leafgate.foreign.merging import downwards
+from leafgate.foreign.model import LEAF, Foreign, ForeignTree
+from leafgate.foreign.origins import Origin
+from leafgate.release import Publish, Release
+from leafgate.schema import Schema
+from leafgate.tree import Leaf, Node
+
+
+def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str, Encoding], place: str) -> Release:
+    """The model, checked before, over the policy's columns; it tells what the file tells, whatever the policy says.
+
+    `said` is what the policy says of the features' encoding. Raises ReleaseError for what cannot be told in the
+    policy's columns, each by its name.
+    """
+    if not model.classes:
+        raise ReleaseError("predicts numbers; releases here predict classes", place=place)
+    target = schema.target
+    values = class_values(model.classes, said.get(target.name), target, place)
+    features = asked_features(model)
+    origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
+    _check_missing(model, origins, schema, place)
+    trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
+    file = ModelFile(
+        model.format, hashlib.sha256(content).hexdigest(), (*model.discloses, *_strange_columns(model, schema))
+    )
+    return Release(
+        {"use": "published", "format": model.format} | ({"producer": model.producer} if model.producer else {}),
+        schema,
+        (*_base(model, values, schema), *trees),
+        Publish(model.leaf_level, measure=False),
+        counted=model.counted,
+        combine=model.combine,
+        file=file,
+    )
+
+
+def _check_missing(model: Foreign, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
+    """Columns that may be missing need a model whose file tells where such cells go."""
+    gone = sorted({origin.column for origin in origins.values() if schema[origin.column].missing})
+    if model.untold_missing and gone:
+        remedy = "leave people with missing cells out: `data: {on_missing: drop}`"
+        raise ReleaseError.listing(
+            Problem(place, f"{name!r} may be missing, and {model.untold_missing}", remedy) for name in gone
+        )
+
+
+def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
+    """That the file names columns which the policy drops, if no tree asks about them."""
+    origins = model.origins or (None,) * len(model.features)
+    names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
+    known = [column.name for column in schema.columns]
+    strange = [n for n in names if n not in known and not any(n.startswith(column) for column in known)]
+    says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
+    return [Disclosure("column_names", "medium", says)] if strange else []
+
+
+def asked_features(model: Foreign) -> dict[int, Feature]:
+    """Every feature that some tree asks about, by its number."""
+    found = np.unique(np.concatenate([tree.feature for tree in model.trees]))
+    by_set: dict[int, bool] = {}
+    cut: set[int] = set()
+    for tree in model.trees:
+        for node, chosen in tree.subsets.items():
+            texts = all(isinstance(value, str) for value in chosen)
+            by_set[int(tree.feature[node])] = by_set.get(int(tree.feature[node]), True) and texts
+        if tree.subsets:
+            cut |= set(np.delete(tree.feature, list(tree.subsets)).tolist())
+        elif by_set:
+            cut |= set(tree.feature.tolist())
+    told = model.origins or (None,) * len(model.features)
+    return {
+        number: Feature(
+            model.features[number], told[number], number in by_set, by_set.get(number, False) and number not in cut
+        )
+        for number in found.tolist()
+        if number != LEAF
+    }
+
+
+def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
+    """What boosting starts from, as a tree of one leaf that everybody reaches."""
+    if not model.base:
+        return []
+    base = model.base if len(model.base) > 1 else (0.0,) * (len(values) - 1) + model.base
+    return [Leaf(scores=_by_class(base, values, schema))]
+
+
+def _tree(
+    model: Foreign, tree: ForeignTree, origins: Mapping[int, Origin], values: Sequence[str], schema: Schema
+) -> Node:
+    """One tree, from the leaves up; no recursion, however deep it is."""
+    leaf = _leaves(model, tree, values, schema)
+    built: dict[int, Node] = {}
+    flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
+    strict, float32, missing_low = flags
+    feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
+    for node in downwards(tree)[::-1].tolist():
+        if feature[node] == LEAF:
+            built[node] = leaf(node)
+            continue
+        origin = origins[feature[node]]
+        test = Asked(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
+        built[node] = told(test, origin, schema[origin.column], built.pop(low[node]), built.pop(high[node]))
+    return built[0]
+
+
+def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:
+    """What a leaf of the tree says, by its node."""
+    order = [values.index(name) for name in schema.classes if name in values]
+    here = [name for name in schema.classes if name in values]
+    rest = dict.fromkeys(schema.classes, 0)
+
+    complete = len(here) == len(schema.classes)
+
+    def full(numbers: Any) -> dict[str, Any]:
+        return dict(zip(here, numbers, strict=True)) if complete else rest | dict(zip(here, numbers, strict=True))
+
+    if model.says == "scores":
+        says = _scores(model, tree).tolist()
+        return lambda node: Leaf(scores=_by_class(says[node], values, schema))
+    quiet = set(np.flatnonzero(~tree.says.any(axis=1)).tolist()) if model.says == "labels" else set()
+    labels = [None if node in quiet else values[i] for node, i in enumerate(tree.says.argmax(axis=1).tolist())]
+    if tree.counts is not None and model.leaf_level == "counts":
+        counts = _whole(tree.counts[:, order])
+        return lambda node: Leaf(labels[node], full(counts[node]))
+    if model.leaf_level == "shares":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = (tree.says / tree.says.sum(axis=1, keepdims=True))[:, order].tolist()
+        return lambda node: Leaf(labels[node], shares=full(shares[node]))
+    return lambda node: Leaf(labels[node])
+
+
+def _scores(model: Foreign, tree: ForeignTree) -> np.ndarray:
+    """A column of scores for each class."""
+    if tree.says.shape[1] == len(model.classes):
+        return tree.says
+    spread = np.zeros((tree.nodes, len(model.classes)))
+    spread[:, -1 if tree.output is None else tree.output] = tree.says[:, 0]
+    return spread
+
+
+def _whole(counts: np.ndarray) -> list[list[Any]]:
+    """Counts as whole numbers where they are."""
+    told = np.nan_to_num(counts)
+    near = np.rint(told)
+    whole: list[list[Any]] = near.astype(np.int64).tolist() if np.allclose(near, told) else told.tolist()
+    return whole
+
+
+def _by_class(numbers: Sequence[float], values: Sequence[str], schema: Schema) -> dict[str, float]:
+    told = dict(zip(values, numbers, strict=True))
+    return {name: float(told.get(name, 0.0)) for name in schema.classes}

@@ -1,0 +1,99 @@
+"""What a fitted model says about the first policy to audit it with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leafgate.foreign.origins import Absent, Coded, Number
+from leafgate.foreign.reading import read_bounded, read_foreign
+from leafgate.foreign.translating import asked_features
+from leafgate.levels import Level
+
+BETWEEN = "_=-.: "
+
+
+@dataclass(frozen=True)
+class Hints:
+    """The model's file, its level and classes; columns it takes as numbers, as values; features nobody can place."""
+
+    path: Path
+    level: Level
+    classes: tuple[str, ...]
+    numbers: frozenset[str]
+    values: frozenset[str]
+    riddles: tuple[str, ...]
+    says: tuple[str, ...]
+
+
+def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> Hints:
+    """What the model in the file says of a table with these columns; `texts` are the values where none are numbers."""
+    model = read_foreign(read_bounded(path), path.name)
+    numbers: set[str] = set()
+    values: set[str] = set()
+    riddles: list[str] = []
+    for feature in asked_features(model).values():
+        told = feature.told
+        if isinstance(told, Number) and told.column in columns:
+            (values if told.column in texts or feature.sets else numbers).add(told.column)
+        elif isinstance(told, Coded | Absent) and told.column in columns:
+            values |= {told.column} if isinstance(told, Coded) else set()
+        elif feature.name in columns:
+            (values if feature.texts else numbers).add(feature.name)
+            riddles += [feature.name] if feature.name in texts and not feature.texts else []
+        elif (column := _dummy_of(feature.name, columns)) is not None:
+            values.add(column)
+        else:
+            riddles.append(feature.name)
+    says = tuple(f"{item.severity}: {item.says}" for item in model.discloses)
+    known = frozenset(numbers - values), frozenset(values)
+    return Hints(path, model.level, model.classes, *known, tuple(riddles), says)
+
+
+def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
+    """The column a feature is a dummy of, by its name: the longest that it begins with."""
+    bare = feature.partition("__")[2] or feature
+    found = [
+        c for c in columns for name in (feature, bare) if name.startswith(c) and name[len(c) : len(c) + 1] in BETWEEN
+    ]
+    return max(found, key=len) if found else None
+
+
+def class_column(hints: Hints, values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
+    """The column that has the model's classes; the last of those that no tree asks about, if several have or none."""
+    free = [name for name in columns if name not in hints.numbers | hints.values]
+    fitting = [name for name in free if set(values[name]) == set(hints.classes)]
+    return (fitting or free or list(columns))[-1]
+
+
+def rest_of_policy(hints: Hints, beside: str, target: str, values: Sequence[str]) -> Iterator[str]:
+    """The end of the policy: the model's file, its level, what it tells, attacks and limits to start from."""
+    yield ""
+    strange = set(values) != set(hints.classes)
+    if hints.riddles or strange:
+        yield f"build:\n  use: published\n  path: {json.dumps(beside)}"
+        yield "  encoding:                   # CHECK: what these features are, which the file does not say"
+        for name in hints.riddles:
+            yield f"    {json.dumps(name)}: {{}}   # CHECK: {{column: ..., value: ...}} or {{codes: {{VALUE: number}}}}"
+        if strange:
+            codes = ", ".join(f"{json.dumps(value)}: {i}" for i, value in enumerate(values))
+            yield f"    {json.dumps(target)}: {{codes: {{{codes}}}}}          # CHECK: the model's number of each class"
+    else:
+        yield f"build: {{use: published, path: {json.dumps(beside)}}}"
+    yield ""
+    yield from (f"# The file tells, beyond its predictions, {line}" for line in hints.says)
+    yield f"publish: {{leaves: {hints.level}, measure: false}}"
+    yield from _LIMITS
+
+
+_LIMITS = """
+attacks:
+  - {use: linking}
+
+metrics:
+  - {use: k_anonymity, at_least: 10}
+  - {use: confidence, at_most: 0.95, allow: 0.05}
+  - {use: file_disclosure, at_most: 0}
+""".splitlines()

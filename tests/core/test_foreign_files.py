@@ -1,0 +1,216 @@
+import json
+import pickle
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from command_line import leafgate
+from leafgate.disclosed import SIZES
+from leafgate.errors import ReleaseError
+from leafgate.foreign.model import Foreign
+from leafgate.foreign.neutral_file import written
+from leafgate.foreign.origins import Absent, Coded, Number, Step, Unknown
+from leafgate.foreign.reading import is_foreign, read_foreign
+from sample_model import MODEL, TREE
+
+POLICY = """
+leafgate: 1
+name: model
+data:
+  path: people.csv
+  missing: ["?"]
+  on_missing: keep
+  columns:
+    age: {role: quasi_identifier, bounds: [17, 90]}
+    school: {role: quasi_identifier, values: [none, basic, high]}
+    income: {role: [class, sensitive], values: [low, high]}
+build: {use: published, path: model.json}
+publish: {leaves: LEVEL}
+attacks: [{use: linking}]
+metrics: [{use: k_anonymity, at_least: 2}]
+"""
+PEOPLE = "age,school,income\n" + "20,none,low\n30,basic,low\n" * 2 + "37.5,high,low\n25,high,high\n"
+PEOPLE += "40,none,high\n?,?,high\n50,high,high\n60,basic,low\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "model.json").write_bytes(written(MODEL))
+    return tmp_path
+
+
+def findings(folder: Path, level: str) -> tuple[int, Mapping[str, Any]]:
+    """An audit that claims to publish `level`: how it ends, and its findings."""
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", level))
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    return ended.code, {finding["id"]: finding for finding in ended.document["findings"]}
+
+
+def test_a_model_file_is_audited_as_any_release(folder: Path) -> None:
+    code, found = findings(folder, "counts")
+    assert code == 0
+    assert found["k_anonymity@linking#income"]["passed"]
+    assert found["published_file"]["evidence"]["effective"] == "counts"
+    assert found["published_file"]["evidence"]["discloses"] == [item.described() for item in MODEL.discloses]
+
+
+def test_a_file_that_tells_more_than_the_policy_claims_fails(folder: Path) -> None:
+    code, found = findings(folder, "labels")
+    assert code == 1
+    assert not found["published_file"]["passed"]
+    assert "scrub" in found["published_file"]["evidence"]["remedy"]
+
+
+def test_a_policy_limits_what_a_file_may_tell(folder: Path) -> None:
+    limits = (
+        "metrics: [{use: file_disclosure, at_most: 0}, {use: file_disclosure, name: any, severity: low, at_most: 1}]"
+    )
+    text = POLICY.replace("LEVEL", "counts").replace("metrics: [{use: k_anonymity, at_least: 2}]", limits)
+    (folder / "policy.yaml").write_text(text)
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    found = {finding["id"]: (finding["value"], finding["passed"]) for finding in ended.document["findings"]}
+    assert (found["file_disclosure"], found["any"]) == ((1, False), (1, True))
+
+
+def test_names_of_columns_the_policy_drops_are_told_of(folder: Path) -> None:
+    (folder / "model.json").write_bytes(written(replace(MODEL, features=(*MODEL.features, "surname"))))
+    _, found = findings(folder, "counts")
+    kinds = [item["kind"] for item in found["published_file"]["evidence"]["discloses"]]
+    assert kinds == ["counts", "column_names"]
+
+
+def test_counts_of_other_people_leave_the_audit_inconclusive(folder: Path) -> None:
+    (folder / "people.csv").write_text(PEOPLE + "18,none,low\n")
+    code, found = findings(folder, "counts")
+    assert code == 3
+    assert "counted" in found
+
+
+EVERYTHING = replace(
+    MODEL,
+    origins=(
+        Number("age", (Step("minus", 3.5), Step("over", 2.0)), 40.0),
+        Coded("school", {"none": 0.0, "high": 1.5}, None, float("nan")),
+    ),
+    producer="by hand",
+)
+ABSENT = replace(MODEL, origins=(Absent("age"), Unknown("school", "it is a riddle")))
+BOOSTED = Foreign(
+    "made up",
+    ("age", "school"),
+    ("a", "b", "c"),
+    (
+        replace(
+            TREE,
+            says=TREE.says[:, :1],
+            output=2,
+            counts=None,
+            size=np.array([np.nan, 6, 4, 2, 4]),
+            strict=True,
+            missing_low=np.array([True, False, False, False, False]),
+            subsets={1: frozenset({"none", "basic", 3.0})},
+        ),
+    ),
+    "scores",
+    "boost",
+    base=(0.5, -1.0, 0.25),
+    discloses=(SIZES,),
+)
+
+
+@pytest.mark.parametrize("model", [MODEL, EVERYTHING, ABSENT, BOOSTED], ids=["plain", "origins", "absent", "boosted"])
+def test_a_neutral_file_read_back_is_the_same_model(model: Foreign) -> None:
+    read = read_foreign(written(model), "model")
+    assert written(read) == written(model)
+    for mine, its in zip(model.trees, read.trees, strict=True):
+        np.testing.assert_array_equal(mine.feature, its.feature)
+        np.testing.assert_array_equal(mine.flag("missing_low"), its.flag("missing_low"))
+        assert (mine.subsets, mine.output) == (its.subsets, its.output)
+    assert (read.classes, read.combine, read.base, read.counted) == (
+        *(model.classes, model.combine, model.base, model.counted),
+    )
+
+
+STRANGE: list[tuple[str, Any]] = [
+    ("features", "age"),
+    ("says", "nothing"),
+    ("combine", []),
+    ("counted", "roughly"),
+    ("base", ["0"]),
+    ("discloses", [{"kind": "x"}]),
+    ("discloses", [{"kind": "x", "severity": "deadly", "says": "y"}]),
+    ("origins", []),
+    ("origins", [{"kind": "number", "column": "age", "steps": [["times", -1]]}, None]),
+    ("origins", [{"kind": "spell", "column": "age"}, None]),
+    ("trees", [{"feature": [0.5]}]),
+    ("trees", [{}]),
+    ("trees", "none"),
+    ("people", ["Anna"]),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), STRANGE, ids=[f"{key}={value}"[:40] for key, value in STRANGE])
+def test_a_neutral_file_that_cannot_be_meant_is_refused(key: str, value: Any) -> None:
+    told = {**json.loads(written(MODEL)), key: value}
+    with pytest.raises(ReleaseError):
+        read_foreign(json.dumps(told).encode(), "model")
+
+
+def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
+    silent = replace(MODEL, discloses=())
+    assert [item.kind for item in read_foreign(written(silent), "model").discloses] == ["counts"]
+    sized = replace(silent, trees=(replace(TREE, counts=None),))
+    read = read_foreign(written(sized), "model")
+    assert ([item.kind for item in read.discloses], read.level) == (["sizes", "ratios"], "counts")
+
+
+def test_what_would_fill_the_memory_is_refused_before_it_is_parsed() -> None:
+    content = b'{"format":"leafgate/model/1","trees":[' + b"[]," * 6_000_000 + b"[]]}"
+    start = time.process_time()
+    with pytest.raises(ReleaseError, match="would take more than 400 MB"):
+        read_foreign(content, "model")
+    assert time.process_time() - start < 1
+
+
+class Bomb:
+    """Whoever unpickles this finds a file of that name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_is_refused_by_its_content_and_not_opened(folder: Path, protocol: int) -> None:
+    content = pickle.dumps(Bomb(folder / "ran"), protocol)
+    assert is_foreign(content[:4096])
+    (folder / "model.json").write_bytes(content)
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    assert ended.code == 2
+    assert "leafgate convert" in ended.problems[0]["remedy"]
+    assert not (folder / "ran").exists()
+
+
+def test_a_file_of_no_known_format_is_no_release(folder: Path) -> None:
+    (folder / "model.json").write_bytes(b"tree\nversion=v9\n")
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    assert leafgate("audit", folder / "policy.yaml", "--json").code == 2
+
+
+def test_encoding_speaks_of_models_only(folder: Path) -> None:
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    code = leafgate("build", folder / "policy.yaml", "--out", folder / "release.json").code
+    assert code == 0
+    again = POLICY.replace("LEVEL", "counts").replace("model.json}", "release.json, encoding: {age: {column: age}}}")
+    (folder / "policy.yaml").write_text(again)
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    assert (ended.code, "no foreign model" in ended.problems[0]["message"]) == (2, True)

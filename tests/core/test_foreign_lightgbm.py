@@ -1,0 +1,271 @@
+"""LightGBM's files: every row ends in the leaf where LightGBM has it end, and the counts are those of the people."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adult import adult
+from command_line import leafgate
+from foreign_rows import TABLES, Rows, probes, random_rows, same_leaves
+from leafgate.errors import ReleaseError
+from leafgate.foreign.encoding import Encoding
+from leafgate.foreign.model import LEAF, Foreign
+from leafgate.foreign.predicting import leaves_of, predicted, votes
+from leafgate.foreign.reading import is_foreign, read_foreign
+from leafgate.foreign.translating import release_of
+from leafgate.routing import predict
+
+SMALL = {"num_leaves": 12, "verbose": -1, "num_threads": 1, "seed": 1, "deterministic": True, "min_data_in_leaf": 5}
+
+
+def fitted(rows: Rows, rounds: int = 8, *, sets: bool = True, **options: Any) -> lgb.Booster:
+    classes = int(rows.y.max()) + 1
+    objective = {"objective": "multiclass", "num_class": classes} if classes > 2 else {"objective": "binary"}
+    data = lgb.Dataset(rows.x, label=rows.y, categorical_feature=rows.sets if sets else [])
+    return lgb.train(SMALL | objective | options, data, num_boost_round=rounds)
+
+
+def read(booster: lgb.Booster) -> Foreign:
+    content = booster.model_to_string().encode()
+    assert is_foreign(content[:4096])
+    return read_foreign(content, "model")
+
+
+def check_alike(model: Foreign, booster: lgb.Booster, rows: Rows, *, mean_of: int = 0) -> None:
+    """Leaf by leaf, score by score to the last bit, class by class; a forest's raw scores are sums, not means."""
+    x = np.concatenate([rows.x, probes(model, rows)])
+    ends = np.asarray(booster.predict(x, pred_leaf=True)).reshape(len(x), -1)
+    for i, tree in enumerate(model.trees):
+        assert same_leaves(leaves_of(tree, x), ends[:, i]), i
+    scores = np.asarray(booster.predict(x, raw_score=True))
+    told = votes(model, x)
+    mine = told if scores.ndim == 2 else told[:, -1]
+    assert np.allclose(mine * mean_of, scores, rtol=1e-12) if mean_of else np.array_equal(mine, scores)
+    if model.classes:
+        theirs = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+        assert np.array_equal(predicted(model, x), theirs)
+
+
+@pytest.mark.parametrize("sets", [True, False])
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_ends_where_lightgbm_has_it_end(name: str, sets: bool) -> None:
+    rows = TABLES[name]()
+    booster = fitted(rows, sets=sets, max_cat_to_onehot=3)
+    check_alike(read(booster), booster, rows)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"boosting": "dart", "drop_rate": 0.5},
+        {"boosting": "rf", "bagging_fraction": 0.6, "bagging_freq": 1},
+        {"boosting": "goss"},
+        {"bagging_fraction": 0.5, "bagging_freq": 1, "extra_trees": True},
+        {"use_missing": False},
+        {"objective": "regression"},
+        {"boost_from_average": False, "sigmoid": 2.0},
+        {"is_unbalance": True},
+        {"min_data_in_leaf": 100_000},
+        {"linear_tree": False, "max_depth": 2},
+    ],
+    ids=str,
+)
+def test_so_it_does_however_it_was_trained(options: dict[str, Any]) -> None:
+    rows = random_rows()
+    booster = fitted(rows, **options)
+    check_alike(read(booster), booster, rows, mean_of=8 if options.get("boosting") == "rf" else 0)
+
+
+@pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
+def test_so_it_does_for_several_classes(objective: str) -> None:
+    rows = random_rows(4)
+    booster = fitted(rows, objective=objective)
+    model = read(booster)
+    assert model.classes == ("0", "1", "2", "3")
+    check_alike(model, booster, rows)
+
+
+def test_where_nothing_is_missing_in_training_a_missing_number_is_zero() -> None:
+    rows = random_rows()
+    whole = Rows(np.nan_to_num(rows.x), rows.y, rows.categorical)
+    booster = fitted(whole)
+    model = read(booster)
+    assert any(tree.flag("missing_low").any() for tree in model.trees)
+    check_alike(model, booster, Rows(rows.x, rows.y, rows.categorical))
+
+
+def test_the_categories_of_a_data_frame_are_told_by_their_texts() -> None:
+    run = adult("adult-all")
+    target = run.table.schema.target.name
+    frame, y = run.table.frame.drop(columns=target), run.table.codes(target)
+    data = lgb.Dataset(frame, label=y, weight=run.table.weight)
+    booster = lgb.train(SMALL | {"objective": "binary"}, data, num_boost_round=20)
+    content = booster.model_to_string().encode()
+    model = read_foreign(content, "model")
+    assert any(isinstance(value, str) for tree in model.trees for chosen in tree.subsets.values() for value in chosen)
+    coded = {target: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
+    release = release_of(model, content, run.table.schema, coded, "model")
+    assert run.test is not None
+    for table in (run.table, run.test):
+        scores = np.asarray(booster.predict(table.frame.drop(columns=target), raw_score=True))
+        assert np.array_equal(predict(release, table), (scores > 0).astype(int))
+
+
+# What the file tells
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_it_tells_how_many_people_are_on_every_node(classes: int) -> None:
+    rows = random_rows(classes)
+    booster = fitted(rows)
+    model = read(booster)
+    for tree in model.trees:
+        assert tree.size is not None
+        ends = np.bincount(leaves_of(tree, rows.x), minlength=tree.nodes)
+        leaves = np.flatnonzero(tree.feature == LEAF)
+        assert np.array_equal(tree.size[leaves], ends[leaves])
+    assert model.level == "counts"
+
+
+def test_with_the_settings_a_first_leafs_value_tells_the_people_of_each_class() -> None:
+    # Its value is the start less rate G / H (lambda is 0), and G is people times p less those of the second class.
+    rows = random_rows()
+    model = read(fitted(rows, sets=False))
+    tree = model.trees[0]
+    assert tree.size is not None
+    p = rows.y.mean()
+    start = np.log(p / (1 - p))
+    ends = leaves_of(tree, rows.x)
+    for leaf in np.flatnonzero(tree.feature == LEAF):
+        people = tree.size[leaf]
+        gradient = (start - tree.says[leaf, 0]) / 0.1 * people * p * (1 - p)
+        assert people * p - gradient == pytest.approx(rows.y[ends == leaf].sum(), abs=0.01)
+
+
+def test_it_tells_ranges_categories_and_settings() -> None:
+    told = {item.kind: item.severity for item in read(fitted(random_rows())).discloses}
+    assert told == {
+        "sizes": "high",
+        "ranges": "high",
+        "categories": "medium",
+        "second derivatives": "high",
+        "inner values": "medium",
+        "gains": "low",
+        "settings": "low",
+    }
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"linear_tree": True, "sets": False}, "linear_tree"),
+        ({"objective": "poisson"}, "an objective that is not read"),
+        ({"objective": "regression", "reg_sqrt": True}, "an objective that is not read"),
+        ({"zero_as_missing": True}, "zero_as_missing"),
+    ],
+    ids=str,
+)
+def test_models_of_other_kinds_are_refused_by_name(options: dict[str, Any], why: str) -> None:
+    options = dict(options)
+    booster = fitted(random_rows(), rounds=30, sets=options.pop("sets", True), **options)
+    with pytest.raises(ReleaseError, match=why):
+        read(booster)
+
+
+TEXT = fitted(random_rows(), rounds=2, max_cat_to_onehot=2).model_to_string()
+
+
+def edited(key: str, value: str) -> str:
+    """The first line that says `key`, saying something else; a number alone replaces its first number."""
+    old = re.search(rf"^{key}=(.*)$", TEXT, re.MULTILINE)
+    assert old is not None
+    new = f"{value} {old[1].partition(' ')[2]}".strip() if value[-1:].isdigit() and " " in old[1] else value
+    return TEXT[: old.start(1)] + new + TEXT[old.end(1) :]
+
+
+HOSTILE = {
+    "a child beyond the end": (edited("left_child", "9999"), "child that there is not"),
+    "a leaf beyond the end": (edited("left_child", "-9999"), "child that there is not"),
+    "a child that is itself": (edited("left_child", "0"), "two parents|no tree|circles"),
+    "no such feature": (edited("split_feature", "77"), "asks about no feature"),
+    "a fraction for an index": (edited("split_feature", "0.5"), "whole numbers"),
+    "words": (edited("leaf_value", "nan"), "finite numbers|as many leaves"),
+    "an endless number": (edited("leaf_value", "1e999"), "no finite number"),
+    "an underscore": (edited("leaf_value", "1_0"), "finite numbers"),
+    "a billion leaves": (edited("num_leaves", "99999999"), "as many leaves"),
+    "no leaves": (edited("num_leaves", "0"), "as many leaves"),
+    "a negative size": (edited("leaf_count", "-5"), "counts less than nobody"),
+    "sizes that do not add up": (edited("leaf_count", "100000"), "count not as many"),
+    "a huge set": (edited("cat_boundaries", "0 99999999"), "every test"),
+    "a set backwards": (edited("cat_threshold", "-1"), "no sets"),
+    "a type that there is not": (edited("decision_type", "14"), "zero_as_missing"),
+    "a key twice": (TEXT.replace("num_leaves=", "num_cat=0\nnum_leaves=", 1), "twice"),
+    "no end": (TEXT.partition("end of trees")[0], "no end of trees"),
+    "categories that are no JSON": (f"{TEXT.rstrip()}\npandas_categorical:[[", "no JSON"),
+    "endless categories": (f"{TEXT.rstrip()}\npandas_categorical:{'[' * 100_000}", "no JSON"),
+    "two trees a round": (edited("num_tree_per_iteration", "2"), "trees a round"),
+    "a billion classes": (edited("objective", "multiclass num_class:3"), "fewer than 3 classes"),
+    "fewer names": (edited("feature_names", "a b"), "name every feature"),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), HOSTILE.values(), ids=HOSTILE)
+def test_what_is_no_model_is_refused(text: str, why: str) -> None:
+    assert text != TEXT
+    with pytest.raises(ReleaseError, match=why):
+        read_foreign(text.encode(), "model")
+
+
+POLICY = """
+leafgate: 1
+name: model
+data:
+  columns:
+    a: {role: quasi_identifier, bounds: [0, 9]}
+    y: {role: [class, sensitive], values: ["0", "1"]}
+build: {use: published, path: model.txt}
+attacks: [{use: linking}]
+metrics: [{use: k_anonymity, at_least: 2}]
+"""
+
+
+@pytest.mark.parametrize(
+    "content", [b"tree\nversion=v4\n", b"tree\nversion=\xff", b"tree\nversion=" + b"\n" * 3_000_000]
+)
+def test_a_hostile_file_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "people.csv").write_text("a,y\n1,0\n2,1\n")
+    (tmp_path / "model.txt").write_bytes(content)
+    ended = leafgate("audit", tmp_path / "policy.yaml", tmp_path / "people.csv", "--json")
+    assert ended.code == 2
+    assert ended.problems[0]["place"].startswith("model.txt")
+
+
+PARTS = st.sampled_from(
+    ["", " ", "-1", "0", "3", "1e308", "99999999999", "0.5", "nan", "=", "\n", "Tree=0\n", "[", "x"]
+)
+
+
+@settings(max_examples=400, deadline=2000)
+@given(st.data())
+def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -> None:
+    text = TEXT
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(14, len(text)))
+        text = text[:at] + data.draw(PARTS) + text[min(len(text), at + data.draw(st.integers(0, 6))) :]
+    try:
+        model = read_foreign(text.encode(), "model")
+    except ReleaseError:
+        return
+    leaves_of(model.trees[0], np.zeros((1, len(model.features))))

@@ -1,0 +1,367 @@
+"""XGBoost's files: every row ends in the leaf where XGBoost has it end, and the counts are those of the people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xgboost as xgb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adult import adult
+from command_line import leafgate
+from foreign_rows import TABLES, Rows, probes, random_rows, same_leaves
+from leafgate.errors import ReleaseError
+from leafgate.foreign.encoding import Encoding
+from leafgate.foreign.model import LEAF, Foreign
+from leafgate.foreign.predicting import leaves_of, predicted, votes
+from leafgate.foreign.reading import is_foreign, read_foreign
+from leafgate.foreign.translating import release_of
+from leafgate.routing import predict
+
+FORMS = ("json", "ubj")
+SMALL = {"max_depth": 4, "eta": 0.3, "nthread": 1, "verbosity": 0}
+
+
+def data_of(rows: Rows, x: Any = None, *, sets: bool = True) -> xgb.DMatrix:
+    x = rows.x if x is None else x
+    kinds = rows.kinds if sets else ["q"] * x.shape[1]
+    return xgb.DMatrix(x, feature_types=kinds, enable_categorical=True)
+
+
+def fitted(rows: Rows, rounds: int = 8, *, sets: bool = True, **options: Any) -> xgb.Booster:
+    classes = int(rows.y.max()) + 1
+    objective = (
+        {"objective": "multi:softprob", "num_class": classes} if classes > 2 else {"objective": "binary:logistic"}
+    )
+    data = data_of(rows, sets=sets)
+    data.set_label(rows.y)
+    return xgb.train(SMALL | objective | options, data, num_boost_round=rounds)
+
+
+def read(booster: xgb.Booster, form: str = "json") -> Foreign:
+    content = bytes(booster.save_raw(raw_format=form))
+    assert is_foreign(content[:4096])
+    return read_foreign(content, "model")
+
+
+def check_alike(model: Foreign, booster: xgb.Booster, rows: Rows, *, sets: bool = True) -> None:
+    """Leaf by leaf, score by score, class by class."""
+    x = np.concatenate([rows.x, probes(model, rows)])
+    data = data_of(rows, x, sets=sets)
+    ends = booster.predict(data, pred_leaf=True).reshape(len(x), -1)
+    for i, tree in enumerate(model.trees):
+        assert same_leaves(leaves_of(tree, x), ends[:, i]), i
+    scores = booster.predict(data, output_margin=True)
+    told = votes(model, x)
+    mine = told if scores.ndim == 2 else told[:, -1]
+    assert np.allclose(mine, scores, rtol=1e-5, atol=1e-5)
+    if model.classes:
+        theirs = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
+        clear = np.sort(told, axis=1)[:, -1] - np.sort(told, axis=1)[:, -2] > 1e-5
+        assert np.array_equal(predicted(model, x)[clear], theirs[clear])
+        assert clear.mean() > 0.99
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sets", [True, False])
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_ends_where_xgboost_has_it_end(name: str, sets: bool, form: str) -> None:
+    rows = TABLES[name]()
+    booster = fitted(rows, sets=sets, max_cat_to_onehot=4)
+    check_alike(read(booster, form), booster, rows, sets=sets)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"booster": "dart", "rate_drop": 0.5, "seed": 1},
+        {"num_parallel_tree": 3, "subsample": 0.5, "colsample_bynode": 0.5, "seed": 1},
+        {"base_score": 0.2},
+        {"tree_method": "exact", "gamma": 20, "sets": False},
+        {"tree_method": "approx", "grow_policy": "lossguide", "max_leaves": 9, "max_depth": 0},
+        {"objective": "binary:logitraw"},
+        {"objective": "binary:hinge"},
+        {"objective": "reg:squarederror"},
+        {"scale_pos_weight": 3},
+        {"gamma": 1e9, "base_score": 0.3},
+    ],
+    ids=str,
+)
+def test_so_it_does_however_it_was_trained(options: dict[str, Any]) -> None:
+    rows = random_rows()
+    options = dict(options)
+    sets = options.pop("sets", True)
+    booster = fitted(rows, sets=sets, **options)
+    check_alike(read(booster), booster, rows, sets=sets)
+
+
+@pytest.mark.parametrize("objective", ["multi:softprob", "multi:softmax"])
+@pytest.mark.parametrize("base", [{}, {"base_score": 0.7}], ids=str)
+def test_so_it_does_for_several_classes(objective: str, base: dict[str, Any]) -> None:
+    rows = random_rows(4)
+    booster = fitted(rows, objective=objective, **base)
+    model = read(booster)
+    assert model.classes == ("0", "1", "2", "3")
+    assert [tree.output for tree in model.trees[:5]] == [0, 1, 2, 3, 0]
+    check_alike(model, booster, rows)
+
+
+def test_both_forms_say_the_same() -> None:
+    booster = fitted(random_rows(3))
+    one, other = (read(booster, form) for form in FORMS)
+    assert replace(one, trees=()) == replace(other, trees=())
+    for a, b in zip(one.trees, other.trees, strict=True):
+        assert np.array_equal(a.threshold, b.threshold, equal_nan=True)
+        assert np.array_equal(a.says, b.says)
+        assert a.subsets == b.subsets
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_categories_of_a_data_frame_are_told_by_their_texts(form: str) -> None:
+    run = adult("adult-all")
+    target = run.table.schema.target.name
+    frame, y = run.table.frame.drop(columns=target), run.table.codes(target)
+    booster = xgb.train(
+        SMALL | {"objective": "binary:logistic", "max_depth": 5},
+        xgb.DMatrix(frame, label=y, weight=run.table.weight, enable_categorical=True),
+        num_boost_round=10,
+    )
+    content = bytes(booster.save_raw(raw_format=form))
+    model = read_foreign(content, "model")
+    assert any(isinstance(value, str) for tree in model.trees for chosen in tree.subsets.values() for value in chosen)
+    coded = {target: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
+    release = release_of(model, content, run.table.schema, coded, "model")
+    assert run.test is not None
+    for table in (run.table, run.test):
+        cells = table.frame.drop(columns=target)
+        scores = booster.predict(xgb.DMatrix(cells, enable_categorical=True), output_margin=True)
+        assert np.array_equal(predict(release, table), (scores > 0).astype(int))
+
+
+# What the file tells
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_first_trees_tell_how_many_people_are_on_every_node(classes: int) -> None:
+    rows = random_rows(classes)
+    booster = fitted(rows)
+    model = read(booster)
+    ends = booster.predict(data_of(rows), pred_leaf=True).reshape(len(rows.x), -1).astype(int)
+    for i, tree in enumerate(model.trees):
+        assert (tree.size is not None) == (i < (classes if classes > 2 else 1))
+        if tree.size is not None:
+            leaves = np.flatnonzero(tree.feature == LEAF)
+            assert np.array_equal(tree.size[leaves], np.bincount(ends[:, i], minlength=tree.nodes)[leaves])
+    assert [item.level for item in model.discloses if item.kind == "sizes"] == ["counts"]
+    assert model.level == "counts"
+
+
+def test_with_the_usual_settings_a_first_leafs_value_tells_the_people_of_each_class() -> None:
+    # Its value is -eta G / (H + lambda), and G is the sum of p - y: people times p, less those of the second class.
+    rows = random_rows()
+    booster = fitted(rows)
+    model = read(booster)
+    tree = model.trees[0]
+    assert tree.size is not None
+    ends = leaves_of(tree, rows.x)
+    p = 1 / (1 + np.exp(-model.base[0]))
+    for leaf in np.flatnonzero(tree.feature == LEAF):
+        people = tree.size[leaf]
+        gradient = -tree.says[leaf, 0] * (people * p * (1 - p) + 1.0) / 0.3
+        assert people * p - gradient == pytest.approx(rows.y[ends == leaf].sum(), abs=0.01)
+
+
+def test_squared_errors_tell_the_people_of_every_tree() -> None:
+    model = read(fitted(random_rows(), objective="reg:squarederror"))
+    assert all(tree.size is not None for tree in model.trees)
+
+
+def test_where_people_weigh_differently_nobody_can_be_counted() -> None:
+    rows = random_rows()
+    data = data_of(rows)
+    data.set_label(rows.y)
+    data.set_weight(np.random.default_rng(0).random(len(rows.y)))
+    model = read(xgb.train(SMALL | {"objective": "binary:logistic"}, data, num_boost_round=3))
+    assert all(tree.size is None for tree in model.trees)
+    assert model.level == "labels"
+    assert {item.kind for item in model.discloses} == {"second derivatives", "gains", "inner values"}
+
+
+# What is refused
+
+
+def document() -> Any:
+    return json.loads(bytes(fitted(random_rows(3), rounds=2, max_cat_to_onehot=2).save_raw(raw_format="json")))
+
+
+def refused(told: Any, why: str) -> None:
+    with pytest.raises(ReleaseError, match=why):
+        read_foreign(json.dumps(told).encode(), "model")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"objective": "count:poisson"}, "an objective that is not read"),
+        ({"booster": "gblinear"}, "no booster of trees"),
+    ],
+)
+def test_models_of_other_kinds_are_refused_by_name(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(ReleaseError, match=why):
+        read(fitted(random_rows(), sets=False, **options))
+
+
+def test_trees_that_speak_of_several_classes_are_refused_by_name() -> None:
+    rows = random_rows(3)
+    data = xgb.DMatrix(rows.x, label=rows.y)
+    options = {"objective": "multi:softprob", "num_class": 3, "multi_strategy": "multi_output_tree", "nthread": 1}
+    with pytest.raises(ReleaseError, match="multi_output_tree"):
+        read(xgb.train(options, data, num_boost_round=1))
+
+
+def test_a_model_that_stopped_early_is_refused_with_the_remedy() -> None:
+    told = document()
+    told["learner"]["attributes"]["best_iteration"] = "0"
+    refused(told, "stopped early.*best_iteration")
+
+
+def _in_tree(key: str, value: Any) -> Callable[[Any], None]:
+    def change(told: Any) -> None:
+        tree = told["learner"]["gradient_booster"]["model"]["trees"][0]
+        if key in {"left_children", "right_children", "split_indices", "split_conditions", "categories_nodes"}:
+            tree[key][0] = value
+        else:
+            tree[key] = value
+
+    return change
+
+
+def _param(key: str, value: Any) -> Callable[[Any], None]:
+    def change(told: Any) -> None:
+        told["learner"]["learner_model_param"][key] = value
+
+    return change
+
+
+HOSTILE: dict[str, tuple[Callable[[Any], None], str]] = {
+    "a child beyond the end": (_in_tree("left_children", 10**6), "child that there is not"),
+    "a child that is itself": (_in_tree("left_children", 0), "two parents|no tree|circles"),
+    "two parents": (_in_tree("left_children", 2), "two parents|no tree"),
+    "a huge index": (_in_tree("split_indices", 2**40), "too large"),
+    "no such feature": (_in_tree("split_indices", 99), "asks about no feature|categories"),
+    "a text for a number": (_in_tree("split_conditions", "0.5"), "list of numbers"),
+    "a number beyond single precision": (_in_tree("split_conditions", 1e300), "single precision"),
+    "arrays of different length": (_in_tree("split_conditions", []), "list of numbers|every node|out of|no finite"),
+    "categories of no node": (_in_tree("categories_nodes", 999), "for no node|list of numbers"),
+    "lists in a list": (_in_tree("sum_hessian", [[1.0]]), "list of numbers"),
+    "no tree": (lambda told: told["learner"]["gradient_booster"]["model"]["trees"].__setitem__(0, 3), "must be"),
+    "fewer groups than trees": (
+        lambda told: told["learner"]["gradient_booster"]["model"].update(tree_info=[0]),
+        "every node",
+    ),
+    "a class that there is not": (
+        lambda told: told["learner"]["gradient_booster"]["model"]["tree_info"].__setitem__(0, 7),
+        "class that there is not",
+    ),
+    "a billion classes": (_param("num_class", "1000000000"), "whole number|objective"),
+    "a billion features": (_param("num_feature", "999999999"), "too many features"),
+    "an endless base": (_param("base_score", "[" * 90_000), "must be a number"),
+    "a base that is no number": (_param("base_score", "[NaN]"), "must be a number"),
+    "a base for other classes": (_param("base_score", "[0.1,0.2]"), "one for each class"),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), HOSTILE.values(), ids=HOSTILE)
+def test_what_is_no_model_is_refused(change: Callable[[Any], None], why: str) -> None:
+    told = document()
+    change(told)
+    refused(told, why)
+
+
+POLICY = """
+leafgate: 1
+name: model
+data:
+  columns:
+    a: {role: quasi_identifier, bounds: [0, 9]}
+    y: {role: [class, sensitive], values: ["0", "1"]}
+build: {use: published, path: model.ubj}
+attacks: [{use: linking}]
+metrics: [{use: k_anonymity, at_least: 2}]
+"""
+UBJ = {
+    "truncated": b"{L\x00\x00\x00\x00\x00\x00\x00\x07learner{",
+    "an endless key": b"{L\x7f\xff\xff\xff\xff\xff\xff\xfflearner",
+    "a negative length": b"{i\x07learner[$d#i\xff}",
+    "a huge array": b"{i\x07learner[$d#L\x00\x00\x7f\xff\xff\xff\xff\xff}",
+    "a huge array of nothing": b"{i\x07learner[$Z#l\x7f\xff\xff\xff}",
+    "a huge list": b"{i\x07learner[#l\x7f\xff\xff\xffZ",
+    "nested too deeply": b"{i\x07learner" + b"[" * 100_000,
+    "nothing over and over": b"{i\x07learner[" + b"Z" * 3_000_000,
+    "more after the end": b"{i\x07learner{}}x",
+    "a key twice": b"{i\x07learnerZi\x07learnerZ}",
+    "no UTF-8": b"{i\x07learnerSi\x01\xff}",
+    "a type of its own": b"{i\x07learnerQ}",
+    "an object of one type": b"{i\x07learner{$i#i\x01i\x01a\x01}",
+}
+
+
+@pytest.mark.parametrize("content", UBJ.values(), ids=UBJ)
+def test_what_is_no_ubjson_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "people.csv").write_text("a,y\n1,0\n2,1\n")
+    (tmp_path / "model.ubj").write_bytes(content)
+    ended = leafgate("audit", tmp_path / "policy.yaml", tmp_path / "people.csv", "--json")
+    assert ended.code == 2
+    assert ended.problems[0]["place"].startswith("model.ubj")
+
+
+TINY = {form: bytes(fitted(random_rows(), rounds=1, max_depth=2).save_raw(raw_format=form)) for form in FORMS}
+
+
+@settings(max_examples=300, deadline=2000)
+@given(st.data(), st.sampled_from(FORMS))
+def test_a_file_with_some_bytes_changed_is_read_or_refused(data: st.DataObject, form: str) -> None:
+    content = bytearray(TINY[form])
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(20, len(content) - 1))] = data.draw(st.integers(0, 255))
+    end = data.draw(st.one_of(st.just(len(content)), st.integers(0, len(content))))
+    try:
+        model = read_foreign(bytes(content[:end]), "model")
+    except ReleaseError:
+        return
+    leaves_of(model.trees[0], np.zeros((1, len(model.features))))
+
+
+def _places(told: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    below = told.items() if isinstance(told, dict) else enumerate(told) if isinstance(told, list) else ()
+    return [way, *(place for key, value in below for place in _places(value, (*way, key)))]
+
+
+NONSENSE: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, -1, 0, 3, 2**31, 2**70, 0.5, 1e308, "", "x", "1E400", [], [1], {}, [[]], [None], ["a"], {"a": 1}]
+)
+
+
+@settings(max_examples=300, deadline=2000)
+@given(st.data())
+def test_a_file_with_nonsense_somewhere_is_read_or_refused(data: st.DataObject) -> None:
+    told = json.loads(TINY["json"])
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.sampled_from([way for way in _places(told) if len(way) > 1]))
+        here = told
+        for step in place[:-1]:
+            here = here[step]
+        here[place[-1]] = json.loads(json.dumps(data.draw(NONSENSE)))
+    try:
+        model = read_foreign(json.dumps(told).encode(), "model")
+    except ReleaseError:
+        return
+    leaves_of(model.trees[0], np.zeros((1, len(model.features))))

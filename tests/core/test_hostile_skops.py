@@ -1,0 +1,218 @@
+import contextlib
+import io
+import json
+import pickle
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+from leafgate.errors import ReleaseError
+from leafgate.foreign.reading import read_foreign
+from sklearn_zoo import answers, rows, skops_bytes
+
+GOOD = skops_bytes(DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows(1), answers(rows(1), 2)))
+
+Parts = dict[str, bytes]
+
+
+def parts() -> Parts:
+    archive = zipfile.ZipFile(io.BytesIO(GOOD))
+    return {name: archive.read(name) for name in archive.namelist()}
+
+
+def zipped(entries: Parts, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def npy(array: Any, *, allow_pickle: bool = False) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=allow_pickle)
+    return file.getvalue()
+
+
+def nodes_name(entries: Parts) -> str:
+    return next(name for name, content in entries.items() if b"left_child" in content and name.endswith(".npy"))
+
+
+def with_nodes(change: Callable[[Any], None]) -> bytes:
+    """The file with other nodes in its tree."""
+    entries = parts()
+    nodes = np.load(io.BytesIO(entries[nodes_name(entries)])).copy()
+    change(nodes)
+    return zipped({**entries, nodes_name(entries): npy(nodes)})
+
+
+def node(field: str, value: Any, at: int = 0) -> bytes:
+    def change(nodes: Any) -> None:
+        nodes[field][at] = value
+
+    return with_nodes(change)
+
+
+def with_array(content: bytes) -> bytes:
+    entries = parts()
+    return zipped({**entries, nodes_name(entries): content})
+
+
+def header(shape: str, length: int | None = None) -> bytes:
+    told = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(told) if length is None else length) + told
+
+
+def with_schema(text: bytes) -> bytes:
+    return zipped({**parts(), "schema.json": text})
+
+
+class Bomb:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return open, (self.path, "w")
+
+
+RAN = Path("/tmp/leafgate-hostile-skops-ran")
+SCHEMA = parts()["schema.json"]
+
+
+def schema_with(old: bytes, new: bytes) -> bytes:
+    assert old in SCHEMA
+    return with_schema(SCHEMA.replace(old, new))
+
+
+def bomb() -> bytes:
+    """A gigabyte of nothing in a megabyte."""
+    return zipped({**parts(), "zeros.npy": bytes(2**30)})
+
+
+def lying_bomb() -> bytes:
+    """An entry that says it is short, and is not."""
+    entries = parts()
+    content = bytearray(zipped({**entries, nodes_name(entries): bytes(2**26)}))
+    size = struct.pack("<I", 2**26)
+    return bytes(content).replace(size, struct.pack("<I", 100))
+
+
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "child out of range": lambda: node("left_child", 10**9),
+    "child far below": lambda: node("right_child", -(2**62)),
+    "itself its child": lambda: node("left_child", 0),
+    "a loop": lambda: node("left_child", 0, 1),
+    "feature out of range": lambda: node("feature", 10**6),
+    "NaN threshold": lambda: node("threshold", np.nan),
+    "minus infinity": lambda: node("threshold", -np.inf),
+    "counts that do not add up": lambda: node("weighted_n_node_samples", 7.0),
+    "negative counts": lambda: node("weighted_n_node_samples", -600.0),
+    "sizes of others": lambda: node("n_node_samples", -1),
+    "nodes that are none": lambda: with_array(npy(np.zeros(3))),
+    "nodes of another shape": lambda: with_array(npy(np.zeros((3, 3)))),
+    "10 GB header": lambda: with_array(header("(1342177280,)")),
+    "header of 4 GB": lambda: with_array(header("(1,)", 2**32 - 1)),
+    "header that never ends": lambda: with_array(header("(" * 5000)),
+    "negative shape": lambda: with_array(header("(-1,)")),
+    "shape beyond numbers": lambda: with_array(header("(" + "9" * 4000 + ",)")),
+    "a pickle inside": lambda: with_array(npy(np.array([Bomb(str(RAN))], dtype=object), allow_pickle=True)),
+    "a pickle beside": lambda: zipped({**parts(), "more.pkl": pickle.dumps(Bomb(str(RAN)))}),
+    "a pickle called an array": lambda: with_array(pickle.dumps(Bomb(str(RAN)))),
+    "no arrays": lambda: zipped({"schema.json": SCHEMA}),
+    "no schema": lambda: zipped({"a.npy": npy(np.zeros(1))}),
+    "a schema of lists": lambda: with_schema(b"[" * 500_000),
+    "a schema of no node": lambda: with_schema(b"{}"),
+    "keys twice": lambda: schema_with(
+        b'"__class__": "DecisionTreeClassifier",', b'"__class__": "A", "__class__": "B",'
+    ),
+    "another class": lambda: schema_with(b'"__class__": "DecisionTreeClassifier"', b'"__class__": "Popen"'),
+    "no tree": lambda: schema_with(b'"tree_"', b'"three_"'),
+    "zip bomb": bomb,
+    "a bomb that lies": lying_bomb,
+    "cut off": lambda: GOOD[: len(GOOD) // 2],
+    "only a start": lambda: GOOD[:40],
+    "too many entries": lambda: GOOD + b"PK\x01\x02" * 60_000,
+    "itself for ever": lambda: with_schema(
+        b'{"__class__":"Pipeline","__loader__":"ObjectNode","__id__":1,"content":'
+        b'{"__loader__":"DictNode","content":{"steps":{"__loader__":"CachedNode","__id__":1}}}}'
+    ),
+    "itself within itself": lambda: with_schema(
+        b'{"__loader__":"ListNode","__id__":1,"content":['
+        + b'{"__loader__":"CachedNode","__id__":1},' * 30
+        + b'{"__loader__":"CachedNode","__id__":1}]}'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_soon_and_runs_nothing(name: str) -> None:
+    RAN.unlink(missing_ok=True)
+    content = HOSTILE[name]()
+    start = time.process_time()
+    with pytest.raises(ReleaseError) as caught:
+        read_foreign(content, "model.skops")
+    assert time.process_time() - start < 2
+    assert caught.value.exit_code == 2
+    assert not RAN.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["10 GB header", "zip bomb", "a bomb that lies", "a schema of lists", "header of 4 GB"]
+)
+def test_a_hostile_file_takes_little_memory(name: str, tmp_path: Path) -> None:
+    (tmp_path / "m.skops").write_bytes(HOSTILE[name]())
+    program = (
+        "import resource, pathlib; from leafgate.foreign.reading import read_foreign\n"
+        "import leafgate.foreign.skops_file\n"
+        "from leafgate.errors import ReleaseError\n"
+        f"try: read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm')\n"
+        "except ReleaseError: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert int(told) * 1024 < 500 * 2**20
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_byte_of_any_part_may_be_another(data: st.DataObject) -> None:
+    entries = parts()
+    name = data.draw(st.sampled_from(sorted(entries)))
+    content = bytearray(entries[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(ReleaseError):
+        read_foreign(zipped({**entries, name: bytes(content)}), "model.skops")
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_any_node_of_the_schema_may_be_anything(data: st.DataObject) -> None:
+    document = json.loads(SCHEMA)
+    here = document
+    while True:
+        keys = list(here) if isinstance(here, dict) else list(range(len(here)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(here[key], dict | list) or not here[key] or data.draw(st.integers(0, 3)) == 0:
+            here[key] = data.draw(ANYTHING)
+            break
+        here = here[key]
+    with contextlib.suppress(ReleaseError):
+        read_foreign(with_schema(json.dumps(document).encode()), "model.skops")

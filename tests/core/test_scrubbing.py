@@ -1,0 +1,142 @@
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import leafgate as gate
+from command_line import leafgate
+from leafgate.errors import ReleaseError
+from leafgate.foreign.model import LEAF
+from leafgate.foreign.neutral_file import written
+from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
+from sample_model import MODEL, with_tree
+from sklearn_pipelines import PIPELINES, as_frame, people
+from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A pipeline's skops and joblib files, its people, and a policy that audits `scrubbed.json`."""
+    table = people(1, gaps=False)
+    features, target = as_frame(table, each=True)
+    model = PIPELINES["rare"]().fit(features, target)
+    (tmp_path / "m.skops").write_bytes(skops_bytes(model))
+    joblib.dump(model, tmp_path / "m.joblib", compress=3)
+    features.assign(rich=target).to_csv(tmp_path / "people.csv", index=False)
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [17, 90]},
+        "school": {"role": "quasi_identifier", "values": list(table.schema["school"].values or ())},
+        "job": {"role": "quasi_identifier", "values": ["x", "y"]},
+        "pay": {"role": "private", "bounds": [-1e6, 1e6]},
+        "rich": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+    policy = {
+        "leafgate": 1,
+        "name": "scrubbed",
+        "data": {"path": "people.csv", "columns": columns},
+        "build": {"use": "published", "path": "scrubbed.json"},
+        "publish": {"leaves": "labels"},
+        "attacks": [{"use": "linking"}],
+        "metrics": [{"use": "k_anonymity", "at_least": 1}],
+    }
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy))
+    return tmp_path
+
+
+def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
+    (folder / "scrubbed.json").write_bytes((folder / "m.skops").read_bytes())
+    assert leafgate("audit", folder / "policy.yaml").code == 1
+    (folder / "scrubbed.json").unlink()
+    ended = leafgate(
+        *(
+            "scrub",
+            folder / "m.skops",
+            folder / "scrubbed.json",
+            "--leaves",
+            "labels",
+            "--policy",
+            folder / "policy.yaml",
+        )
+    )
+    assert (ended.code, ended.err) == (0, "")
+    assert "predicts the same on 20,000 random points and" in ended.out
+    audited = leafgate("audit", folder / "policy.yaml", "--json")
+    assert audited.code == 0
+    (found,) = [f for f in audited.document["findings"] if f["id"] == "published_file"]
+    assert (found["evidence"]["effective"], found["evidence"]["discloses"]) == ("labels", [])
+    content = (folder / "scrubbed.json").read_bytes()
+    assert b'"counts":null' in content
+    assert b'"size":null' in content
+    assert b'["over",' not in content
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("leaves", ["labels", "shares", "counts"])
+def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Left) -> None:
+    model = gate.from_sklearn(fitted(name, 3 if name != "exponential" else 2, gaps=False))
+    try:
+        less = scrubbed(model, leaves, "model")
+    except ReleaseError:
+        assert leaves != "labels"
+        assert model.leaf_level != "counts"
+        return
+    proof = compared(model, less, 1)
+    if leaves == "labels" and model.combine == "mean_per_tree":
+        assert proof.different
+        with pytest.raises(ReleaseError, match="--leaves shares"):
+            refuse_different([("points", proof)], leaves, "model")
+        return
+    assert proof.different == 0
+    assert read_foreign(written(less), "less").level == ("labels" if model.says == "scores" else leaves)
+    assert not {"seed", "impurity", "bootstrap_rows", "sizes"} & {item.kind for item in less.discloses}
+
+
+def test_the_proof_finds_what_differs() -> None:
+    other = with_tree(threshold=np.array([np.nextafter(np.float32(37.5), np.float32(99)), 0.5, 0, 0, 0]).astype(float))
+    assert compared(MODEL, MODEL, 0).different == 0
+    assert compared(MODEL, other, 0).different > 0
+
+
+def test_leaves_of_one_label_become_one() -> None:
+    less = scrubbed(MODEL, "labels", "model").trees[0]
+    assert less.feature.tolist() == [0, LEAF, LEAF]
+    assert less.says.tolist()[1:] == [[1, 0], [0, 1]]
+    assert scrubbed(MODEL, "labels", "model").features == ("age",)
+
+
+def test_what_is_not_there_cannot_be_left() -> None:
+    model = scrubbed(MODEL, "labels", "model")
+    for leaves in ("shares", "counts"):
+        with pytest.raises(ReleaseError, match="to leave there"):
+            scrubbed(model, leaves, "model")
+
+
+def test_a_model_is_not_written_over_itself(folder: Path) -> None:
+    assert leafgate("scrub", folder / "m.skops", folder / "m.skops", "--leaves", "labels").code == 2
+
+
+def test_a_pickle_is_converted_by_who_trusts_it(folder: Path) -> None:
+    refused = leafgate("convert", folder / "m.joblib", folder / "m.json")
+    assert (refused.code, "--trust" in refused.err) == (2, True)
+    assert leafgate("convert", folder / "m.joblib", folder / "m.json", "--trust").code == 0
+    pickled, zipped = (read_foreign((folder / name).read_bytes(), name) for name in ("m.json", "m.skops"))
+    assert written(pickled).replace(b"scikit-learn in memory", b"skops") == written(zipped)
+    assert (folder / "m.json").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", [pickle.dumps(LogisticRegression()), b"\x80\x04broken", b"\x1f\x8bbroken"])
+def test_a_pickle_of_something_else_or_broken_is_refused(folder: Path, content: bytes) -> None:
+    (folder / "m.joblib").write_bytes(content)
+    assert leafgate("convert", folder / "m.joblib", folder / "m.json", "--trust").code == 2
+
+
+def test_other_formats_are_converted_without_trust(folder: Path) -> None:
+    assert leafgate("convert", folder / "m.skops", folder / "m.json").code == 0
+    again: Any = read_foreign((folder / "m.json").read_bytes(), "m.json")
+    assert again.format == "skops"

@@ -1,0 +1,151 @@
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import BaggingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import leafgate
+from leafgate.errors import ReleaseError
+from leafgate.foreign.model import LEAF, Foreign
+from leafgate.foreign.neutral_file import written
+from leafgate.foreign.predicting import leaves_of, predicted, votes
+from leafgate.foreign.reading import read_foreign
+from sklearn_zoo import CLASSIFIERS, GAPLESS, REGRESSORS, Rows, answers, at_the_edges, fitted, rows, skops_bytes
+
+CASES = [
+    (name, classes, gaps)
+    for name in CLASSIFIERS
+    for classes in (2, 3)
+    for gaps in (False, True)
+    if not (gaps and name in GAPLESS) and not (name == "exponential" and classes > 2)
+]
+
+
+def everywhere(model: Foreign, *, gaps: bool) -> Rows:
+    """Training rows, other rows, and rows at the thresholds; codes it never saw left out."""
+    made = np.concatenate([rows(1, gaps=gaps), rows(2, gaps=gaps), at_the_edges(model, rows(3, gaps=gaps))])
+    return made
+
+
+def in_its_order(model: Foreign, made: Rows) -> Rows:
+    """Rows with columns in the model's own order, codes as it codes them."""
+    if model.origins is None:
+        return made
+    columns = []
+    for origin in model.origins:
+        assert origin is not None
+        column = made[:, int(origin.column[1:])]
+        codes = getattr(origin, "codes", None)
+        texts = [str(int(x)) if x == x and x == int(x) else str(x) for x in column]
+        columns.append(column if codes is None else np.array([codes.get(text, np.nan) for text in texts]))
+    return np.column_stack(columns)
+
+
+@pytest.mark.parametrize(("name", "classes", "gaps"), CASES)
+def test_a_model_read_predicts_what_the_library_predicts(name: str, classes: int, gaps: bool) -> None:
+    model = fitted(name, classes, gaps=gaps)
+    for read in (leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")):
+        made = everywhere(read, gaps=gaps)
+        mine = np.array(read.classes)[predicted(read, in_its_order(read, made))]
+        assert (mine == model.predict(made)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "gaps"), [(n, g) for n in REGRESSORS for g in (False, True) if not (g and n in GAPLESS)]
+)
+def test_a_model_of_numbers_predicts_what_the_library_predicts(name: str, gaps: bool) -> None:
+    model = fitted(name, 0, gaps=gaps)
+    read = read_foreign(skops_bytes(model), "model.skops")
+    made = everywhere(read, gaps=gaps)
+    np.testing.assert_allclose(votes(read, in_its_order(read, made))[:, 0], model.predict(made), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_memory_and_file_tell_the_same(name: str) -> None:
+    model = fitted(name, 2, gaps=False)
+    memory, file = leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")
+    assert written(memory).replace(b"scikit-learn in memory", b"skops") == written(file)
+
+
+@pytest.mark.parametrize("name", ["tree", "entropy", "whole", "extra"])
+def test_exact_counts_are_the_people_who_come_to_each_leaf(name: str) -> None:
+    model = fitted(name, 3, gaps=True)
+    read = leafgate.from_sklearn(model)
+    assert (read.counted, read.level) == ("exact", "counts")
+    given, labels = rows(1, gaps=True), model.classes_[model.classes_.searchsorted(truth(3))]
+    for tree in read.trees:
+        where = leaves_of(tree, given)
+        assert tree.counts is not None
+        for leaf in tree.leaves:
+            own = [(labels[where == leaf] == name).sum() for name in read.classes]
+            assert tree.counts[leaf].tolist() == own
+
+
+def truth(classes: int) -> Any:
+    return np.array(["low", "middle", "high"])[answers(rows(1, gaps=True), classes)]
+
+
+def test_a_bootstraps_counts_are_never_people() -> None:
+    read = leafgate.from_sklearn(fitted("forest", 2, gaps=False))
+    assert (read.counted, read.level) == ("bootstrap", "counts")
+    assert "bootstrap_rows" in {item.kind for item in read.discloses}
+
+
+def test_weights_are_no_people_either() -> None:
+    read = leafgate.from_sklearn(fitted("weighted", 2, gaps=False))
+    assert (read.counted, read.leaf_level) == ("unknown", "shares")
+    given, y = rows(1), answers(rows(1), 2)
+    doubled = leafgate.from_sklearn(
+        DecisionTreeClassifier(max_depth=2).fit(given, y, sample_weight=np.full(len(given), 2.0))
+    )
+    assert (doubled.counted, doubled.leaf_level) == ("unknown", "counts")
+
+
+def test_boosting_tells_sizes_though_its_leaves_hold_scores() -> None:
+    read = leafgate.from_sklearn(fitted("boosting", 2, gaps=False))
+    assert (read.leaf_level, read.level) == ("labels", "counts")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LogisticRegression(), "LogisticRegression, which is no tree"),
+        (BaggingClassifier(), "BaggingClassifier, which is no tree"),
+        (DecisionTreeClassifier(), "was it fitted"),
+        ("a text", "holds no estimator"),
+    ],
+    ids=["logistic", "bagging", "unfitted", "text"],
+)
+def test_what_is_no_fitted_tree_is_refused_by_name(model: Any, message: str) -> None:
+    with pytest.raises(ReleaseError, match=message):
+        leafgate.from_sklearn(model)
+
+
+def test_several_outputs_are_refused() -> None:
+    y = answers(rows(1), 2)
+    with pytest.raises(ReleaseError, match="several columns"):
+        leafgate.from_sklearn(DecisionTreeClassifier(max_depth=2).fit(rows(1), np.column_stack([y, 1 - y])))
+
+
+def test_reading_a_skops_file_imports_no_scikit_learn(tmp_path: Any) -> None:
+    (tmp_path / "m.skops").write_bytes(skops_bytes(fitted("forest", 2, gaps=False)))
+    program = (
+        "import sys, pathlib; from leafgate.foreign.reading import read_foreign;"
+        f"read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm');"
+        "sys.exit('sklearn' in sys.modules or 'skops' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_leaf_alone_is_a_tree() -> None:
+    stump = DecisionTreeClassifier().fit([[1.0], [2.0]], ["a", "a"])
+    with pytest.raises(ReleaseError, match="two different classes"):
+        leafgate.from_sklearn(stump)
+    one = leafgate.from_sklearn(
+        DecisionTreeClassifier(max_leaf_nodes=2, min_samples_leaf=2).fit([[1.0], [1.0]], ["a", "b"])
+    )
+    assert one.trees[0].feature.tolist() == [LEAF]

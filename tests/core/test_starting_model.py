@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from command_line import leafgate
+from leafgate.policy_file import load_policy
+from sklearn_pipelines import PIPELINES, as_frame, people
+from sklearn_zoo import skops_bytes
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """People as a CSV file whose last column is not the class."""
+    features, target = as_frame(people(1, gaps=False), each=True)
+    features.assign(rich=target, remark="none").to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["one-hot", "ordinal", "scaled", "nested"])
+def test_init_writes_a_policy_that_audits_the_model(folder: Path, name: str) -> None:
+    model = PIPELINES[name]().fit(*as_frame(people(1, gaps=False), each=True))
+    (folder / "m.skops").write_bytes(skops_bytes(model))
+    made = leafgate("init", folder / "people.csv", "--model", folder / "m.skops", "--out", folder / "p.yaml")
+    assert made.code == 0
+    policy = load_policy(folder / "p.yaml").policy
+    assert "class" in policy.data.columns["rich"].role
+    assert policy.publish is not None
+    assert policy.publish.leaves == "counts"
+    ended = leafgate("audit", folder / "p.yaml", "--json")
+    assert ended.code == 1
+    assert {"published_file", "file_disclosure", "k_anonymity@linking#rich"} <= {
+        f["id"] for f in ended.document["findings"]
+    }
+
+
+def test_what_the_file_does_not_say_is_left_for_its_owner_to_check(folder: Path) -> None:
+    features, target = as_frame(people(1, gaps=False), each=True)
+    coded = features.assign(school=pd.Categorical(features["school"]).codes, job=(features["job"] == "y").astype(int))
+    model = DecisionTreeClassifier(max_depth=5).fit(coded, np.where(target == "yes", 1, 0))
+    (folder / "m.skops").write_bytes(skops_bytes(model))
+    made = leafgate("init", folder / "people.csv", "--class", "rich", "--model", folder / "m.skops")
+    assert made.code == 0
+    assert '"school": {}' in made.out
+    assert '"rich": {codes: {"no": 0, "yes": 1}}' in made.out
+
+
+def test_columns_the_model_takes_as_values_get_values_though_they_are_numbers(folder: Path) -> None:
+    features, target = as_frame(people(1, gaps=False), each=True)
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features=["age"]).fit(features[["age"]], target)
+    (folder / "m.skops").write_bytes(skops_bytes(model))
+    assert leafgate("init", folder / "people.csv", "--model", folder / "m.skops", "--out", folder / "p.yaml").code == 0
+    columns = load_policy(folder / "p.yaml").policy.data.columns
+    assert columns["age"].values is not None
+    assert columns["pay"].bounds is not None
+
+
+def test_a_model_that_cannot_be_read_makes_no_policy(folder: Path) -> None:
+    (folder / "m.skops").write_bytes(b"PK\x03\x04")
+    assert leafgate("init", folder / "people.csv", "--model", folder / "m.skops", "--out", folder / "p.yaml").code == 2
+    assert not (folder / "p.yaml").exists()

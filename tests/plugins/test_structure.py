@@ -1,0 +1,406 @@
+"""Structural checks: against brute force, against the attack that groups people, and by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy.stats import ks_2samp
+
+from leafgate import Case, InconclusiveError
+from leafgate.known import known_of
+from leafgate.release import Level, Publish, Release, published
+from leafgate.report import People, Private
+from leafgate.table import Table
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate_linking import Linking
+from leafgate_protection import KAnonymity
+from leafgate_structure import (
+    ClassDisclosure,
+    GeneralisationGap,
+    ResidualDegreesOfFreedom,
+    RiskySettings,
+    SmallestLeaf,
+)
+from leafgate_structure.gap import apart, by_chance
+from leafgate_structure.parameters import parameters
+from leafgate_structure.rules import RULES, broken, fewest_changes, some_of_each
+from mortgage import TREE, fan, leaf, mortgage
+from oracles import path_of, people_of, persons, span
+from random_tables import categorical, numeric, table_of, tables
+from random_trees import forests
+
+GROUPS = ("each_tree", "all_trees")
+
+
+def case_of(table: Table, *trees: Node, level: Level = "counts", test: Table | None = None, **told: Any) -> Case:
+    told = {"combine": "one" if len(trees) == 1 else "vote"} | told
+    release = published(Release({"use": "x"}, table.schema, trees, **told), Publish(level), frozenset())
+    return Case(table, test, release, known_of(table))
+
+
+def smallest(case: Case, **options: Any) -> float:
+    return SmallestLeaf(at_least=0, **options).score(case)
+
+
+def disclosed(case: Case, **options: Any) -> float:
+    return ClassDisclosure(at_most=0, **options).score(case)
+
+
+def keys_by_hand(table: Table, trees: Sequence[Node], groups: str, *, public: bool) -> list[list[Hashable]]:
+    """For each way of dividing people one key for each row: the leaf they are in, or those they could be in."""
+    everyone = [person for person, _ in people_of(table)]
+    names = [column.name for column in table.schema.public]
+    told: list[list[Hashable]] = []
+    for tree in trees:
+        if public:
+            of = [span({name: person[name] for name in names}, [tree], table.schema) for person in everyone]
+            told.append(list(of))
+        else:
+            told.append([path_of(tree, person) for person in everyone])
+    return told if groups == "each_tree" else [list(zip(*told, strict=True))]
+
+
+@st.composite
+def audited(draw: st.DrawFn) -> tuple[Table, tuple[Node, ...]]:
+    table = draw(tables(public_class=False, most=12))
+    return table, draw(forests(table, whole=draw(st.booleans())))
+
+
+@settings(max_examples=150, deadline=None)
+@given(audited(), st.sampled_from(GROUPS), st.booleans())
+def test_the_smallest_leaf_is_that_of_everyone_walked_down_the_trees(
+    found: tuple[Table, tuple[Node, ...]], groups: str, public: bool
+) -> None:
+    table, trees = found
+    sizes = []
+    for keys in keys_by_hand(table, trees, groups, public=public):
+        people: Counter[Hashable] = Counter()
+        for key, n in zip(keys, table.weight.tolist(), strict=True):
+            people[key] += n
+        sizes.append(min(people.values()))
+    by = "quasi_identifiers" if public else "features"
+    assert smallest(case_of(table, *trees), groups=groups, by=by) == min(sizes)
+
+
+@settings(max_examples=150, deadline=None)
+@given(audited())
+def test_by_public_columns_and_over_all_trees_it_is_the_linking_attacks_k(
+    found: tuple[Table, tuple[Node, ...]],
+) -> None:
+    case = case_of(found[0], *found[1])
+    (belief, *_) = Linking().infer(case.release, case.known)
+    k = KAnonymity(at_least=1).score(Case(case.table, None, case.release, case.known, belief)).min()
+    assert smallest(case) == k
+
+
+@settings(max_examples=150, deadline=None)
+@given(audited(), st.sampled_from(GROUPS), st.booleans(), st.sampled_from(["single", "ruled_out", "few"]))
+def test_class_disclosure_counts_the_people_whose_leaf_gives_their_class_away(
+    found: tuple[Table, tuple[Node, ...]], groups: str, public: bool, form: str
+) -> None:
+    table, trees = found
+    classes = table.schema.classes
+    mine = [str(person["y"]) for person in persons(table.frame)]
+    marked = [False] * len(table)
+    for keys in keys_by_hand(table, trees, groups, public=public):
+        counts: dict[Hashable, Counter[str]] = {}
+        for key, own, n in zip(keys, mine, table.weight.tolist(), strict=True):
+            counts.setdefault(key, Counter())[own] += n
+        told = {
+            "single": {key for key, c in counts.items() if len(c) == 1},
+            "ruled_out": {key for key, c in counts.items() if len(c) < len(classes)},
+            "few": {key for key, c in counts.items() if min(c.values()) < 4},
+        }[form]
+        marked = [before or key in told for before, key in zip(marked, keys, strict=True)]
+    share = sum(n for flag, n in zip(marked, table.weight.tolist(), strict=True) if flag) / table.people
+    options = {"k": 4} if form == "few" else {}
+    by = "quasi_identifiers" if public else "features"
+    assert disclosed(case_of(table, *trees), groups=groups, by=by, form=form, **options) == pytest.approx(share)
+
+
+def test_the_mortgage_tree_has_a_leaf_of_one_and_no_public_group_below_three() -> None:
+    case = case_of(mortgage(), TREE)
+    assert smallest(case) == 3
+    assert smallest(case, by="features") == 1
+    assert disclosed(case, by="features") == pytest.approx(4 / 6)
+    assert disclosed(case, by="features", form="few", k=2) == pytest.approx(3 / 6)
+    assert disclosed(case) == 0
+
+
+def test_two_trees_with_no_small_leaf_may_have_one_together() -> None:
+    columns = [categorical(name, "quasi_identifier", values=("0", "1")) for name in "ab"]
+    risk = categorical("risk", "class", "sensitive", values=("good", "bad"))
+    rows = [("0", "0", "good"), ("0", "1", "bad"), ("1", "0", "bad"), ("1", "1", "good")]
+    table = table_of([*columns, risk], rows, [1, 9, 9, 9])
+    by_a, by_b = (Fan(name, (Branch(("0",), leaf(2, 0)), Branch(("1",), leaf(2, 0)))) for name in "ab")
+    case = case_of(table, by_a, by_b)
+    assert smallest(case, groups="each_tree") == 10
+    assert smallest(case) == 1
+    assert disclosed(case, groups="each_tree") == 0
+    assert disclosed(case) == 1
+
+
+def test_the_smallest_groups_are_witnesses_and_auditors_see_the_way_to_them() -> None:
+    metric = SmallestLeaf(at_least=2, by="features")
+    case = case_of(mortgage(), TREE)
+    told = metric.evidence(case, metric.score(case))
+    assert told["groups"] == 3
+    assert told["people_beyond"] == Private(People(1))
+    (group,) = told["worst"]
+    assert group["people"] == People(1)
+    assert group["path"] == Private("sports_car = yes and marital_status = Married")
+    assert group["true"] == Private({"good": People(1)})
+
+
+def test_a_public_group_is_told_by_its_public_columns_alone() -> None:
+    metric = SmallestLeaf(at_least=4)
+    case = case_of(mortgage(), TREE)
+    paths = [group["path"].content for group in metric.evidence(case, 3.0)["worst"]]
+    assert paths == ["marital_status = Unmarried", "marital_status = Married"]
+
+
+def test_one_of_several_trees_is_named() -> None:
+    metric = SmallestLeaf(at_least=2, by="features", groups="each_tree")
+    case = case_of(mortgage(), leaf(2, 4), TREE)
+    (group,) = metric.evidence(case, 1.0)["worst"]
+    assert group["path"] == Private("tree 1: sports_car = yes and marital_status = Married")
+
+
+@pytest.mark.parametrize("level", ["labels", "error_rates", "shares", "counts"])
+def test_the_same_people_are_together_whatever_is_published(level: Level) -> None:
+    case = case_of(mortgage(), TREE, level=level)
+    assert smallest(case, by="features") == 1
+    assert disclosed(case, by="features") == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize(
+    ("level", "counted", "hidden"),
+    [("counts", "exact", False), ("shares", "exact", False), ("labels", "exact", True), ("counts", "bootstrap", True)],
+)
+def test_true_classes_that_no_leaf_tells_are_for_auditors(level: Level, counted: Any, hidden: bool) -> None:
+    case = case_of(mortgage(), TREE, level=level, counted=counted)
+    assert ClassDisclosure(at_most=0).hidden(case) is hidden
+    assert not ClassDisclosure(at_most=0, scored="derived").hidden(case)
+
+
+def test_what_a_release_says_of_a_group_may_be_judged_instead_of_who_is_in_it() -> None:
+    # Counts of a bootstrap: all good in a leaf of two bad risks, and one good of 30 where nobody is good.
+    tree = fan("sports_car", yes=leaf(5, 0), no=leaf(1, 29))
+    case = case_of(mortgage(), tree, counted="bootstrap")
+    assert disclosed(case, by="features") == pytest.approx(3 / 6)
+    assert disclosed(case, scored="derived") == pytest.approx(3 / 6)
+    assert disclosed(case, scored="derived", form="few", k=2) == pytest.approx(3 / 6)  # 3/30 of a person is few
+
+
+def test_outputs_are_coarser_than_leaves() -> None:
+    tree = fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(2, 2)), no=leaf(0, 3))
+    case = case_of(mortgage(), tree)
+    assert smallest(case, by="features") == 1
+    assert smallest(case, groups="outputs") == 3
+
+
+def test_labels_alone_give_no_shares() -> None:
+    with pytest.raises(InconclusiveError, match="no class a share"):
+        disclosed(case_of(mortgage(), TREE, level="labels"), scored="derived")
+
+
+def test_a_release_without_trees_has_no_leaves_and_no_parameters() -> None:
+    case = case_of(mortgage())
+    for metric in (
+        SmallestLeaf(at_least=1),
+        ClassDisclosure(at_most=0),
+        ResidualDegreesOfFreedom(at_least=0),
+        RiskySettings(at_most=0),
+    ):
+        with pytest.raises(InconclusiveError, match="no trees"):
+            metric.score(case)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"groups": "outputs", "by": "quasi_identifiers"}, "whole records"),
+        ({"scored": "derived", "by": "quasi_identifiers"}, "whole records"),
+        ({"form": "few"}, "needs it"),
+        ({"k": 3}, "needs it"),
+        ({"scored": "derived", "groups": "each_tree"}, "single tree"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        ClassDisclosure(at_most=0, **options)
+
+
+# Parameters
+
+
+def test_parameters_by_hand() -> None:
+    # Two tests of two ways, three leaves of two classes.
+    assert parameters(case_of(mortgage(), TREE).release) == 2 + 2 + 3
+    assert ResidualDegreesOfFreedom(at_least=10).score(case_of(mortgage(), TREE)) == 6 - 7
+    several = Fan("town", (Branch(("a",), Leaf()), Branch(("b", "c"), Leaf())), other=Leaf())
+    three = categorical("y", "class", values=("p", "q", "r"))
+    table = table_of([categorical("town", "quasi_identifier", values="abcd"), three], [("a", "p")])
+    assert parameters(case_of(table, several, level="labels").release) == 3 + 3 * 2
+    scores = Leaf("p", scores={"p": 0.5, "q": 0, "r": 0})
+    assert parameters(case_of(table, scores, level="labels", combine="boost").release) == 1
+
+
+# Risky settings
+
+
+def rules_by_hand(family: str, **given: float | str) -> bool:
+    """The rules, read once more from their documentation: as sentences about whole numbers and choices."""
+    number = {name: value for name, value in given.items() if isinstance(value, float)}
+    depth, leaf_, split = (number.get(name, 0) for name in ("max_depth", "min_samples_leaf", "min_samples_split"))
+    some, many = given.get("max_features") == "some", number.get("n_estimators", 0)
+    if family == "tree":
+        if depth >= 8 and leaf_ <= 7:
+            return split <= 15 or given["splitter"] == "best" or not some
+        if given["splitter"] == "random" or some:
+            return False
+        return (depth >= 8 and leaf_ <= 15) or (4 <= depth <= 7 and leaf_ <= 7)
+    if family == "forest":
+        if depth >= 4 and many >= 36:
+            return some or (split <= 15 and given["bootstrap"] == "yes")
+        return depth >= 8 and 16 <= many <= 35 and leaf_ <= 15 and given["bootstrap"] == "no"
+    weight = number["min_child_weight"]
+    if depth < 4 or many < 4:
+        return False
+    return weight <= 1 or (many >= 13 and weight <= 3) or (many >= 63 and weight <= 6)
+
+
+VALUES: dict[str, Sequence[Any]] = {
+    "max_depth": (2.0, 3.0, 4.0, 7.0, 8.0, 500.0),
+    "min_samples_leaf": (1.0, 7.0, 8.0, 15.0, 16.0),
+    "min_samples_split": (2.0, 15.0, 16.0),
+    "max_features": ("all", "some"),
+    "splitter": ("best", "random"),
+    "n_estimators": (1.0, 3.0, 4.0, 12.0, 13.0, 15.0, 16.0, 35.0, 36.0, 62.0, 63.0),
+    "bootstrap": ("yes", "no"),
+    "min_child_weight": (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0),
+}
+
+
+@pytest.mark.parametrize("family", ["tree", "forest", "boosting"])
+def test_settings_are_risky_where_the_rules_say_so(family: str) -> None:
+    names = list(dict.fromkeys(name for rule in RULES[family] for name in rule))
+    found = {True: 0, False: 0}
+    for values in product(*(VALUES[name] for name in names)):
+        given_ = dict(zip(names, values, strict=True))
+        risky = bool(broken(given_, RULES[family]))
+        assert risky == rules_by_hand(family, **given_), given_
+        found[risky] += 1
+    assert min(found.values()) > 50
+
+
+@pytest.mark.parametrize("family", ["tree", "forest", "boosting"])
+def test_no_fewer_changes_would_do(family: str) -> None:
+    rules = RULES[family]
+    names = list(dict.fromkeys(name for rule in rules for name in rule))
+    every = [dict(zip(names, way, strict=True)) for way in product(*(some_of_each(name, rules) for name in names))]
+    safe = [way for way in every if not broken(way, rules)]
+    for settings_ in every:
+        change = fewest_changes(settings_, rules)
+        assert len(change) == min(sum(settings_[name] != way[name] for name in names) for way in safe)
+        assert all(settings_[name] not in region for name, region in change.items())
+
+
+def risky(case: Case) -> tuple[float, dict[str, Any]]:
+    metric = RiskySettings(at_most=0)
+    return metric.score(case), dict(metric.evidence(case, 0.0))
+
+
+def deep(depth: int) -> Node:
+    """A tree that asks for one number again and again, a leaf of one on every way."""
+    node: Node = leaf(1, 0)
+    for at in reversed(range(depth)):
+        node = Cut("age", at + 0.5, leaf(1, 0), node)
+    return node
+
+
+def numbers_table(people: int) -> Table:
+    columns = [
+        numeric("age", "quasi_identifier", bounds=(0, 100)),
+        categorical("loan_risk", "class", values=("good", "bad")),
+    ]
+    return table_of(columns, [(float(i), "good") for i in range(people)])
+
+
+def test_what_is_not_declared_is_measured_and_what_cannot_be_is_supposed_the_riskiest() -> None:
+    score, told = risky(case_of(numbers_table(10), deep(9)))
+    assert told["settings"] == {
+        "max_depth": {"value": 9.0, "from": "measured"},
+        "min_samples_leaf": {"value": Private(People(1)), "from": "measured"},
+        "min_samples_split": {"value": Private(People(2)), "from": "measured"},
+        "splitter": {"from": "unknown"},
+        "max_features": {"from": "unknown"},
+    }
+    assert score == 1
+    assert told["change"] == "max_depth up to 3.5"
+    assert told["rules"] == ["max_depth above 7.5, min_samples_leaf up to 7.5, min_samples_split up to 15"]
+
+
+def test_a_shallow_tree_is_at_no_risk_by_its_settings() -> None:
+    score, told = risky(case_of(numbers_table(4), deep(3)))
+    assert (score, told["rules"], told["change"]) == (0, [], "")
+
+
+def test_what_boosting_starts_from_is_no_tree() -> None:
+    scores = Leaf("good", scores={"good": 1.0, "bad": 0.0})
+    tree = Cut("age", 5, scores, scores)
+    case = case_of(numbers_table(10), scores, tree, tree, level="labels", combine="boost")
+    score, told = risky(case)
+    assert told["settings"]["n_estimators"] == {"value": 2.0, "from": "measured"}
+    assert score == 0
+
+
+def test_declared_settings_come_before_measured_ones() -> None:
+    declared = {"use": "x", "max_depth": None, "min_samples_leaf": 0.5, "settings": {"splitter": "random"}}
+    case = case_of(numbers_table(10), deep(2))
+    release = Release(declared, case.release.schema, case.release.trees)
+    _, told = risky(Case(case.table, None, release, case.known))
+    assert told["settings"]["max_depth"] == {"value": "unlimited", "from": "declared"}
+    assert told["settings"]["min_samples_leaf"] == {"value": 5.0, "from": "declared"}
+    assert told["settings"]["splitter"] == {"value": "random", "from": "declared"}
+
+
+# How much better on its own people
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_losses_are_apart_as_kolmogorov_and_smirnov_have_it(data: st.DataObject) -> None:
+    samples = []
+    for _ in range(2):
+        values = data.draw(st.lists(st.integers(0, 5), min_size=3, max_size=12))
+        weight = data.draw(st.lists(st.integers(1, 4), min_size=len(values), max_size=len(values)))
+        samples.append((np.array(values) / 5, np.array(weight)))
+    (one, mine), (other, theirs) = samples
+    found = apart(one, mine, other, theirs)
+    expected = ks_2samp(np.repeat(one, mine), np.repeat(other, theirs), method="asymp")
+    assert found == pytest.approx(expected.statistic, abs=1e-12)
+    assert by_chance(found, int(mine.sum()), int(theirs.sum())) == pytest.approx(expected.pvalue, abs=1e-9)
+
+
+def test_the_gap_is_between_the_tables_people_and_others() -> None:
+    tree = fan("sports_car", yes=leaf(2, 1), no=leaf(0, 3))
+    table = mortgage()
+    others = table_of(table.schema.columns, [("Unmarried", "yes", "good"), ("Married", "no", "good")], [1, 3])
+    case = case_of(table, tree, test=others)
+    metric = GeneralisationGap(at_most=0)
+    assert metric.score(case) == pytest.approx(5 / 6 - 1 / 4)
+    assert metric.evidence(case, 0.0) == {"on_table": pytest.approx(5 / 6), "on_test": 0.25}
+    losses = GeneralisationGap(at_most=0, form="losses")
+    # Losses: 0 of three, 1/3 of two, 2/3 of one; the others': 1/3 of one, 1 of three.
+    assert losses.score(case) == pytest.approx(3 / 4)
+    with pytest.raises(InconclusiveError, match="no test table"):
+        metric.score(case_of(table, tree))

@@ -1,0 +1,59 @@
+"""Fitted scikit-learn trees as releases, made by reading their public arrays in the plainest way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.case import Case
+from leafgate.known import known_of
+from leafgate.release import Counted, Publish, Release, published
+from leafgate.schema import Column, Schema
+from leafgate.table import Table, make_table
+from leafgate.tree import Cut, Leaf, Node
+from random_tables import categorical, numeric
+
+SETTINGS = (
+    *("max_depth", "min_samples_leaf", "min_samples_split", "max_features", "splitter", "bootstrap"),
+    "n_estimators",
+)
+
+
+def table_of_numbers(x: np.ndarray, y: np.ndarray, *, public: Sequence[int] | None = None) -> Table:
+    """People with numbers x0, x1, ... (`public` says which are known of them) and a class 0, 1, ...; all are kept."""
+    known = range(x.shape[1]) if public is None else public
+    columns: list[Column] = [
+        numeric(f"x{i}", "quasi_identifier" if i in known else "private", bounds=(-1e9, 1e9)) for i in range(x.shape[1])
+    ]
+    classes = [str(value) for value in range(int(y.max()) + 1)]
+    columns.append(categorical("y", "class", "sensitive", values=classes))
+    frame = pd.DataFrame({f"x{i}": x[:, i].astype(float) for i in range(x.shape[1])})
+    frame["y"] = pd.Categorical(y.astype(str), categories=classes)
+    return make_table(Schema(tuple(columns)), frame)
+
+
+def release_of(model: Any, table: Table, level: str = "counts", counted: Counted = "exact") -> Release:
+    """A DecisionTreeClassifier or RandomForestClassifier as it would be released."""
+    members = getattr(model, "estimators_", [model])
+    builder = {"use": "sklearn"} | {name: getattr(model, name) for name in SETTINGS if hasattr(model, name)}
+    combine = "one" if members == [model] else "mean_per_tree"
+    trees = tuple(_node(member.tree_, 0, table.schema.classes) for member in members)
+    draft = Release(builder, table.schema, trees, counted=counted, combine=combine)  # type: ignore[arg-type]
+    return published(draft, Publish(level), frozenset())  # type: ignore[arg-type]
+
+
+def _node(tree: Any, at: int, classes: Sequence[str]) -> Node:
+    if tree.children_left[at] < 0:
+        shares = tree.value[at, 0] / tree.value[at, 0].sum()
+        counts = np.rint(shares * tree.weighted_n_node_samples[at]).astype(int).tolist()
+        return Leaf(classes[int(shares.argmax())], dict(zip(classes, counts, strict=True)))
+    low, high = (_node(tree, int(child[at]), classes) for child in (tree.children_left, tree.children_right))
+    return Cut(f"x{tree.feature[at]}", float(tree.threshold[at]), low, high, float32=True)
+
+
+def case_of(release: Release, table: Table, test: Table | None = None) -> Case:
+    """What a metric of the release is given."""
+    return Case(table, test, release, known_of(table))
