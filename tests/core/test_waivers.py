@@ -187,7 +187,7 @@ def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: 
 
 
 def test_without_waivers_no_clock_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate.auditing.utc_today", lambda: pytest.fail("the clock was read"))
+    monkeypatch.setattr("leafgate.waived_limits.utc_today", lambda: pytest.fail("the clock was read"))
     told = document(prepare(survey(tmp_path, KEPT)).audit().report, "public")
     assert "judged_on" not in told
     assert "waivers" not in told
