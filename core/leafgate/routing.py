@@ -32,10 +32,17 @@ def branch_of_code(fan: Fan, table: Table) -> NDArray[np.int64]:
     return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain])
 
 
-def split_rows(node: Cut | Fan, table: Table, rows: Rows) -> Iterator[tuple[Node, Rows]]:
+Cells = dict[str, NDArray[np.float64]]
+"""Columns of numbers that were looked up before: who asks many nodes keeps them."""
+
+
+def split_rows(node: Cut | Fan, table: Table, rows: Rows, cells: Cells | None = None) -> Iterator[tuple[Node, Rows]]:
     """Each child with the rows that go there; rows that no branch names go nowhere."""
     if isinstance(node, Cut):
-        low = goes_low(node, table.numbers(node.column)[rows])
+        cells = {} if cells is None else cells
+        if node.column not in cells:
+            cells[node.column] = table.numbers(node.column)
+        low = goes_low(node, cells[node.column][rows])
         yield node.low, rows[low]
         yield node.high, rows[~low]
         return
@@ -59,6 +66,7 @@ def route(tree: Node, table: Table) -> Routed:
     where = np.full(len(table), NOWHERE, dtype=np.int64)
     found: list[Leaf] = []
     waiting: list[tuple[Node, Rows]] = [(tree, np.arange(len(table)))]
+    cells: Cells = {}
     while waiting:
         node, rows = waiting.pop()
         if isinstance(node, Leaf):
@@ -67,7 +75,7 @@ def route(tree: Node, table: Table) -> Routed:
         elif not len(rows):
             found.extend(leaves(node))
         else:
-            waiting.extend(reversed(list(split_rows(node, table, rows))))
+            waiting.extend(reversed(list(split_rows(node, table, rows, cells))))
     return Routed(tuple(found), where)
 
 

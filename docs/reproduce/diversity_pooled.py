@@ -116,9 +116,9 @@ def case(setting: Setting) -> tuple[list[Group], list[Shared]]:
     release = release_of(grown(hidden))
     linked = link(release, known_of(hidden.table))
     own = linked.groups[hidden.table.public[1]]
-    groups = [_group(linked, hidden.table, own, number) for number in range(len(linked.reached))]
+    groups = [_group(linked, hidden.table, own, number) for number in range(linked.size)]
     worst = max(range(len(groups)), key=lambda number: groups[number].surest_derived)
-    return groups, list(_shared(linked.reached[worst][0], release, hidden.table, own == worst))
+    return groups, list(_shared(linked.reached(worst)[0], release, hidden.table, own == worst))
 
 
 def _classes(table: Table, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, ...]:
@@ -137,7 +137,7 @@ def _group(linked: Linked, table: Table, own: np.ndarray[tuple[int], np.dtype[np
     rows = own == number
     occupations = table.schema["occupation"].domain
     who = ", ".join(str(occupations[code]) for code in np.unique(table.codes("occupation")[rows]))
-    pooled = np.sum([_told(each) for each in linked.reached[number][0]], axis=0)
+    pooled = np.sum([_told(each) for each in linked.reached(number)[0]], axis=0)
     return Group(who, _classes(table, rows), tuple(map(int, pooled)))
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.possible import Possible, narrowed, unanswered
-from leafgate.routing import Rows, split_rows
+from leafgate.routing import Cells, Rows, split_rows
 from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Leaf, Node
@@ -45,6 +45,7 @@ class Remainders:
     reached: dict[int, Reached] = field(default_factory=dict)
     asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _numbers: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _cells: Cells = field(default_factory=dict)
     _nodes: int = 0
     _leaves: dict[int, list[Reached]] = field(default_factory=dict)
 
@@ -79,7 +80,7 @@ class Remainders:
             ids[rows] = self._join(name, below)
             return
         ids[rows] = self._number(NOWHERE)
-        for (child, left, _), (_, mine) in zip(ways, split_rows(node, self.public, rows), strict=True):
+        for (child, left, _), (_, mine) in zip(ways, split_rows(node, self.public, rows, self._cells), strict=True):
             if len(mine):
                 self.fill_in(child, mine, left, ids)
 

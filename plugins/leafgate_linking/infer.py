@@ -13,7 +13,7 @@ from leafgate import Belief, InconclusiveError, Known, Release
 from leafgate.report import People
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, distinct_rows
-from leafgate_linking.grouping import Ids, Reached, grouped, remainders
+from leafgate_linking.grouping import Ids, Reached, Remainders, grouped, remainders
 from leafgate_linking.records import Matches, matches
 from leafgate_linking.telling import Shares, doubted, joined, told_by_leaves
 from leafgate_linking.telling_records import told_of
@@ -22,25 +22,35 @@ from leafgate_linking.words import group_words, record_words
 
 @dataclass(frozen=True)
 class Linked:
-    """Everyone divided: each public row's group, and for each group what it reaches in every tree.
+    """Everyone divided: each public row's group, and for each group its remainder of every tree.
 
-    Groups that reach the same in a tree share the list of it.
+    `numbers` has an array a tree, over the groups; `left` says what the numbers of each tree mean.
     """
 
     release: Release
     known: Known
     groups: Ids
-    reached: Sequence[Sequence[Sequence[Reached]]]
+    numbers: Sequence[Ids]
+    left: Sequence[Remainders]
     found: Matches | None
     record_set: Ids
     class_value: Sequence[str | None]
     population: Ids | None = None
 
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return len(self.class_value)
+
+    def reached(self, group: int) -> list[list[Reached]]:
+        """The leaves a group can reach, tree by tree."""
+        return [left.leaves(int(of[group])) for left, of in zip(self.left, self.numbers, strict=True)]
+
 
 def infer(release: Release, known: Known) -> list[Belief]:
     """One belief for each sensitive column; with none, one belief of groups only."""
     linked = link(release, known)
-    people = np.bincount(linked.groups, weights=known.weight, minlength=len(linked.reached)).astype(np.float64)
+    people = np.bincount(linked.groups, weights=known.weight, minlength=linked.size).astype(np.float64)
     there = people[people > 0]
     evidence: dict[str, Any] = {"groups": len(there), "smallest_group": People(int(there.min()))}
     if release.publish.leaves == "labels":
@@ -62,11 +72,18 @@ def infer(release: Release, known: Known) -> list[Belief]:
 
 def _labels(linked: Linked, people: Shares) -> dict[str, People]:
     """People by the label of every leaf they can reach; those who can reach several labels apart."""
+    known: dict[str, int] = {}
+    first, several = np.full(linked.size, -1), np.zeros(linked.size, dtype=bool)
+    for left, of in zip(linked.left, linked.numbers, strict=True):
+        numbers, which = np.unique(of, return_inverse=True)
+        labels = [{str(each.leaf.label) for each in left.leaves(int(number))} for number in numbers]
+        codes = np.array([known.setdefault(min(one), len(known)) if len(one) == 1 else -1 for one in labels])[which]
+        several |= (codes == -1) | ((first != -1) & (codes != first))
+        first = codes
+    names = [*known, "several"]
     found: dict[str, int] = {}
-    for reached, count in zip(linked.reached, people.tolist(), strict=True):
-        labels = {str(each.leaf.label) for leaves in reached for each in leaves}
-        label = labels.pop() if len(labels) == 1 else "several"
-        found[label] = found.get(label, 0) + int(count)
+    for code, count in zip(np.where(several, len(known), first).tolist(), people.tolist(), strict=True):
+        found[names[code]] = found.get(names[code], 0) + int(count)
     return {label: People(count) for label, count in sorted(found.items()) if count}
 
 
@@ -94,7 +111,8 @@ def link(release: Release, known: Known) -> Linked:
         release,
         known,
         groups[mine],
-        reached=[[left.leaves(int(ids[row])) for ids, left in trees] for row in first],
+        numbers=[ids[first] for ids, _ in trees],
+        left=[left for _, left in trees],
         found=found,
         record_set=np.zeros(len(first), dtype=np.int64) if found is None else found.which[first],
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
@@ -131,8 +149,7 @@ def _chances(linked: Linked, secret: Column) -> pd.DataFrame:
     prior = np.full(len(domain), 1 / len(domain)) if granted is None else np.array([granted[str(v)] for v in domain])
     told = _told_by_records(linked, secret, prior)
     if told is None:
-        tell = _by_trees(linked, secret, prior)
-        told = np.array([tell(group) for group in range(len(linked.reached))])
+        told = _by_trees(linked, secret, prior)
     return pd.DataFrame(told[linked.groups], columns=pd.Index(domain))
 
 
@@ -147,33 +164,28 @@ def _told_by_records(linked: Linked, secret: Column, prior: Shares) -> Shares | 
     if linked.release.counted != "exact":
         shares = np.stack([doubted(row, n) for row, n in zip(shares, people.tolist(), strict=True)])
     shares, people = shares[linked.record_set], people[linked.record_set]
-    tell = _by_trees(linked, secret, prior)
-    for group in np.flatnonzero(people == 0).tolist():
-        shares[group] = tell(group)
-    return shares
+    return np.where((people == 0)[:, None], _by_trees(linked, secret, prior), shares)
 
 
-def _by_trees(linked: Linked, secret: Column, prior: Shares) -> Callable[[int], Shares]:
-    """What the trees say of a group, joined; what the same leaves say is worked out once."""
+def _by_trees(linked: Linked, secret: Column, prior: Shares) -> Shares:
+    """What the trees say of each group, joined, a row for each; what the same leaves say is worked out once."""
     release = linked.release
-    said: dict[tuple[int, str | None], Shares] = {}
-
-    def one(leaves: Sequence[Reached], class_value: str | None) -> Shares:
-        key = id(leaves), class_value
-        if key not in said:
-            said[key] = told_by_leaves(leaves, secret, release, prior, class_value)
-        return said[key]
-
-    def tell(group: int) -> Shares:
-        beliefs = [one(leaves, linked.class_value[group]) for leaves in linked.reached[group]]
-        return joined(beliefs, exact=release.counted == "exact") if beliefs else prior
-
-    return tell
+    if not linked.left:
+        return np.tile(prior, (linked.size, 1))
+    classes = list(dict.fromkeys(linked.class_value))
+    own = np.array([classes.index(value) for value in linked.class_value]) if len(classes) > 1 else 0
+    beliefs = []
+    for left, of in zip(linked.left, linked.numbers, strict=True):
+        keys, which = np.unique(of * len(classes) + own, return_inverse=True)
+        places = [divmod(int(key), len(classes)) for key in keys]
+        told = [told_by_leaves(left.leaves(n), secret, release, prior, classes[c]) for n, c in places]
+        beliefs.append((np.array(told), which))
+    return joined(beliefs, exact=release.counted == "exact")
 
 
 def _explain(linked: Linked) -> Callable[[int], str]:
     def explain(group: int) -> str:
-        told = [group_words(leaves, linked.known.schema) for leaves in linked.reached[group]]
+        told = [group_words(leaves, linked.known.schema) for leaves in linked.reached(group)]
         if linked.found is not None and linked.release.records is not None:
             mine = linked.found.set_of(int(linked.record_set[group]))
             told.append(record_words(linked.release.records, mine, linked.known.schema))

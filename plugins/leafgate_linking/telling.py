@@ -83,10 +83,21 @@ def doubted(told: Shares, counted: float) -> Shares:
     return (told * n + 1) / (n + len(told))
 
 
-def joined(beliefs: Sequence[Shares], *, exact: bool) -> Shares:
-    """One belief from several trees: their mean; with exact numbers what one tree rules out is out."""
-    mean = np.mean(beliefs, axis=0)
+def joined(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact: bool) -> Shares:
+    """One belief from several trees: their mean; with exact numbers what one tree rules out is out.
+
+    Of each tree there are the different beliefs, and for each group which of them is its own; a row for each group
+    comes back.
+    """
+    told, which = beliefs[0]
+    total = told[which]
+    least = total.copy()
+    for told, which in beliefs[1:]:
+        mine = told[which]
+        total += mine
+        np.minimum(least, mine, out=least)
+    mean = total / len(beliefs)
     if exact:
-        possible = np.where(np.min(beliefs, axis=0) > 0, mean, 0)
-        mean = possible if possible.sum() > 0 else mean
-    return np.asarray(mean / mean.sum())
+        possible = np.where(least > 0, mean, 0)
+        mean = np.where(possible.sum(axis=1, keepdims=True) > 0, possible, mean)
+    return np.asarray(mean / mean.sum(axis=1, keepdims=True))

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import pickle
 import time
@@ -8,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.disclosed import SIZES
@@ -214,3 +217,38 @@ def test_encoding_speaks_of_models_only(folder: Path) -> None:
     (folder / "policy.yaml").write_text(again)
     ended = leafgate("audit", folder / "policy.yaml", "--json")
     assert (ended.code, "no foreign model" in ended.problems[0]["message"]) == (2, True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_any_sign_of_a_neutral_file_may_be_another(data: st.DataObject) -> None:
+    content = bytearray(written(EVERYTHING))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(30, len(content) - 1))] = data.draw(
+            st.sampled_from(b'0123456789.-e"[]{},:nulltruefals')
+        )
+    with contextlib.suppress(ReleaseError):
+        assert read_foreign(bytes(content), "model").trees
+
+
+HOSTILE = {
+    "child out of range": (b'"low":[1,2,-1,-1,-1]', b'"low":[1,9,-1,-1,-1]'),
+    "itself its child": (b'"low":[1,2,-1,-1,-1]', b'"low":[0,2,-1,-1,-1]'),
+    "NaN threshold": (b'"threshold":[37.5', b'"threshold":[NaN'),
+    "beyond floats": (b'"threshold":[37.5', b'"threshold":[1e999'),
+    "a key twice": (b'"features":', b'"says":"counts","features":'),
+    "counts that do not add up": (b'"counts":[[6.0', b'"counts":[[7.0'),
+    "more digits than Python reads": (b'"threshold":[37.5', b'"threshold":[' + b"9" * 5000),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_model_ends_an_audit_with_exit_code_2(folder: Path, name: str) -> None:
+    old, new = HOSTILE[name]
+    content = written(MODEL)
+    assert old in content
+    (folder / "model.json").write_bytes(content.replace(old, new))
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    assert ended.code == 2
+    assert ended.problems[0]["place"].startswith("model.json")

@@ -163,6 +163,11 @@ def test_it_tells_ranges_categories_and_settings() -> None:
     }
 
 
+def test_it_tells_how_the_learner_was_set() -> None:
+    told = read(fitted(random_rows(4), max_depth=5)).settings
+    assert told == {"n_estimators": 8, "max_depth": 5, "min_child_weight": 0.001}
+
+
 # What is refused
 
 

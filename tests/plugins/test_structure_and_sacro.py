@@ -7,7 +7,7 @@ people less parameters are fewer than 10; where losses differ with p below 0.05;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,10 @@ from scipy.stats import ks_2samp
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate import Case, Metric
+from leafgate import Case, Metric, from_sklearn
+from leafgate.foreign.neutral_file import written
+from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.translating import release_of as translated
 from leafgate.release import Counted
 from leafgate_structure import (
     ClassDisclosure,
@@ -154,3 +157,16 @@ def test_settings_that_a_model_declares_are_judged_as_they_stand(model: Any, cha
     case = case_of(release_of(model, table), table)
     assert metric.score(case) == changes
     assert all(each["from"] == "declared" for each in metric.evidence(case, 0.0)["settings"].values())
+
+
+def test_settings_in_a_models_file_are_declared() -> None:
+    of = people(size=60)
+    model = RandomForestClassifier(n_estimators=20, bootstrap=False).fit(of.x, of.y)
+    table = table_of_numbers(of.x, of.y)
+    read = read_foreign(written(replace(from_sklearn(model), features=("x0", "x1", "x2", "x3"))), "model")
+    case = case_of(translated(read, b"", table.schema, {}, "model"), table)
+    metric = RiskySettings(at_most=0)
+    assert metric.score(case) == 1
+    told = metric.evidence(case, 0.0)["settings"]
+    assert told["n_estimators"] == {"value": 20.0, "from": "declared"}
+    assert told["bootstrap"] == {"value": "no", "from": "declared"}

@@ -13,7 +13,7 @@ import numpy as np
 
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids
+from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Setting
 
 MAX_BYTES = 128 * 2**20
 MAX_LINES = 2_000_000
@@ -72,7 +72,19 @@ def read(content: bytes, place: str) -> Foreign:
         combine="boost" if classes else "sum",
         discloses=tuple(_disclosed(file, trees)),
         producer=f"LightGBM, file version {file.head['version'][:20]}",
+        settings=_settings(file.settings, len(file.trees) // each),
     )
+
+
+def _settings(told: Lines, rounds: int) -> dict[str, Setting]:
+    """How it was told to learn, in scikit-learn's and XGBoost's words; no depth is any depth."""
+    found: dict[str, Setting] = {"n_estimators": rounds}
+    depth, weight = told.get("max_depth", ""), told.get("min_sum_hessian_in_leaf", "")
+    if re.fullmatch(r"-?\d{1,6}", depth):
+        found["max_depth"] = int(depth) if int(depth) > 0 else None
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", weight):
+        found["min_child_weight"] = float(weight)
+    return found
 
 
 def _parts(content: bytes, place: str) -> File:

@@ -20,6 +20,13 @@ Flags = NDArray[np.bool_]
 Says = Literal["labels", "shares", "counts", "scores", "values"]
 """What a leaf's numbers are: 1 for its class, shares, numbers per class, scores to add, a predicted number."""
 
+Setting = str | int | float | bool | None
+SETTINGS = (
+    *("max_depth", "min_samples_leaf", "min_samples_split", "max_features", "splitter", "bootstrap"),
+    *("n_estimators", "min_child_weight"),
+)
+"""What is told of a learner: how much it may make of few people."""
+
 LEAF = -1
 
 
@@ -73,7 +80,8 @@ class Foreign:
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
     second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
     `untold_missing` says why the file does not tell where missing cells go; it is empty where it does. A leaf of labels
-    that says nothing of any class predicts nothing.
+    that says nothing of any class predicts nothing. `settings` are the learner's, where the file tells them, by
+    scikit-learn's names.
     """
 
     format: str
@@ -88,6 +96,7 @@ class Foreign:
     origins: tuple[Origin | None, ...] | None = None
     producer: str = ""
     untold_missing: str = ""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
     @property
     def level(self) -> Level:

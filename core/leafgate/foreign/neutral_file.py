@@ -12,7 +12,7 @@ import numpy as np
 from leafgate.disclosed import COUNTS, RATIOS, SIZES, Disclosure, read_disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Says
+from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
 from leafgate.foreign.origins import Absent, Coded, Number, Operation, Origin, Step, Unknown
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
 from leafgate.release import Combine, Counted
@@ -44,6 +44,7 @@ def written(model: Foreign) -> bytes:
         "base": list(model.base),
         "counted": model.counted,
         **({"untold_missing": model.untold_missing} if model.untold_missing else {}),
+        **({"settings": dict(model.settings)} if model.settings else {}),
         "discloses": [item.described() for item in model.discloses],
         "trees": [_tree_told(tree) for tree in model.trees],
     }
@@ -101,7 +102,7 @@ def read(content: bytes, place: str) -> Foreign:
     told = object_at(parse_bounded(content, place), place)
     if told.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
-    refuse_unknown(told, (*KEYS, "untold_missing", "discloses", "trees"), ReleaseError, place)
+    refuse_unknown(told, (*KEYS, "untold_missing", "settings", "discloses", "trees"), ReleaseError, place)
     if not all(are_texts(told.get(key)) for key in ("features", "classes")) or not are_numbers(told.get("base")):
         raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
     if not all(isinstance(told.get(key), str) for key in ("from", "producer")):
@@ -121,6 +122,7 @@ def read(content: bytes, place: str) -> Foreign:
         origins=_origins(told, place),
         producer=told["producer"],
         untold_missing=_text(told.get("untold_missing", ""), f"{place}.untold_missing"),
+        settings=_settings(told.get("settings", {}), f"{place}.settings"),
     )
     return replace(model, discloses=(*model.discloses, *_undeclared(model)))
 
@@ -271,3 +273,11 @@ def _text(told: Any, place: str) -> str:
     if not isinstance(told, str):
         raise ReleaseError("must be a text", place=place)
     return told
+
+
+def _settings(told: Any, place: str) -> dict[str, Setting]:
+    found = object_at(told, place)
+    refuse_unknown(found, SETTINGS, ReleaseError, place)
+    if not all(isinstance(value, str | int | float | None) for value in found.values()):
+        raise ReleaseError("must be plain values", place=place)
+    return found

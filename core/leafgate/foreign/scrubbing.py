@@ -41,7 +41,7 @@ def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
         told = [model.origins[f] for f in asked]
         origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in told)
     names = tuple(model.features[f] for f in asked)
-    return replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed")
+    return replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={})
 
 
 def _at_level(model: Foreign, leaves: Left) -> Foreign:
@@ -73,8 +73,9 @@ def _shares(model: Foreign, tree: ForeignTree) -> Floats:
 
 
 def _labels(says: Floats) -> Floats:
-    """1 for the class a leaf says, 0 for the others."""
-    return np.asarray(np.arange(says.shape[1]) == says.argmax(axis=1)[:, None], dtype=np.float64)
+    """1 for the class a leaf says, 0 for the others; nothing where it says nothing."""
+    mine = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
+    return np.asarray(mine & says.any(axis=1, keepdims=True), dtype=np.float64)
 
 
 def _folded(model: Foreign, tree: ForeignTree) -> ForeignTree:

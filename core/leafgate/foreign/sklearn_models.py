@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Setting
 from leafgate.foreign.origins import Number
 from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn_columns import Made, raw, transformed
@@ -44,7 +44,14 @@ def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
         discloses=tells(thing, estimator, read.trees, read.counted),
         origins=tuple(one.origin for one in made) if told else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
+        settings=settings_of(estimator),
     )
+
+
+def settings_of(estimator: Seen) -> dict[str, Setting]:
+    """How it was told to learn, as far as these are plain values."""
+    found = {name: estimator.get(name) for name in SETTINGS if name in estimator}
+    return {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
 
 
 def _estimator(thing: Seen, made: list[Made] | None, place: str) -> tuple[Seen, list[Made] | None]:

@@ -38,7 +38,7 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
         model.format, hashlib.sha256(content).hexdigest(), (*model.discloses, *_strange_columns(model, schema))
     )
     return Release(
-        {"use": "published", "format": model.format} | ({"producer": model.producer} if model.producer else {}),
+        _builder(model),
         schema,
         (*_base(model, values, schema), *trees),
         Publish(model.leaf_level, measure=False),
@@ -46,6 +46,13 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
         combine=model.combine,
         file=file,
     )
+
+
+def _builder(model: Foreign) -> dict[str, Any]:
+    """What is known of who made it, and how."""
+    told: dict[str, Any] = {"use": "published", "format": model.format}
+    told |= {"producer": model.producer} if model.producer else {}
+    return told | ({"settings": dict(model.settings)} if model.settings else {})
 
 
 def _check_missing(model: Foreign, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
