@@ -73,10 +73,11 @@ def test_memory_and_file_tell_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tree", "entropy", "whole", "extra"])
 def test_exact_counts_are_the_people_who_come_to_each_leaf(name: str) -> None:
-    model = fitted(name, 3, gaps=True)
+    gaps = "entropy" not in GAPLESS  # before 1.6 scikit-learn's own apply disagrees with the counts it kept of gaps
+    model = fitted(name, 3, gaps=gaps)
     read = leafgate.from_sklearn(model)
     assert (read.counted, read.level) == ("exact", "counts")
-    given, labels = rows(1, gaps=True), model.classes_[model.classes_.searchsorted(truth(3))]
+    given, labels = rows(1, gaps=gaps), truth(3, gaps=gaps)
     for tree in read.trees:
         where = leaves_of(tree, given)
         assert tree.counts is not None
@@ -85,8 +86,8 @@ def test_exact_counts_are_the_people_who_come_to_each_leaf(name: str) -> None:
             assert tree.counts[leaf].tolist() == own
 
 
-def truth(classes: int) -> Any:
-    return np.array(["low", "middle", "high"])[answers(rows(1, gaps=True), classes)]
+def truth(classes: int, *, gaps: bool) -> Any:
+    return np.array(["low", "middle", "high"])[answers(rows(1, gaps=gaps), classes)]
 
 
 def test_a_bootstraps_counts_are_never_people() -> None:
