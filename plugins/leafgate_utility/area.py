@@ -30,7 +30,8 @@ def area_under_curve(case: Case) -> float:
     people = case.test.weight * second, case.test.weight * ~second
     if not people[0].sum() or not people[1].sum():
         raise InconclusiveError("the test table has nobody of one class", place="data.test")
-    ranked = np.unique(_ranking(case.release, class_votes(_graded(case.release), case.test)), return_inverse=True)[1]
+    ranking = _ranking(case.release, class_votes(_graded(case.release), case.test))
+    ranked = np.unique(np.round(ranking, 12), return_inverse=True)[1]  # what rounding tells apart is a tie
     mine, others = (np.bincount(ranked, weights=each) for each in people)
     below = np.cumsum(others) - others / 2
     return float((mine * below).sum() / (mine.sum() * others.sum()))
