@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from command_line import leafgate
 from leafgate.foreign.neutral_file import written
+from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
 POLICY = """
@@ -48,25 +50,24 @@ def audited(folder: Path, content: bytes, encoding: str) -> dict[str, Any]:
     (folder / "policy.yaml").write_text(POLICY.replace("{ENCODING}", "{" + encoding + "}"))
     ended = leafgate("audit", folder / "policy.yaml", "--out", folder / "out", "--audience", "auditor")
     assert ended.code in {0, 1, 3}, ended.err
-    import json
-
     report = json.loads((folder / "out" / "report.json").read_text())
     return {finding["id"]: finding for finding in report["findings"]}
 
 
-def test_a_tree_has_the_same_groups_from_memory_skops_and_onnx(tmp_path: Path) -> None:
+def test_a_tree_has_the_same_groups_from_memory_skops_onnx_and_pmml(tmp_path: Path) -> None:
     frame, target = people()
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, target)
     files = {
         "neutral": (written(gate.from_sklearn(model)), NAMED),
         "skops": (skops_bytes(model), NAMED),
         "onnx": (to_onnx(model, frame.to_numpy(np.float32)[:1]).SerializeToString(), NUMBERED),
+        "pmml": (pmml_of(model, ["age", "pay"], "rich", ["no", "yes"]), ""),
     }
     found = {name: audited(tmp_path, *told) for name, told in files.items()}
     groups = [each["k_anonymity@linking#rich"] for each in found.values()]
     assert len({(finding["value"], finding["evidence"]["groups"]) for finding in groups}) == 1
     levels = {name: each["published_file"]["evidence"]["effective"] for name, each in found.items()}
-    assert levels == {"neutral": "counts", "skops": "counts", "onnx": "shares"}
+    assert levels == {"neutral": "counts", "skops": "counts", "onnx": "shares", "pmml": "counts"}
     assert found["neutral"]["confidence@maxent#rich"]["value"] == found["skops"]["confidence@maxent#rich"]["value"]
 
 
