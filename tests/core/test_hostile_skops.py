@@ -171,13 +171,15 @@ def test_a_hostile_file_is_refused_soon_and_runs_nothing(name: str) -> None:
     "name", ["10 GB header", "zip bomb", "a bomb that lies", "a schema of lists", "header of 4 GB"]
 )
 def test_a_hostile_file_takes_little_memory(name: str, tmp_path: Path) -> None:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("this system does not say how much memory a process took")
     (tmp_path / "m.skops").write_bytes(HOSTILE[name]())
     program = (
-        "import resource, pathlib; from leafgate.foreign.reading import read_foreign\n"
+        "import pathlib; from leafgate.foreign.reading import read_foreign\n"
         "import leafgate.foreign.skops_file\n"
         "from leafgate.errors import ReleaseError\n"
         f"try: read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm')\n"
-        "except ReleaseError: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
     )
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
     assert int(told) * 1024 < 500 * 2**20

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 from scipy.optimize import linprog
 
 
@@ -73,23 +74,28 @@ def given_away(report: Mapping[str, Any], smallest: int) -> Iterator[str]:
     if not sums.equations:
         return
     rows, low, high = sums.matrix(), np.array(sums.low), np.array(sums.high)
-    unknown = low != high
-    constants = -rows[:, ~unknown] @ low[~unknown]
-    for place, i in enumerate(np.flatnonzero(unknown)):
-        value = _only_value(rows[:, unknown], constants, place, list(zip(low[unknown], high[unknown], strict=True)))
-        if value is not None and (sums.veiled[i] or 0 < value < smallest):
+    unknown = np.flatnonzero(low != high)
+    if not len(unknown):
+        return
+    constants = -rows[:, low == high] @ low[low == high]
+    bounds = list(zip(low[unknown], high[unknown], strict=True))
+    free = null_space(rows[:, unknown])
+    some = np.linalg.lstsq(rows[:, unknown], constants, rcond=None)[0]
+    for place, i in enumerate(unknown):
+        fixed = np.abs(free[place]).max(initial=0.0) < 1e-9
+        value = float(some[place]) if fixed else None
+        if value is None and sums.veiled[i]:
+            value = _only_value(rows[:, unknown], constants, place, bounds)
+        if value is not None and (sums.veiled[i] or 0 < round(value) < smallest):
             yield f"{sums.names[i]} is {value:g}"
 
 
 def _only_value(
     rows: NDArray[np.float64], constants: NDArray[np.float64], place: int, bounds: list[tuple[float, float]]
 ) -> float | None:
-    """The one value an unknown can have, by linear algebra or by bounds; None if there are several."""
+    """The one whole number a veiled count can be within all bounds; None if there are several."""
     aim = np.zeros(rows.shape[1])
     aim[place] = 1
-    across = np.linalg.lstsq(rows.T, aim, rcond=None)[0]
-    if np.allclose(rows.T @ across, aim, atol=1e-9):
-        return float(across @ constants)
     ends = [linprog(sign * aim, A_eq=rows, b_eq=constants, bounds=bounds) for sign in (1, -1)]
     if any(end.status != 0 for end in ends):
         return None

@@ -34,7 +34,8 @@ def scores(subject: MetricSubject) -> None:
         numbers = subject.scores(case)
         given: Any = pd.Series(numbers.copy()) if subject.of_people else float(numbers)
         try:
-            checked_evidence(called(subject.metric, partial(subject.metric.evidence, case, given)), RESERVED, "its")
+            kept = RESERVED if subject.of_people else RESERVED - {"worst"}
+            checked_evidence(called(subject.metric, partial(subject.metric.evidence, case, given)), kept, "its")
         except InconclusiveError as error:
             raise NonConformance(
                 str(error), "return a mapping of texts, numbers and lists, wrapped in Private"
