@@ -64,7 +64,7 @@ def spoiled(draw: st.DrawFn) -> dict[str, Any]:
     return told
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(spoiled(), spoiled(), st.booleans())
 def test_policies_are_compared_and_extended_or_refused(
     tmp_path_factory: pytest.TempPathFactory, old: dict[str, Any], new: dict[str, Any], extends: bool

@@ -147,7 +147,7 @@ def limits(draw: st.DrawFn) -> list[dict[str, Any]]:
     return told
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(metrics=limits())
 def test_what_is_foreseen_is_what_an_audit_then_finds(
     run: Run, stored: dict[str, dict[str, Any]], metrics: list[dict[str, Any]]

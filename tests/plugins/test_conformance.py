@@ -61,8 +61,8 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
 }
 """By name, and by which of its options: checks that fail for a reason."""
 
-SLOW = {("counting", 1)}
-"""By name, and by which of its options: what takes half a minute."""
+SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
+"""What takes long: options beyond the first are checked with the slow tests."""
 
 PLUGINS = load_plugins()
 
@@ -96,7 +96,7 @@ def every_check() -> list[Any]:
         for number, options in enumerate(OPTIONS.get(use, ({},))):
             component = made(kind, **options)
             checks = conformance(component, on=ON.get(use, ()), expected=EXPECTED.get((use, number)))
-            marks = [pytest.mark.slow] if (use, number) in SLOW else []
+            marks = [pytest.mark.slow] if number and use in SLOW else []
             found += [pytest.param(check, id=f"{check}{number or ''}", marks=marks) for check in checks]
     return found
 

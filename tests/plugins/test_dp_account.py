@@ -65,7 +65,7 @@ def test_the_theorem_has_the_printed_values(k: int, beta: float, epsilon: float,
     assert one_tree_delta(k, beta, epsilon) == pytest.approx(printed, rel=3e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 8), st.sampled_from([0.05, 0.1, 0.25, 0.5]), st.sampled_from([0.8, 1.0, 1.7]))
 def test_the_theorem_is_its_formula_written_out(k: int, beta: float, epsilon: float) -> None:
     gamma = (math.exp(epsilon) - 1 + beta) / math.exp(epsilon)
@@ -88,7 +88,7 @@ def test_the_theorems_epsilon_is_the_smallest_with_this_delta(trees: int) -> Non
     assert delta_of(20, 0.1, trees, epsilon) <= 1e-6 < delta_of(20, 0.1, trees, epsilon - 1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 7), st.integers(1, 5), st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)]))
 def test_a_counter_is_distributed_as_all_its_samples_say(n: int, k: int, beta: Fraction) -> None:
     found = chances_of(n, float(beta), k)

@@ -22,7 +22,7 @@ from random_tables import categorical, table_of
 A, B = (categorical(name, "quasi_identifier", values=("0", "1")) for name in "ab")
 Y = categorical("y", "class", "sensitive", values=("no", "yes"))
 SMALL = secret_tables(most=9)
-some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -65,7 +65,7 @@ def is_the_optimum(
     assert outcome.gap < 1e-9
 
 
-@settings(some, max_examples=80)
+@settings(some, max_examples=50)
 @given(cases(SMALL, ["counts", "error_rates"]) | sklearn_cases(["counts"]))
 def test_where_the_problem_is_convex_two_other_solvers_find_the_same(case: Case) -> None:
     release, known, model = compared(case)
