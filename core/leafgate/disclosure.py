@@ -47,6 +47,8 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         beyond = None
     if hide_data and (finding.attack is not None or finding.unit) and audience == "public":
         finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
+    if audience == "public":
+        finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
     known = total is not None and not hide_data
     return {
         "id": finding.id,
@@ -68,6 +70,14 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
 def _derivable(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """What anyone could work out from the release, and why something could not be told."""
     return {key: told for key, told in evidence.items() if key in {"claim", "derived", "problem"}}
+
+
+def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:
+    """The evidence; of small groups only the worst, where their number and `beyond` would tell how small they are."""
+    worst = finding.evidence.get("worst")
+    if not isinstance(worst, list) or (finding.beyond or 0) > len(worst) * (smallest - 1):
+        return finding.evidence
+    return {**finding.evidence, "worst": worst[:1]}
 
 
 def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.report import Finding, Report
@@ -30,13 +31,17 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
         if public and bars:
             total = sum(bar.people for bar in bars)
             bars = bars if shown.count(total) == total else ()  # added up they would tell what is veiled
-            bars = veiled(_small_groups_joined(bars, finding, shown.smallest), shown.smallest, known)
+            joined = _small_groups_joined(bars, finding, shown.smallest) if bars else []
+            bars = veiled(joined, shown.smallest, known)
             known = known | {count for count, _ in counts_told(bars)}
         yield [{"from": bar.low, "to": bar.high, "people": bar.people, "past": bar.past} for bar in bars]
 
 
 def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
-    """No group size below the smallest cell is told apart from another on the same side of the limit."""
+    """No group size below the smallest cell is told apart from another on the same side of the limit.
+
+    Nor does the outer edge tell how small or large the smallest group is.
+    """
     kept: list[Bar] = []
     for bar in bars:
         last = kept[-1] if kept else None
@@ -44,6 +49,11 @@ def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -
             kept[-1] = last.joined(bar)
         else:
             kept.append(bar)
+    limit = next(float(value) for key, value in finding.limit.items() if key.startswith("at_"))
+    if finding.unit == "people" and (kept[0].low or 0) < smallest:
+        kept[0] = replace(kept[0], low=limit if kept[0].past is False else 1.0)
+    if finding.unit == "one over people" and (kept[-1].high or math.inf) > 1 / smallest:
+        kept[-1] = replace(kept[-1], high=limit if kept[-1].past is False else 1.0)
     return kept
 
 
@@ -89,22 +99,11 @@ def tree_told(report: Report, shown: Shown, audience: Audience) -> dict[str, Any
 
 
 def _may_be_coloured(report: Report) -> bool:
-    """May the public know which leaves hold people past a limit?
+    """May the public know which leaves hold people past a limit? Only that none does, or where no number is small.
 
-    Not of a tree that may be published: the leaf could be looked up in it. And not where the number of such
-    leaves and of the people in them would tell how many are in each.
+    Whoever has the tree could look the leaf up: it may be published in spite of all, by a waiver or other limits.
     """
     view = report.tree
-    if view is None or report.differentially_private or (report.verdict == "pass" and view.leaves_past):
+    if view is None or report.differentially_private:
         return False
-    findings = {finding.id: finding for finding in report.findings}
-    return all(_untold(findings[name], leaves, report.smallest_cell) for name, leaves in view.leaves_past.items())
-
-
-def _untold(finding: Finding, leaves: int, smallest: int) -> bool:
-    """Do the people past a limit, spread over so many leaves, leave every leaf's number open?"""
-    beyond = finding.beyond or 0
-    if finding.private or finding.passed is not False or beyond < smallest:
-        return False
-    most = math.ceil(finding.limit["at_least"]) - 1 if finding.unit == "people" else math.inf
-    return smallest == 1 or leaves < beyond < leaves * most
+    return not view.leaves_past or report.smallest_cell == 1

@@ -16,6 +16,11 @@ from leafgate.policy_merging import name_of
 from leafgate.policy_orders import LEARNT, ORDERED, Kind, fewer_trusted, gone_or_come, option_change, role_change
 from leafgate.policy_written import Written
 
+READ = ("data.missing", "data.on_missing", "data.csv")
+"""What decides which rows of a file are people at all."""
+COUNTING = frozenset({"weight", "key"})
+"""Roles that decide how many people a row is."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -82,7 +87,8 @@ class _Comparing:
             roles, become = _roles(before), _roles(after)
             if before is None or after is None:
                 kind = gone_or_come(roles & LEARNT, become & LEARNT)
-                yield self._change(kind, place, before, after, free=before is None)
+                free = before is None and not (old and become & COUNTING)
+                yield self._change(kind, place, before, after, free=free)
                 continue
             if roles != become:
                 yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
@@ -128,12 +134,14 @@ class _Comparing:
 
     def rest(self) -> Iterator[Change]:
         """What has no order: what a policy is called, its files and how they are read, its seed."""
-        for place in ("knows.people", "data.population", "data.missing", "data.on_missing"):
+        described = bool(_at(self.older.document, "data.columns"))
+        for place in ("knows.people", "data.population"):
             yield from self._stated(place, *self._both(place), grants=place == "knows.people")
-        for place in ("name", "data.path", "data.test", "data.csv", "seed"):
+        for place in ("name", "data.path", "data.test", "seed", *READ):
             old, new = self._both(place)
-            if old != new:
-                yield self._change("different", place, old, new, free=True)
+            if old != new:  # who says what the columns mean says who is in the table, too
+                free = place not in READ or (old is None and not described)
+                yield self._change("different", place, old, new, free=free)
 
     def _options(
         self, old: dict[str, Any], new: dict[str, Any], place: str, now: str, name: str = ""

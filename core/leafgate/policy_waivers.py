@@ -85,8 +85,9 @@ class Waiver(BaseModel):
 
 
 def _person(name: str) -> str:
-    """A name without what does not make it another's: case, spaces, forms of letters."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """A name without what does not make it another's: case, spaces, forms of letters, signs nobody sees."""
+    seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if sign.isprintable() or sign.isspace())
+    return " ".join(seen.casefold().split())
 
 
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:

@@ -68,7 +68,8 @@ TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"data": {"columns": {"ill": {"role": "class"}}}}, {"data.columns.ill.role": ["class", "sensitive"]}),
     ({"data": {"protect": [{"column": "smoker", "where": {"age": {"to": 30}}}]}}, {}),
     ({"seed": 3}, {"seed": 4}),
-    ({"data": {"path": "elsewhere.csv", "csv": {"delimiter": ";"}}}, {"data.csv": {"delimiter": ","}}),
+    ({"data": {"path": "elsewhere.csv"}}, {"data.csv": {"delimiter": ","}}),
+    ({"report": {"smallest_cell": 5}}, {"data.missing": ["?"], "data.on_missing": "drop"}),  # it says nothing of data
 ]
 LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"metrics": [{"use": "k_anonymity", "at_least": 4}]}, {}, "metrics[0].at_least"),
@@ -101,6 +102,11 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"data": {"columns": {"sex": {"role": "class"}}}}, {"data.columns.sex.role": "key"}, "data.columns.sex.role"),
     ({"data": {"columns": {"age": {"role": "quasi_identifier", "bounds": [0, 99]}}}}, {}, "data.columns.age.bounds"),
     ({"data": {"on_missing": "keep"}}, {"data.on_missing": "drop"}, "data.on_missing"),
+    ({"data": {"csv": {"delimiter": ";"}}}, {"data.csv": {"delimiter": ","}}, "data.csv"),
+    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.missing": ["f"]}, "data.missing"),
+    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.on_missing": "drop"}, "data.on_missing"),
+    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.csv": {"comment": "f"}}, "data.csv"),
+    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.columns.w": {"role": "weight"}}, "data.columns.w"),
 ]  # fmt: skip
 
 

@@ -77,3 +77,29 @@ def test_no_byte_of_a_public_report_was_planted(tmp_path: Path, form: Format) ->
     public, auditor = (view(document(report, audience), form) for audience in ("public", "auditor"))
     assert b"planted-" not in public
     assert b"planted-" in auditor or form is Format.junit
+
+
+@pytest.mark.parametrize(("unit", "edge"), [("people", 0), ("one over people", -1)])
+@pytest.mark.parametrize("size", [1, 2, 6])
+def test_the_outer_edge_of_a_histogram_does_not_tell_how_small_the_smallest_group_is(
+    unit: str, edge: int, size: int
+) -> None:
+    groups = np.array([size] * 20 + [50] * 4)
+    scores, limit = (groups, {"at_least": 20.0}) if unit == "people" else (1 / groups, {"at_most": 0.05})
+    past = groups < 20
+    told = ScoredPeople(scores.astype(float), groups, past, everyone=True)
+    worst = float(scores.min() if unit == "people" else scores.max())
+    people, beyond = int(groups.sum()), int(groups[past].sum())
+    finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=unit, scored=told)
+    public = document(Report({"name": "p"}, {"people": People(people)}, RELEASE, [finding], {}, 10), "public")
+    assert public["findings"][0]["distribution"][edge]["to" if edge else "from"] == 1.0
+
+
+def test_a_few_people_in_small_groups_are_not_told_group_by_group() -> None:
+    worst = [{"people": People(1)}, {"people": People(2)}]
+    for beyond, told in ((3, 1), (60, 2)):
+        finding = Finding(
+            "m@a", "m", False, "a", people=100, beyond=beyond, limit={"at_least": 3}, evidence={"worst": worst}
+        )
+        public = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 3), "public")
+        assert len(public["findings"][0]["evidence"]["worst"]) == told

@@ -104,40 +104,42 @@ LIMIT = {"at_least": 5, "average": False}
 
 
 def marked(
-    leaves: int, beyond: int, *, unit: str = "", private: bool = False, passed: bool = False, **facts: Any
+    leaves: int, beyond: int, *, passed: bool = False, risk: str = "past", smallest: int = 10, **facts: Any
 ) -> Mapping[str, Any]:
     """The public document of a tree with people past a limit in some of its leaves."""
-    root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": "past"}
-    view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves})
-    finding = Finding("m@a", "m", passed, "a", people=1000, beyond=beyond, limit=LIMIT, unit=unit, private=private)
-    return document(Report({"name": "p"}, {}, RELEASE, [finding], {}, 10, tree=view, **facts), "public")
+    root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": risk}
+    view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves} if leaves else {})
+    finding = Finding("m@a", "m", passed, "a", people=1000, beyond=beyond, limit=LIMIT)
+    report = Report({"name": "p"}, {}, RELEASE, [finding], {}, smallest, tree=view, **facts)
+    return document(report, "public")
 
 
-def test_leaves_are_marked_where_that_tells_nothing_of_any_one_of_them() -> None:
-    told = marked(4, 30)["tree"]
+def test_a_tree_in_which_nobody_is_past_a_limit_says_so_and_hides_where_nobody_is() -> None:
+    told = marked(0, 0, passed=True, risk="nobody")["tree"]
     assert told["coloured"]
-    assert told["nodes"][0]["risk"] == "past"
+    assert told["nodes"][0]["risk"] == "within"
 
 
 @pytest.mark.parametrize(
     "told",
     [
-        marked(3, 8),  # fewer than ten people: how many leaves they are in would say how few
-        marked(30, 30),  # one person in each
-        marked(5, 20, unit="people"),  # groups of fewer than 5, so 4 in each
-        marked(4, 30, private=True),
-        marked(4, 30, passed=True),  # may be published, and the leaf be looked up in it
-        marked(4, 30, differentially_private=True),
+        marked(4, 30),  # may be published by a waiver, and the leaf be looked up in it
+        marked(4, 30, passed=True),  # may be published as it is
+        marked(0, 0, passed=True, differentially_private=True),
     ],
 )
-def test_leaves_are_not_marked_where_it_would(told: Mapping[str, Any]) -> None:
+def test_leaves_past_a_limit_are_not_marked_for_the_public(told: Mapping[str, Any]) -> None:
     assert not told["tree"]["coloured"]
     assert told["tree"]["nodes"][0]["risk"] is None
 
 
+def test_they_are_where_no_number_of_people_is_too_small_to_be_told() -> None:
+    assert marked(4, 30, smallest=1)["tree"]["coloured"]
+
+
 def test_the_public_sees_no_test_no_value_and_no_number_of_people_in_the_tree(demo: tuple[Run, Audit]) -> None:
     for node in document(demo[1].report, "public")["tree"]["nodes"]:
-        assert set(node) == {"parent", "kind", "leaves", "risk", "leaves_past"}
+        assert set(node) == {"parent", "kind", "leaves"}
 
 
 def test_an_attack_guesses_as_often_right_as_its_groups_allow(demo: tuple[Run, Audit]) -> None:

@@ -82,6 +82,7 @@ MATRIX: list[tuple[dict[str, Any], str, int]] = [
     ({"limit": {}}, "is `at_least` or `at_most`", 2),
     ({"approved_by": "jane@example.org"}, "its owner approves it", 2),
     ({"approved_by": " JANE@example.ORG\n"}, "its owner approves it", 2),
+    ({"approved_by": "jane\u200b@example.org"}, "its owner approves it", 2),
     ({"approved_by": "\N{FULLWIDTH LATIN SMALL LETTER J}ane@example.org"}, "its owner approves it", 2),
     ({"approved_by": ...}, "waivers[0].approved_by: is missing", 2),
     ({"owner": " "}, "says nothing", 2),

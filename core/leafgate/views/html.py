@@ -68,6 +68,7 @@ def environment() -> Environment:
     made.globals["explained"] = explained
     made.globals["sentence"] = sentence
     made.globals["shortly"] = shortly
+    made.globals["short"] = lambda name: clean(name, 60)
     return made
 
 
