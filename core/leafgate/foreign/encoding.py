@@ -118,7 +118,9 @@ def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
     name = feature.name
     if isinstance(origin, Number) and not column.numeric and feature.texts:
         return Coded(column.name, {}, 0.0)
-    if isinstance(origin, Number) and column.numeric and feature.sets:
+    if isinstance(origin, Number) and feature.sets and not column.numeric:
+        return Unknown(name, "is asked for codes of the model's own, and the file does not say of what: give `codes`")
+    if isinstance(origin, Number) and feature.sets:
         return Unknown(name, "is asked for single values; the column needs `values` in the policy")
     if isinstance(origin, Number) and not column.numeric:
         numbers = {value: parse_number(value) for value in column.values or ()}
