@@ -190,7 +190,7 @@ def test_where_people_weigh_differently_nobody_can_be_counted() -> None:
     data.set_weight(np.random.default_rng(0).random(len(rows.y)))
     model = read(xgb.train(SMALL | {"objective": "binary:logistic"}, data, num_boost_round=3))
     assert all(tree.size is None for tree in model.trees)
-    assert model.level == "labels"
+    assert model.level == "shares"
     assert {item.kind for item in model.discloses} == {"second derivatives", "gains", "inner values"}
 
 

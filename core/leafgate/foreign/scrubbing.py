@@ -30,6 +30,12 @@ def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
     """
     if leaves == "counts" and model.leaf_level != "counts":
         raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
+    if leaves == "labels" and model.says == "scores":
+        raise ReleaseError(
+            "cannot do with labels: its leaves' scores add up, and the shares of classes follow from them",
+            place=place,
+            remedy="--leaves shares",
+        )
     if leaves == "shares" and model.leaf_level == "labels":
         raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
     model = _at_level(replace(model, trees=tuple(_folded(model, tree) for tree in model.trees)), leaves)

@@ -144,7 +144,7 @@ def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Sc
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole(tree.counts[:, order])
         return lambda node: Leaf(labels[node], full(counts[node]))
-    if model.leaf_level == "shares":
+    if model.leaf_level == "shares":  # scores were told above
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = (tree.says / tree.says.sum(axis=1, keepdims=True))[:, order].tolist()
         return lambda node: Leaf(labels[node], shares=full(shares[node]))
