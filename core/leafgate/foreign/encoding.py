@@ -113,6 +113,14 @@ def _named(name: str, schema: Schema) -> Origin:
     return Unknown(name, "is neither a column of the policy nor a column and one of its values")
 
 
+def names_of(schema: Schema) -> frozenset[str]:
+    """What features may be called: a column, or a column and one of its values, missing ones and rare ones too."""
+    rest = ("infrequent", "infrequent_sklearn", "nan", "None")
+    columns = schema.columns
+    made = {f"{one.name}{sign}{value}" for one in columns for sign in BETWEEN for value in (*(one.values or ()), *rest)}
+    return frozenset(made | {prefix + one.name for one in columns for prefix in ("", "missing ")})
+
+
 def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
     """The origin as the column's kind has it: numbers of a column with `values` are the numbers its values are."""
     name = feature.name
