@@ -41,8 +41,8 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
         elif isinstance(told, Coded | Absent) and told.column in columns:
             values |= {told.column} if isinstance(told, Coded) else set()
         elif feature.name in columns:
-            (values if feature.texts else numbers).add(feature.name)
-            riddles += [feature.name] if feature.name in texts and not feature.texts else []
+            (values if feature.sets else numbers).add(feature.name)
+            riddles += [feature.name] if (feature.name in texts or feature.sets) and not feature.texts else []
         elif (column := _dummy_of(feature.name, columns)) is not None:
             values.add(column)
         else:

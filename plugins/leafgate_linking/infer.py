@@ -13,6 +13,7 @@ from leafgate import Belief, InconclusiveError, Known, Release
 from leafgate.report import People
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, distinct_rows
+from leafgate.unread_scores import open_about_scores
 from leafgate_linking.grouping import Ids, Reached, Remainders, grouped, remainders
 from leafgate_linking.records import Matches, matches
 from leafgate_linking.telling import Shares, doubted, joined, told_by_leaves
@@ -57,7 +58,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
         evidence["labels"] = _labels(linked, people)
     secrets = [column for column in known.schema.secrets if column.countable]
     about: list[tuple[str | None, pd.DataFrame | None]] = [(s.name, _chances(linked, s)) for s in secrets]
-    return [
+    beliefs = [
         Belief(
             name,
             linked.groups,
@@ -68,6 +69,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
         )
         for name, chances in about or [(None, None)]
     ]
+    return [open_about_scores(belief, release) for belief in beliefs]
 
 
 def _labels(linked: Linked, people: Shares) -> dict[str, People]:

@@ -13,6 +13,7 @@ import pandas as pd
 from leafgate import Belief, Known, Release
 from leafgate.report import Private
 from leafgate.schema import Column
+from leafgate.unread_scores import open_about_scores
 from leafgate_maxent.closed import closed_form
 from leafgate_maxent.modelling import Model, model_of
 from leafgate_maxent.outcome import Outcome, Settings
@@ -33,7 +34,8 @@ def infer(options: MaxEnt, release: Release, known: Known) -> list[Belief]:
     if options.members != "all":
         evidence["cost_of_not_knowing_members"] = Private(_cost(options, release, known, model, outcome))
     leaves = leaves_alone(release, known, options.members == "all", settings)
-    return _beliefs(model, known, outcome.people, evidence, leaves, outcome.others)
+    found = _beliefs(model, known, outcome.people, evidence, leaves, outcome.others)
+    return [open_about_scores(belief, release) for belief in found]
 
 
 def infer_counting(options: Counting, release: Release, known: Known) -> list[Belief]:
@@ -48,7 +50,7 @@ def infer_counting(options: Counting, release: Release, known: Known) -> list[Be
     if found.log_data_sets is not None:
         evidence["log_data_sets"] = Private(found.log_data_sets)
     leaves = leaves_alone(release, known, True, Settings(time_limit=options.time_limit))
-    return _beliefs(model, known, found.people, evidence, leaves)
+    return [open_about_scores(belief, release) for belief in _beliefs(model, known, found.people, evidence, leaves)]
 
 
 def _beliefs(

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -158,3 +159,20 @@ def test_the_release_predicts_what_the_model_does(
     schools = np.array([0.0, 1.0, 2.0, np.nan])[table.codes("school")]
     wanted = predicted(model, np.column_stack([encoded, schools]))
     assert predict(released(model), table).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "strange"),
+    [
+        ("age", False),
+        ("school_high", False),
+        ("school__high", False),
+        ("school_nan", False),
+        ("age_of_diagnosis", True),
+    ],
+)
+def test_a_column_that_begins_like_one_of_the_policy_is_told_as_strange(name: str, strange: bool) -> None:
+    model = replace(MODEL, features=(*MODEL.features, f"x__{name}"))
+    file = released(model).file
+    assert file is not None
+    assert ("column_names" in {item.kind for item in file.discloses}) == strange

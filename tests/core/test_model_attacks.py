@@ -15,7 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
+from leafgate.errors import ReleaseError
 from leafgate.foreign.neutral_file import written
+from leafgate.foreign.scrubbing import scrubbed
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
@@ -42,12 +44,12 @@ def people() -> tuple[pd.DataFrame, Any]:
     return frame, ((frame["age"] + frame["pay"] + rng.normal(0, 5, 160)) > 25).astype(int)
 
 
-def audited(folder: Path, content: bytes, encoding: str) -> dict[str, Any]:
+def audited(folder: Path, content: bytes, encoding: str, policy: str = POLICY) -> dict[str, Any]:
     """The findings on a model's file, each by its id."""
     frame, target = people()
     frame.assign(rich=np.where(target == 1, "yes", "no")).to_csv(folder / "people.csv", index=False)
     (folder / "model.bin").write_bytes(content)
-    (folder / "policy.yaml").write_text(POLICY.replace("{ENCODING}", "{" + encoding + "}"))
+    (folder / "policy.yaml").write_text(policy.replace("{ENCODING}", "{" + encoding + "}"))
     ended = leafgate("audit", folder / "policy.yaml", "--out", folder / "out", "--audience", "auditor")
     assert ended.code in {0, 1, 3}, ended.err
     report = json.loads((folder / "out" / "report.json").read_text())
@@ -99,5 +101,22 @@ def test_boosting_is_attacked_by_its_structure_alone(tmp_path: Path) -> None:
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(frame, target)
     told = audited(tmp_path, skops_bytes(model), NAMED)
     assert told["k_anonymity@linking#rich"]["value"] >= 1
-    assert told["confidence@linking#rich"]["value"] == 0.5
     assert told["published_file"]["evidence"]["effective"] == "counts"
+
+
+def test_what_scores_betray_of_anybodys_class_cannot_be_told_and_is_no_pass(tmp_path: Path) -> None:
+    frame, target = people()
+    model = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(frame, target)
+    strict = POLICY.replace("{use: confidence, at_most: 1}", "{use: confidence, at_most: 0.9}")
+    less = scrubbed(gate.from_sklearn(model), "shares", "m")
+    claimed = strict.replace("attacks:", "publish: {leaves: labels}\nattacks:")
+    for content, policy in ((skops_bytes(model), strict), (written(less), claimed)):
+        told = audited(tmp_path, content, NAMED, policy)
+        for attack in ("linking", "maxent"):
+            assert told[f"confidence@{attack}#rich"]["passed"] is None
+            assert "several beliefs" in told[f"confidence@{attack}#rich"]["evidence"]["problem"]
+        assert told["k_anonymity@linking#rich"]["passed"] is True
+    assert told["published_file"]["passed"] is False
+    assert told["published_file"]["evidence"]["effective"] == "shares"
+    with pytest.raises(ReleaseError, match="cannot do with labels"):
+        scrubbed(gate.from_sklearn(model), "labels", "m")

@@ -4,7 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -108,7 +114,41 @@ def test_weights_are_no_people_either() -> None:
 
 def test_boosting_tells_sizes_though_its_leaves_hold_scores() -> None:
     read = leafgate.from_sklearn(fitted("boosting", 2, gaps=False))
-    assert (read.leaf_level, read.level) == ("labels", "counts")
+    assert (read.leaf_level, read.level) == ("shares", "counts")
+
+
+GRADIENT: list[tuple[dict[str, Any], float, str]] = [
+    ({}, 1, "exact"),
+    ({}, 2, "unknown"),
+    ({"subsample": 0.5}, 1, "sampled"),
+    ({"n_iter_no_change": 2}, 1, "sampled"),
+]
+HISTOGRAM: list[tuple[dict[str, Any], str]] = [
+    ({}, "unknown"),
+    ({"early_stopping": True}, "sampled"),
+    ({"early_stopping": True, "validation_fraction": None}, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("options", "weight", "counted"), GRADIENT)
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, GradientBoostingRegressor])
+def test_boosting_counts_everybody_only_where_nobody_was_left_out(
+    kind: Any, options: dict[str, Any], weight: float, counted: str
+) -> None:
+    given = np.nan_to_num(rows(1))
+    model = kind(n_estimators=3, **options).fit(given, answers(given, 2), sample_weight=np.full(len(given), weight))
+    assert leafgate.from_sklearn(model).counted == counted
+    assert read_foreign(skops_bytes(model), "m.skops").counted == counted
+
+
+@pytest.mark.parametrize(("options", "counted"), HISTOGRAM)
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_histogram_boosting_never_says_that_it_counts_everybody(
+    kind: Any, options: dict[str, Any], counted: str
+) -> None:
+    model = kind(max_iter=3, **options).fit(rows(1), answers(np.nan_to_num(rows(1)), 2))
+    assert leafgate.from_sklearn(model).counted == counted
+    assert read_foreign(skops_bytes(model), "m.skops").counted == counted
 
 
 @pytest.mark.parametrize(

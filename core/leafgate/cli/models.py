@@ -55,12 +55,14 @@ def scrub(
     """Write a neutral file that predicts the same, as is proved on points, and tells on its leaves what is chosen."""
     from leafgate.foreign.neutral_file import written
     from leafgate.foreign.reading import read_bounded, read_foreign
-    from leafgate.foreign.scrubbing import compared, refuse_different, scrubbed
+    from leafgate.foreign.scrubbing import compared, refuse_different, refuse_unproved, scrubbed
 
     if model.resolve() == out.resolve():
         raise InvalidError("is the model itself", place=str(out), remedy="name another file")
     make_folder(out.parent)
     found = read_foreign(read_bounded(model), model.name)
+    if policy is None:
+        refuse_unproved(found, leaves.value, model.name)
     less = scrubbed(found, leaves.value, model.name)
     proofs = [("random points", compared(found, less, seed=0))]
     if policy is not None:

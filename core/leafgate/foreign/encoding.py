@@ -113,12 +113,22 @@ def _named(name: str, schema: Schema) -> Origin:
     return Unknown(name, "is neither a column of the policy nor a column and one of its values")
 
 
+def names_of(schema: Schema) -> frozenset[str]:
+    """What features may be called: a column, or a column and one of its values, missing ones and rare ones too."""
+    rest = ("infrequent", "infrequent_sklearn", "nan", "None")
+    columns = schema.columns
+    made = {f"{one.name}{sign}{value}" for one in columns for sign in BETWEEN for value in (*(one.values or ()), *rest)}
+    return frozenset(made | {prefix + one.name for one in columns for prefix in ("", "missing ")})
+
+
 def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
     """The origin as the column's kind has it: numbers of a column with `values` are the numbers its values are."""
     name = feature.name
     if isinstance(origin, Number) and not column.numeric and feature.texts:
         return Coded(column.name, {}, 0.0)
-    if isinstance(origin, Number) and column.numeric and feature.sets:
+    if isinstance(origin, Number) and feature.sets and not column.numeric:
+        return Unknown(name, "is asked for codes of the model's own, and the file does not say of what: give `codes`")
+    if isinstance(origin, Number) and feature.sets:
         return Unknown(name, "is asked for single values; the column needs `values` in the policy")
     if isinstance(origin, Number) and not column.numeric:
         numbers = {value: parse_number(value) for value in column.values or ()}

@@ -106,9 +106,9 @@ class Foreign:
 
     @property
     def leaf_level(self) -> Level:
-        """The statistic that stands on every leaf."""
-        if self.says in {"scores", "values"}:
+        """The statistic that stands on every leaf; from scores of boosting the shares of classes follow."""
+        if self.says == "values":
             return "labels"
         if self.trees and all(tree.counts is not None for tree in self.trees):
             return "counts"
-        return "shares" if self.says in {"shares", "counts"} else "labels"
+        return "labels" if self.says == "labels" else "shares"

@@ -12,14 +12,12 @@ import numpy as np
 from leafgate.disclosed import RATIOS, SCORES
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids
+from leafgate.foreign.onnx_around import check_around
 from leafgate.foreign.onnx_parts import Graph, Operator, graph_of, numbers, texts
 from leafgate.release import Combine
 
 MAX_BYTES = 192 * 2**20
 ENSEMBLES = {"TreeEnsembleClassifier": "class", "TreeEnsembleRegressor": "target"}
-AFTER = {"Identity", "Cast", "ZipMap", "Reshape", "ArrayFeatureExtractor", "ArgMax"}
-"""What may follow the trees without changing which class they say."""
-
 LOW, STRICT, REVERSED, EQUAL = b"BRANCH_LEQ", {b"BRANCH_LT", b"BRANCH_GTE"}, {b"BRANCH_GT", b"BRANCH_GTE"}, b"BRANCH_EQ"
 MODES = {LOW, *STRICT, *REVERSED, EQUAL, b"BRANCH_NEQ", b"LEAF"}
 CLOSE = 1e-4
@@ -43,14 +41,9 @@ def read(content: bytes, place: str) -> Foreign:
     """The model in an ONNX file, not yet checked."""
     graph = graph_of(content, place)
     found = [op for op in graph.operators if op.kind in ENSEMBLES]
-    strange = sorted({op.kind for op in graph.operators} - set(ENSEMBLES) - AFTER - {"Concat"})
-    if strange:
-        remedy = "audit the pipeline as skops; or save the trees alone, and say what its inputs are under `encoding`"
-        raise ReleaseError(
-            f"its graph has operators that are not read here: {', '.join(strange)[:200]}", place=place, remedy=remedy
-        )
     if len(found) != 1:
         raise ReleaseError("must have one ensemble of trees", place=place)
+    check_around(graph, found[0], place)
     trees, width = _trees(found[0], place)
     names = _names(graph, found[0], width, place)
     told = _classifier if found[0].kind == "TreeEnsembleClassifier" else _regressor

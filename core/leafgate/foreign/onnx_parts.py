@@ -17,12 +17,13 @@ MAX_TEXTS = 4_100_000
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator of the graph: its type, what goes in and comes out by name, its attributes by name."""
+    """One operator of the graph: its type, what goes in and comes out by name, its attributes by name, whose it is."""
 
     kind: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    domain: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ def graph_of(content: bytes, place: str) -> Graph:
     """The graph of an ONNX model; ReleaseError where there is none. Files it may refer to are not opened."""
     told = [(number, value) for number, wire, value in fields(content, place) if wire == BYTES]
     producer = " ".join(_text(value) for number, value in told if number in {2, 3} and isinstance(value, bytes))
+    if any(number == 25 for number, _ in told):
+        raise ReleaseError("defines operators of its own, which are not read", place=place)
     graph = next((value for number, value in told if number == 7), None)
     if not isinstance(graph, bytes):
         raise ReleaseError("holds no graph", place=place)
@@ -71,7 +74,7 @@ def _named(message: bytes, wanted: int, place: str) -> str:
 def _operator(message: bytes, place: str) -> Operator:
     inputs: list[str] = []
     outputs: list[str] = []
-    kind, attributes = "", {}
+    kind, domain, attributes = "", "", {}
     for number, wire, value in fields(message, place):
         if wire != BYTES or not isinstance(value, bytes):
             continue
@@ -81,12 +84,14 @@ def _operator(message: bytes, place: str) -> Operator:
             outputs.append(_text(value))
         elif number == 4:
             kind = _text(value)
+        elif number == 7:
+            domain = "" if value == b"ai.onnx" else _text(value)
         elif number == 5:
             name, told = _attribute(value, place)
             if name in attributes:
                 raise ReleaseError("has one attribute twice", place=place)
             attributes[name] = told
-    return Operator(kind, tuple(inputs), tuple(outputs), attributes)
+    return Operator(kind, tuple(inputs), tuple(outputs), attributes, domain)
 
 
 def _attribute(message: bytes, place: str) -> tuple[str, Any]:

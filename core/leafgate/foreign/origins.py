@@ -60,6 +60,12 @@ class Unknown:
 Origin = Number | Coded | Absent | Unknown
 
 
+def numbered(column: str, categories: Sequence[float], other: float | None) -> Coded:
+    """A column whose categories are numbers, which a model knows by their positions, not by themselves."""
+    texts = [str(int(one)) if float(one).is_integer() else repr(float(one)) for one in categories]
+    return Coded(column, {text: float(code) for code, text in enumerate(texts)}, other)
+
+
 def stepped(number: float, steps: Sequence[Step]) -> float:
     """The number after the steps."""
     for step in steps:

@@ -184,11 +184,15 @@ def _source(made: Made, step: Seen) -> Number:
 
 @dataclass(frozen=True)
 class _Categories:
-    """The categories of one column in order, which of them are the missing cell, and the group of each."""
+    """The categories of one column in order, which of them are the missing cell, and the group of each.
+
+    `not_a_number`: the missing cell is NaN, to which an OrdinalEncoder gives a number of its own; None has an ordinal.
+    """
 
     texts: tuple[str | None, ...]
     groups: tuple[int, ...]
     infrequent: int | None
+    not_a_number: bool = False
 
     @property
     def width(self) -> int:
@@ -198,14 +202,21 @@ class _Categories:
 def _categories(step: Seen, number: int) -> _Categories:
     cells = as_tuple(step.many("categories_")[number], step, "categories_")
     texts = tuple(None if _is_missing(cell) else _text(cell) for cell in cells)
+    if texts.count(None) > 1:
+        raise ReleaseError(
+            "its encoder tells None and NaN apart, and a table's missing cells are of one kind", place=step.place
+        )
+    gone = any(isinstance(cell, float) and math.isnan(cell) for cell in cells)
     mappings = step.get("_default_to_infrequent_mappings")
     mapping = None if mappings is None else as_tuple(mappings, step, "_default_to_infrequent_mappings")[number]
     if mapping is None:
-        return _Categories(texts, tuple(range(len(texts))), None)
+        return _Categories(texts, tuple(range(len(texts))), None, gone)
     groups = tuple(int(group) for group in as_tuple(mapping, step, "_default_to_infrequent_mappings"))
+    if gone and step.kind == "OrdinalEncoder" and len(groups) == len(texts) - 1:
+        groups = (*groups, -1)  # NaN comes last, is in no group, and gets a number of its own
     if len(groups) != len(texts):
         raise ReleaseError("its encoder groups other categories than it has", place=step.place)
-    return _Categories(texts, groups, max(groups))
+    return _Categories(texts, groups, max(groups), gone)
 
 
 def _one_hot(step: Seen, given: Sequence[Made]) -> list[Made]:
@@ -236,7 +247,7 @@ def _ordinal(step: Seen, given: Sequence[Made]) -> list[Made]:
     for i, one in enumerate(given):
         column, found = _source(one, step).column, _categories(step, i)
         codes = {text: float(group) for text, group in zip(found.texts, found.groups, strict=True)}
-        if None in codes:
+        if None in codes and found.not_a_number:
             codes[None] = _number(step.get("encoded_missing_value", math.nan))
         made.append(Made(one.name, Coded(column, _named(codes), other, _of_missing(codes, one, other))))
     return made

@@ -261,7 +261,18 @@ def _boosting_regressor(estimator: Seen) -> _Read:
 
 
 def _of_subsample(estimator: Seen) -> Counted:
-    return "exact" if float(estimator.get("subsample", 1.0)) == 1.0 else "sampled"
+    """What the nodes' rows are: some people alone where others were drawn out or set aside to know when to stop."""
+    if float(estimator.get("subsample", 1.0)) != 1.0 or estimator.get("n_iter_no_change") is not None:
+        return "sampled"
+    nodes = [_tree_of(one, estimator.place).array("nodes") for stage in _stages(estimator) for one in stage]
+    plain = all(np.array_equal(each["n_node_samples"], each["weighted_n_node_samples"]) for each in nodes)
+    return "exact" if plain else "unknown"
+
+
+def _of_validation(estimator: Seen) -> Counted:
+    """The same of histogram boosting, which keeps no weights: whether every row weighed 1 cannot be seen."""
+    stops = estimator.get("do_early_stopping_", estimator.get("early_stopping", True))
+    return "sampled" if stops and estimator.get("validation_fraction", 0.1) is not None else "unknown"
 
 
 def _prior(estimator: Seen) -> tuple[float, ...]:
@@ -342,14 +353,14 @@ def _hist_classifier(estimator: Seen) -> _Read:
     classes = _classes(estimator)
     several = len(classes) if len(classes) > 2 else 1
     base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
-    return _Read(classes, _hist(estimator, several), "boost", "exact", base, _hist_columns)
+    return _Read(classes, _hist(estimator, several), "boost", _of_validation(estimator), base, _hist_columns)
 
 
 def _hist_regressor(estimator: Seen) -> _Read:
     if estimator.get("loss", "squared_error") not in {"squared_error", "absolute_error", "quantile"}:
         raise ReleaseError("predicts by the exponential of its trees' sum", place=estimator.place)
     base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
-    return _Read((), _hist(estimator, 1), "boost", "exact", base, _hist_columns)
+    return _Read((), _hist(estimator, 1), "boost", _of_validation(estimator), base, _hist_columns)
 
 
 READERS: Mapping[str, Callable[[Seen], _Read]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.disclosed import Disclosure, ModelFile
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.cutting import Asked, told
-from leafgate.foreign.encoding import Encoding, Feature, class_values, origins_of
+from leafgate.foreign.encoding import Encoding, Feature, class_values, names_of, origins_of
 from leafgate.foreign.merging import downwards
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
@@ -69,8 +69,8 @@ def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
     """That the file names columns which the policy drops, if no tree asks about them."""
     origins = model.origins or (None,) * len(model.features)
     names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
-    known = [column.name for column in schema.columns]
-    strange = [n for n in names if n not in known and not any(n.startswith(column) for column in known)]
+    known = names_of(schema)
+    strange = [name for name in names if not {name, name.partition("__")[2]} & known]
     says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
     return [Disclosure("column_names", "medium", says)] if strange else []
 
@@ -144,7 +144,7 @@ def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Sc
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole(tree.counts[:, order])
         return lambda node: Leaf(labels[node], full(counts[node]))
-    if model.leaf_level == "shares":
+    if model.leaf_level == "shares":  # scores were told above
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = (tree.says / tree.says.sum(axis=1, keepdims=True))[:, order].tolist()
         return lambda node: Leaf(labels[node], shares=full(shares[node]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.arrays import floats_at, used, whole_at
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.foreign.origins import Coded, numbered
 from leafgate.foreign.ubjson import parse_ubjson
 from leafgate.foreign.xgboost_sizes import sizes
 from leafgate.json_parts import are_texts, list_at, object_at
@@ -54,6 +55,7 @@ def read(content: bytes, place: str) -> Foreign:
     trees = list_at(booster, "trees", at)
     groups = whole_at(booster, "tree_info", at, len(trees))
     names = _categories(booster, features, at)
+    numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, len(classes), here)
     made = tuple(
         _tree(tree, int(group), len(classes), names, weight, f"{at}.trees[{i}]")
@@ -69,7 +71,8 @@ def read(content: bytes, place: str) -> Foreign:
         says="scores" if classes else "values",
         combine="boost" if classes else "sum",
         base=base,
-        discloses=(*disclosed, *_more(names, trees)),
+        discloses=(*disclosed, *_more([*names, *numbers], trees), *_notes(learner)),
+        origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
         producer="XGBoost " + ".".join(str(part) for part in _version(told)),
     )
 
@@ -169,11 +172,27 @@ Names = Mapping[int, Sequence[str]]
 
 def _categories(booster: Mapping[str, Any], features: Sequence[str], place: str) -> Names:
     """Texts that stand in the file for categories, where it has them."""
+    kept = _kept(booster, features)
+    return {i: _texts(one, f"{place}.cats.enc[{i}]") for i, one in enumerate(kept) if _has_texts(one)}
+
+
+def _kept(booster: Mapping[str, Any], features: Sequence[str]) -> Sequence[Any]:
+    """What the file keeps of each feature's categories; empty where it keeps nothing."""
     told = booster.get("cats")
     kept = told.get("enc") if isinstance(told, dict) else None
-    if not isinstance(kept, list) or len(kept) != len(features):
-        return {}
-    return {i: _texts(one, f"{place}.cats.enc[{i}]") for i, one in enumerate(kept) if _has_texts(one)}
+    return kept if isinstance(kept, list) and len(kept) == len(features) else ()
+
+
+def _number_categories(booster: Mapping[str, Any], features: Sequence[str], place: str) -> dict[int, Coded]:
+    """Columns whose categories are numbers: tests name the positions of these, not the numbers."""
+    found = {}
+    for i, one in enumerate(_kept(booster, features)):
+        if isinstance(one, dict) and "offsets" not in one and one.get("values") is not None:
+            values = floats_at(one, "values", f"{place}.cats.enc[{i}]").tolist()
+            if len(set(values)) < len(values):
+                raise ReleaseError("has a category twice", place=f"{place}.cats.enc[{i}]")
+            found[i] = numbered(features[i], values, None)
+    return found
 
 
 def _has_texts(told: Any) -> bool:
@@ -282,7 +301,7 @@ def _hessians(told: Mapping[str, Any]) -> Floats | None:
     return found if len(found) == len(told["left_children"]) else None
 
 
-def _more(names: Names, trees: Sequence[Mapping[str, Any]]) -> list[Disclosure]:
+def _more(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[Disclosure]:
     found = []
     if any("loss_changes" in tree for tree in trees):
         found.append(Disclosure("gains", "low", "how much every test gained"))
@@ -291,3 +310,10 @@ def _more(names: Names, trees: Sequence[Mapping[str, Any]]) -> list[Disclosure]:
     if names:
         found.append(Disclosure("categories", "medium", "every category that somebody had in training"))
     return found
+
+
+def _notes(learner: Mapping[str, Any]) -> list[Disclosure]:
+    """Attributes that somebody set on the model, whatever they say; scikit-learn's face sets one of its own."""
+    told = learner.get("attributes")
+    known = told is None or told == {} or (isinstance(told, dict) and set(told) == {"scikit_learn"})
+    return [] if known else [Disclosure("notes", "medium", "notes set on the model, whatever they say (attributes)")]

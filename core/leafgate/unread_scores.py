@@ -1,0 +1,28 @@
+"""Scores of somebody else's boosted trees: they tell shares of classes, which attacks on structure do not work out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from leafgate.belief import Belief
+from leafgate.release import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNREAD = "the leaves' scores tell shares of classes, which this attack does not work out: any belief is possible"
+
+
+def open_about_scores(belief: Belief, release: Release) -> Belief:
+    """The belief, open about the class where scores were not read: a limit that it might break cannot be told."""
+    unread = release.file is not None and release.combine == "boost" and belief.secret == release.target
+    if not unread or belief.chances is None:
+        return belief
+    others = (*belief.alternatives, *_certain(belief.chances))
+    return replace(belief, evidence={**belief.evidence, "unread": UNREAD}, alternatives=others)
+
+
+def _certain(chances: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
+    """Everyone's class for certain, once for each class."""
+    return tuple((chances * 0).assign(**{str(name): 1.0}) for name in chances.columns)
