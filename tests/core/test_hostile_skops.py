@@ -108,6 +108,38 @@ def lying_bomb() -> bytes:
     return bytes(content).replace(size, struct.pack("<I", 100))
 
 
+def laughs(key: str) -> bytes:
+    """A list that has the list before it twice, and so on: 2**38 values in all, in one attribute of the estimator."""
+    node: dict[str, Any] = {"__loader__": "ListNode", "__id__": 10**6, "content": []}
+    for i in range(10**6 + 1, 10**6 + 39):
+        again = {"__loader__": "CachedNode", "__id__": i - 1}
+        node = {"__loader__": "ListNode", "__id__": i, "content": [node, again]}
+    document = json.loads(SCHEMA)
+    document["content"]["content"][key] = node
+    return with_schema(json.dumps(document).encode())
+
+
+def unions() -> bytes:
+    """A union of twice a union of twice a union, and so on, before the estimator."""
+
+    def thing(kind: str, number: int, facts: dict[str, Any]) -> dict[str, Any]:
+        content = {"__loader__": "DictNode", "content": facts}
+        return {"__class__": kind, "__loader__": "ObjectNode", "__id__": number, "content": content}
+
+    def named(*steps: Any) -> dict[str, Any]:
+        name = {"__loader__": "JsonNode", "content": '"a"'}
+        rows = [{"__loader__": "TupleNode", "content": [name, step]} for step in steps]
+        return {"__loader__": "ListNode", "content": rows}
+
+    inner = thing("FeatureUnion", 10**6, {"transformer_list": named()})
+    for i in range(10**6 + 1, 10**6 + 20):
+        again = {"__loader__": "CachedNode", "__id__": i - 1}
+        inner = thing("FeatureUnion", i, {"transformer_list": named(inner, again)})
+    inner["content"]["content"]["n_features_in_"] = {"__loader__": "JsonNode", "content": "1"}
+    pipeline = thing("Pipeline", 10**7, {"steps": named(inner, json.loads(SCHEMA))})
+    return with_schema(json.dumps(pipeline).encode())
+
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "child out of range": lambda: node("left_child", 10**9),
     "child far below": lambda: node("right_child", -(2**62)),
@@ -138,6 +170,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     ),
     "another class": lambda: schema_with(b'"__class__": "DecisionTreeClassifier"', b'"__class__": "Popen"'),
     "no tree": lambda: schema_with(b'"tree_"', b'"three_"'),
+    "a laugh of laughs": lambda: laughs("classes_"),
+    "a union of unions": unions,
     "zip bomb": bomb,
     "a bomb that lies": lying_bomb,
     "cut off": lambda: GOOD[: len(GOOD) // 2],
