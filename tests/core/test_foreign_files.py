@@ -1,8 +1,11 @@
 import contextlib
 import json
+import os
 import pickle
+import subprocess
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Absent, Coded, Number, Step, Unknown
-from leafgate.foreign.reading import is_foreign, read_foreign
+from leafgate.foreign.reading import is_foreign, read_bounded, read_foreign
 from sample_model import MODEL, TREE
 
 POLICY = """
@@ -207,6 +210,30 @@ def test_a_file_of_no_known_format_is_no_release(folder: Path) -> None:
     (folder / "model.json").write_bytes(b"tree\nversion=v9\n")
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
     assert leafgate("audit", folder / "policy.yaml", "--json").code == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path, kind: str) -> None:
+    path = folder / "model.json"
+    path.unlink()
+    make: dict[str, Callable[[], object]] = {
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"),
+        "folder": path.mkdir,
+    }
+    make[kind]()
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    for command in (["audit", "policy.yaml", "--json"], ["convert", "model.json", "out.json"]):
+        program = [sys.executable, "-c", "from leafgate.cli import main; main()", *command]
+        ended = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=20, check=False)
+        assert ended.returncode == 2
+        assert kind != "pipe" or "is no regular file" in ended.stdout + ended.stderr
+
+
+def test_no_more_of_a_file_is_read_than_may_be(folder: Path) -> None:
+    with pytest.raises(ReleaseError, match="is larger than"):
+        read_bounded(folder / "people.csv", most=10)
 
 
 def test_encoding_speaks_of_models_only(folder: Path) -> None:
