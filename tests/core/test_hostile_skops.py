@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.errors import ReleaseError
+from leafgate.foreign.neutral_file import written
+from leafgate.foreign.origins import Coded
 from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.seen import Seen
+from leafgate.foreign.sklearn_columns import raw, transformed
+from sample_model import MODEL
 from sklearn_zoo import answers, rows, skops_bytes
 
 GOOD = skops_bytes(DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows(1), answers(rows(1), 2)))
@@ -252,3 +258,40 @@ def test_any_node_of_the_schema_may_be_anything(data: st.DataObject) -> None:
         here = here[key]
     with contextlib.suppress(ReleaseError):
         read_foreign(with_schema(json.dumps(document).encode()), "model.skops")
+
+
+def thing(kind: str, **facts: Any) -> Seen:
+    return Seen(kind, "model", frozenset(facts), facts.__getitem__)
+
+
+def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
+    """4,000 categories, one feature each, scaled afterwards; in pairs of category and feature they are 16 millions."""
+    values = tuple(f"z{i}" for i in range(4_000))
+    start = time.process_time()
+    made = transformed(thing("OneHotEncoder", categories_=(values,)), raw(["zip"]), "model")
+    scaler = thing("MaxAbsScaler", scale_=np.full(4_000, 2.0))
+    made = transformed(scaler, made, "model")
+    codes = made[17].origin
+    assert isinstance(codes, Coded)
+    assert (made[17].name, codes.other) == ("zip_z17", None)
+    assert {value for value in values if codes.codes[value] == 0.5} == {"z17"}
+    assert codes.codes["z18"] == 0.0
+    model = replace(MODEL, features=tuple(one.name for one in made), origins=tuple(one.origin for one in made))
+    content = written(model)
+    assert len(content) < 10**6
+    again = read_foreign(content, "model").origins
+    assert again is not None
+    assert again[17] == codes
+    assert time.process_time() - start < 2
+
+
+def test_names_of_many_columns_are_found_at_once() -> None:
+    names = tuple(f"c{i}" for i in range(60_000))
+    start = time.process_time()
+    part = ("a", "passthrough", names)
+    assert len(transformed(thing("ColumnTransformer", transformers_=(part,)), raw(names), "model")) == 60_000
+    assert time.process_time() - start < 2
+    twice = thing("ColumnTransformer", transformers_=(part,) * 10_000)
+    with pytest.raises(ReleaseError, match="makes more than 100,000 features"):
+        transformed(twice, raw(names), "model")
+    assert time.process_time() - start < 2
