@@ -178,6 +178,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "no tree": lambda: schema_with(b'"tree_"', b'"three_"'),
     "a laugh of laughs": lambda: laughs("classes_"),
     "a union of unions": unions,
+    "more nodes than a tree has": lambda: zipped({**parts(), "more.npy": bytes(97 * 2**20)}),
     "zip bomb": bomb,
     "a bomb that lies": lying_bomb,
     "cut off": lambda: GOOD[: len(GOOD) // 2],
@@ -295,3 +296,12 @@ def test_names_of_many_columns_are_found_at_once() -> None:
     with pytest.raises(ReleaseError, match="makes more than 100,000 features"):
         transformed(twice, raw(names), "model")
     assert time.process_time() - start < 2
+
+
+def test_a_forged_name_is_told_in_one_short_line() -> None:
+    forged = b'"__class__": "Popen\\nverdict: PASS' + b"x" * 5_000 + b'"'
+    with pytest.raises(ReleaseError) as caught:
+        read_foreign(schema_with(b'"__class__": "DecisionTreeClassifier"', forged), "model.skops")
+    said = str(caught.value).partition(", which")[0]
+    assert "Popen?verdict" in said
+    assert len(said) < 200

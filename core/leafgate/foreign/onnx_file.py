@@ -13,6 +13,7 @@ from leafgate.disclosed import RATIOS, SCORES
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids
 from leafgate.foreign.onnx_parts import Graph, Operator, graph_of, numbers, texts
+from leafgate.foreign.seen import shown
 from leafgate.release import Combine
 
 MAX_BYTES = 192 * 2**20
@@ -47,7 +48,9 @@ def read(content: bytes, place: str) -> Foreign:
     if strange:
         remedy = "audit the pipeline as skops; or save the trees alone, and say what its inputs are under `encoding`"
         raise ReleaseError(
-            f"its graph has operators that are not read here: {', '.join(strange)[:200]}", place=place, remedy=remedy
+            f"its graph has operators that are not read here: {', '.join(map(shown, strange))[:200]}",
+            place=place,
+            remedy=remedy,
         )
     if len(found) != 1:
         raise ReleaseError("must have one ensemble of trees", place=place)

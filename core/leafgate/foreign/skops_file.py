@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import Foreign
-from leafgate.foreign.seen import Seen
+from leafgate.foreign.seen import Seen, shown
 from leafgate.foreign.sklearn_models import model_of
 from leafgate.foreign.zip_parts import Parts, parts_of
 from leafgate.strict_json import is_number
@@ -136,7 +136,7 @@ class _File:
         )
         known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
         return Seen(
-            name if isinstance(name, str) else "?",
+            shown(name) if isinstance(name, str) else "?",
             self.place,
             frozenset(known),
             lambda wanted: self._looked_at(wanted, known[wanted], depth + 1),
