@@ -182,9 +182,18 @@ def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
 def test_what_would_fill_the_memory_is_refused_before_it_is_parsed() -> None:
     content = b'{"format":"leafgate/model/1","trees":[' + b"[]," * 6_000_000 + b"[]]}"
     start = time.process_time()
-    with pytest.raises(ReleaseError, match="would take more than 400 MB"):
+    with pytest.raises(ReleaseError, match="would take more than 300 MB"):
         read_foreign(content, "model")
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    "text", ['"' + "a" * 40_000_000 + "\U0001f600" + '"', '"' + "a" * 70_000_000 + "\\ud83d\\ude00" + '"']
+)
+def test_one_wide_sign_makes_a_text_wide_and_so_too_large(text: str) -> None:
+    content = b'{"learner":' + text.encode() + b"}"
+    with pytest.raises(ReleaseError, match="would take more than 300 MB"):
+        read_foreign(content, "model")
 
 
 class Bomb:

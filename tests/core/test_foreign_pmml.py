@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
@@ -431,3 +432,10 @@ def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -
 
 def assert_predicts(model: Any) -> None:
     assert len(predicted(model, np.zeros((1, max(1, len(model.features)))))) == 1
+
+
+def test_more_elements_than_are_read_in_seconds_are_refused() -> None:
+    start = time.process_time()
+    with pytest.raises(ReleaseError, match="would take more than 150 MB"):
+        read_foreign(b'<PMML version="4.4">' + b"<Node/>" * 1_100_000 + b"</PMML>", "model")
+    assert time.process_time() - start < 1
