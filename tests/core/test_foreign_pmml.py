@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
+from leafgate.foreign.pmml_walking import MAX_ASKED, PmmlNode, Walk
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
 from leafgate.foreign.translating import release_of
@@ -439,3 +440,10 @@ def test_more_elements_than_are_read_in_seconds_are_refused() -> None:
     with pytest.raises(ReleaseError, match="would take more than 150 MB"):
         read_foreign(b'<PMML version="4.4">' + b"<Node/>" * 1_100_000 + b"</PMML>", "model")
     assert time.process_time() - start < 1
+
+
+def test_predicates_without_end_are_refused_soon() -> None:
+    part = Walk({}, "false", last=False, silent=np.zeros(2), nobody=np.zeros(2))
+    part.asked = MAX_ASKED
+    with pytest.raises(ReleaseError, match="asks more than 300,000 predicates"):
+        part.tree(PmmlNode(True, np.zeros(2), np.zeros(2), ()), "model")
