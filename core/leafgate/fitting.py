@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.reading import HEAD, is_foreign, read_bounded, read_foreign
+from leafgate.foreign.reading import head_of, is_foreign, read_bounded, read_foreign
 from leafgate.foreign.translating import release_of
 from leafgate.release import Release
 from leafgate.release_file import read_release
@@ -20,17 +20,12 @@ def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | 
     Every column it names must be in the policy, with the same domain and known to the same people, and its
     target must be the policy's class. `encoding` is what the policy says of a model's features.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
-    if is_foreign(head):
+    if is_foreign(head_of(path)):
         content = read_bounded(path)
         return release_of(read_foreign(content, path.name), content, schema, encoding or {}, path.name)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
-    release = read_release(path.read_bytes(), path.name)
+    release = read_release(read_bounded(path), path.name)
     problems = list(_misfits(release, schema, path.name))
     if problems:
         raise ReleaseError.listing(problems)

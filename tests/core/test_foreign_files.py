@@ -1,8 +1,11 @@
 import contextlib
 import json
+import os
 import pickle
+import subprocess
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Absent, Coded, Number, Step, Unknown
-from leafgate.foreign.reading import is_foreign, read_foreign
+from leafgate.foreign.reading import is_foreign, read_bounded, read_foreign
 from sample_model import MODEL, TREE
 
 POLICY = """
@@ -151,6 +154,9 @@ STRANGE: list[tuple[str, Any]] = [
     ("origins", []),
     ("origins", [{"kind": "number", "column": "age", "steps": [["times", -1]]}, None]),
     ("origins", [{"kind": "spell", "column": "age"}, None]),
+    ("groups", 5),
+    ("groups", [{"none": 0.5}]),
+    ("origins", [{"kind": "coded", "column": "school", "codes": [0, 0, 1.0, 0.0]}, None]),
     ("trees", [{"feature": [0.5]}]),
     ("trees", [{}]),
     ("trees", "none"),
@@ -176,9 +182,18 @@ def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
 def test_what_would_fill_the_memory_is_refused_before_it_is_parsed() -> None:
     content = b'{"format":"leafgate/model/1","trees":[' + b"[]," * 6_000_000 + b"[]]}"
     start = time.process_time()
-    with pytest.raises(ReleaseError, match="would take more than 400 MB"):
+    with pytest.raises(ReleaseError, match="would take more than 300 MB"):
         read_foreign(content, "model")
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    "text", ['"' + "a" * 40_000_000 + "\U0001f600" + '"', '"' + "a" * 70_000_000 + "\\ud83d\\ude00" + '"']
+)
+def test_one_wide_sign_makes_a_text_wide_and_so_too_large(text: str) -> None:
+    content = b'{"learner":' + text.encode() + b"}"
+    with pytest.raises(ReleaseError, match="would take more than 300 MB"):
+        read_foreign(content, "model")
 
 
 class Bomb:
@@ -207,6 +222,30 @@ def test_a_file_of_no_known_format_is_no_release(folder: Path) -> None:
     (folder / "model.json").write_bytes(b"tree\nversion=v9\n")
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
     assert leafgate("audit", folder / "policy.yaml", "--json").code == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path, kind: str) -> None:
+    path = folder / "model.json"
+    path.unlink()
+    make: dict[str, Callable[[], object]] = {
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"),
+        "folder": path.mkdir,
+    }
+    make[kind]()
+    (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
+    for command in (["audit", "policy.yaml", "--json"], ["convert", "model.json", "out.json"]):
+        program = [sys.executable, "-c", "from leafgate.cli import main; main()", *command]
+        ended = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=20, check=False)
+        assert ended.returncode == 2
+        assert kind != "pipe" or "is no regular file" in ended.stdout + ended.stderr
+
+
+def test_no_more_of_a_file_is_read_than_may_be(folder: Path) -> None:
+    with pytest.raises(ReleaseError, match="is larger than"):
+        read_bounded(folder / "people.csv", most=10)
 
 
 def test_encoding_speaks_of_models_only(folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -274,3 +276,17 @@ def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -
     except ReleaseError:
         return
     leaves_of(model.trees[0], np.zeros((1, len(model.features))))
+
+
+def test_what_is_long_is_read_or_refused_soon() -> None:
+    """Brackets that never close, and more trees than there may be: neither is looked at more than once."""
+    text = edited("version", "v4")
+    text = re.sub("feature_infos=.*", "feature_infos=" + "[" * 200_000, text)
+    start = time.process_time()
+    with contextlib.suppress(ReleaseError):
+        read_foreign(text.encode(), "model")
+    with pytest.raises(ReleaseError, match="more than 20,000 trees"):
+        read_foreign(
+            text.replace("end of trees", "Tree=0\nnum_leaves=1\n\n" * 190_000 + "end of trees").encode(), "model"
+        )
+    assert time.process_time() - start < 2

@@ -169,7 +169,21 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "a varint that never ends": lambda: b"\x08\x08\x12" + b"\xff" * 1000,
     "a million operators": lambda: b"\x08\x08\x3a\x80\x89\x7a" + b"\x0a\x00" * 1_000_000,
     "nothing": lambda: b"\x08\x08\x3a\x00",
+    "numbers in pieces": lambda: in_pieces(b"\x40\x01\x08\x01"),
+    "fractions in pieces": lambda: in_pieces(b"\x3d\0\0\0\0\x08\x01"),
 }
+
+
+def in_pieces(piece: bytes) -> bytes:
+    """An attribute whose list is broken off by another field after every number, half a million times."""
+    told = onnx.ModelProto(ir_version=8, producer_name="p")
+    node = told.graph.node.add(op_type="TreeEnsembleClassifier")
+    node.attribute.add(name="nodes_treeids")
+    node.attribute[0].doc_string = "x" * (len(piece) * 500_000 - 5)
+    content = bytes(told.SerializeToString())
+    at = content.index(b"x" * 100)
+    field = content.rindex(b"\x6a", 0, at)
+    return content[:field] + (piece * 500_000)[: len(content) - field].ljust(len(content) - field, b"\x01")
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
+from leafgate.foreign.pmml_walking import MAX_ASKED, PmmlNode, Walk
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
 from leafgate.foreign.translating import release_of
@@ -431,3 +433,17 @@ def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -
 
 def assert_predicts(model: Any) -> None:
     assert len(predicted(model, np.zeros((1, max(1, len(model.features)))))) == 1
+
+
+def test_more_elements_than_are_read_in_seconds_are_refused() -> None:
+    start = time.process_time()
+    with pytest.raises(ReleaseError, match="would take more than 150 MB"):
+        read_foreign(b'<PMML version="4.4">' + b"<Node/>" * 1_100_000 + b"</PMML>", "model")
+    assert time.process_time() - start < 1
+
+
+def test_predicates_without_end_are_refused_soon() -> None:
+    part = Walk({}, "false", last=False, silent=np.zeros(2), nobody=np.zeros(2))
+    part.asked = MAX_ASKED
+    with pytest.raises(ReleaseError, match="asks more than 300,000 predicates"):
+        part.tree(PmmlNode(True, np.zeros(2), np.zeros(2), ()), "model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -373,3 +374,11 @@ def test_a_file_with_nonsense_somewhere_is_read_or_refused(data: st.DataObject) 
     except ReleaseError:
         return
     leaves_of(model.trees[0], np.zeros((1, len(model.features))))
+
+
+def test_ubjson_of_too_many_values_is_refused_soon() -> None:
+    content = b"{L" + (7).to_bytes(8, "big") + b"learner[" + b"Z" * 3_000_000
+    start = time.process_time()
+    with pytest.raises(ReleaseError, match="too many values"):
+        read_foreign(content, "model")
+    assert time.process_time() - start < 2

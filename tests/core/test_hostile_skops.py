@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.errors import ReleaseError
+from leafgate.foreign.neutral_file import written
+from leafgate.foreign.origins import Coded
 from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.seen import Seen
+from leafgate.foreign.sklearn_columns import raw, transformed
+from sample_model import MODEL
 from sklearn_zoo import answers, rows, skops_bytes
 
 GOOD = skops_bytes(DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows(1), answers(rows(1), 2)))
@@ -108,6 +114,38 @@ def lying_bomb() -> bytes:
     return bytes(content).replace(size, struct.pack("<I", 100))
 
 
+def laughs(key: str) -> bytes:
+    """A list that has the list before it twice, and so on: 2**38 values in all, in one attribute of the estimator."""
+    node: dict[str, Any] = {"__loader__": "ListNode", "__id__": 10**6, "content": []}
+    for i in range(10**6 + 1, 10**6 + 39):
+        again = {"__loader__": "CachedNode", "__id__": i - 1}
+        node = {"__loader__": "ListNode", "__id__": i, "content": [node, again]}
+    document = json.loads(SCHEMA)
+    document["content"]["content"][key] = node
+    return with_schema(json.dumps(document).encode())
+
+
+def unions() -> bytes:
+    """A union of twice a union of twice a union, and so on, before the estimator."""
+
+    def thing(kind: str, number: int, facts: dict[str, Any]) -> dict[str, Any]:
+        content = {"__loader__": "DictNode", "content": facts}
+        return {"__class__": kind, "__loader__": "ObjectNode", "__id__": number, "content": content}
+
+    def named(*steps: Any) -> dict[str, Any]:
+        name = {"__loader__": "JsonNode", "content": '"a"'}
+        rows = [{"__loader__": "TupleNode", "content": [name, step]} for step in steps]
+        return {"__loader__": "ListNode", "content": rows}
+
+    inner = thing("FeatureUnion", 10**6, {"transformer_list": named()})
+    for i in range(10**6 + 1, 10**6 + 20):
+        again = {"__loader__": "CachedNode", "__id__": i - 1}
+        inner = thing("FeatureUnion", i, {"transformer_list": named(inner, again)})
+    inner["content"]["content"]["n_features_in_"] = {"__loader__": "JsonNode", "content": "1"}
+    pipeline = thing("Pipeline", 10**7, {"steps": named(inner, json.loads(SCHEMA))})
+    return with_schema(json.dumps(pipeline).encode())
+
+
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "child out of range": lambda: node("left_child", 10**9),
     "child far below": lambda: node("right_child", -(2**62)),
@@ -138,6 +176,9 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     ),
     "another class": lambda: schema_with(b'"__class__": "DecisionTreeClassifier"', b'"__class__": "Popen"'),
     "no tree": lambda: schema_with(b'"tree_"', b'"three_"'),
+    "a laugh of laughs": lambda: laughs("classes_"),
+    "a union of unions": unions,
+    "more nodes than a tree has": lambda: zipped({**parts(), "more.npy": bytes(97 * 2**20)}),
     "zip bomb": bomb,
     "a bomb that lies": lying_bomb,
     "cut off": lambda: GOOD[: len(GOOD) // 2],
@@ -218,3 +259,49 @@ def test_any_node_of_the_schema_may_be_anything(data: st.DataObject) -> None:
         here = here[key]
     with contextlib.suppress(ReleaseError):
         read_foreign(with_schema(json.dumps(document).encode()), "model.skops")
+
+
+def thing(kind: str, **facts: Any) -> Seen:
+    return Seen(kind, "model", frozenset(facts), facts.__getitem__)
+
+
+def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
+    """4,000 categories, one feature each, scaled afterwards; in pairs of category and feature they are 16 millions."""
+    values = tuple(f"z{i}" for i in range(4_000))
+    start = time.process_time()
+    made = transformed(thing("OneHotEncoder", categories_=(values,)), raw(["zip"]), "model")
+    scaler = thing("MaxAbsScaler", scale_=np.full(4_000, 2.0))
+    made = transformed(scaler, made, "model")
+    codes = made[17].origin
+    assert isinstance(codes, Coded)
+    assert (made[17].name, codes.other) == ("zip_z17", None)
+    assert {value for value in values if codes.codes[value] == 0.5} == {"z17"}
+    assert codes.codes["z18"] == 0.0
+    model = replace(MODEL, features=tuple(one.name for one in made), origins=tuple(one.origin for one in made))
+    content = written(model)
+    assert len(content) < 10**6
+    again = read_foreign(content, "model").origins
+    assert again is not None
+    assert again[17] == codes
+    assert time.process_time() - start < 2
+
+
+def test_names_of_many_columns_are_found_at_once() -> None:
+    names = tuple(f"c{i}" for i in range(60_000))
+    start = time.process_time()
+    part = ("a", "passthrough", names)
+    assert len(transformed(thing("ColumnTransformer", transformers_=(part,)), raw(names), "model")) == 60_000
+    assert time.process_time() - start < 2
+    twice = thing("ColumnTransformer", transformers_=(part,) * 10_000)
+    with pytest.raises(ReleaseError, match="makes more than 100,000 features"):
+        transformed(twice, raw(names), "model")
+    assert time.process_time() - start < 2
+
+
+def test_a_forged_name_is_told_in_one_short_line() -> None:
+    forged = b'"__class__": "Popen\\nverdict: PASS' + b"x" * 5_000 + b'"'
+    with pytest.raises(ReleaseError) as caught:
+        read_foreign(schema_with(b'"__class__": "DecisionTreeClassifier"', forged), "model.skops")
+    said = str(caught.value).partition(", which")[0]
+    assert "Popen?verdict" in said
+    assert len(said) < 200

@@ -8,17 +8,18 @@ from typing import Any
 from leafgate.errors import ReleaseError
 from leafgate.strict_json import finite_only, no_constant, unique_keys
 
-LARGEST = 400 * 2**20
+LARGEST = 300 * 2**20
 """Bytes that a parsed file may take, by the estimate."""
 
-OBJECT, LIST, ITEM = 240, 88, 40
+OBJECT, LIST, ITEM, STRING = 240, 88, 40, 40
 """What CPython takes for a small object, a list and one of its items, measured with sys.getsizeof, rounded up."""
 
 
 def parse_bounded(content: bytes, place: str) -> Any:
     """The JSON document in `content`: no key twice, nothing infinite; ReleaseError for what is none, or too large."""
     items = content.count(b",") + content.count(b":")
-    estimate = len(content) + ITEM * items + OBJECT * content.count(b"{") + LIST * content.count(b"[")
+    text = len(content) * (1 + _width(content)) + STRING * content.count(b'"') // 2
+    estimate = text + ITEM * items + OBJECT * content.count(b"{") + LIST * content.count(b"[")
     if estimate > LARGEST:
         raise ReleaseError(f"would take more than {LARGEST / 2**20:.0f} MB of memory", place=place)
     try:
@@ -31,3 +32,10 @@ def parse_bounded(content: bytes, place: str) -> Any:
         raise ReleaseError(
             "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong), place=place
         ) from None
+
+
+def _width(content: bytes) -> int:
+    """Bytes that a sign may take beyond the first, of the document and of its texts: a wide one widens all others."""
+    if content.isascii():
+        return 4 if b"\\u" in content else 0
+    return 8

@@ -13,6 +13,7 @@ import numpy as np
 
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
+from leafgate.foreign.checking import MAX_TREES
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Setting
 from leafgate.foreign.origins import numbered
 from leafgate.json_parts import are_numbers
@@ -104,6 +105,8 @@ def _parts(content: bytes, place: str) -> File:
     trees_told, end, rest = text.partition("\nend of trees")
     if not end:
         raise ReleaseError("has no end of trees", place=place)
+    if trees_told.count("\nTree=") > MAX_TREES:
+        raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
     head, *trees = re.split(r"^Tree=\d+\r?$", trees_told, flags=re.MULTILINE)
     _, _, settings = rest.partition("\nparameters:")
     told = re.findall(r"^\[(\w+): (.*)\]\r?$", settings, flags=re.MULTILINE)
@@ -306,7 +309,7 @@ def _disclosed(file: File, trees: Sequence[ForeignTree]) -> list[Disclosure]:
     ranges = file.head.get("feature_infos", "")
     if "[" in ranges:
         found.append(Disclosure("ranges", "high", "the smallest and the largest number that anybody has, by feature"))
-    if ":" in re.sub(r"\[[^\]]*\]", "", ranges) or file.categories:
+    if any(":" in told.rpartition("]")[2] for told in ranges.split(" ")) or file.categories:
         found.append(Disclosure("categories", "medium", "every category that somebody had in training"))
     if any("leaf_weight" in told for told in file.trees):
         found.append(Disclosure("second derivatives", "high", "their sum on every node"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +13,7 @@ from leafgate.disclosed import COUNTS, RATIOS, SIZES, Disclosure, read_disclosur
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
-from leafgate.foreign.origins import Absent, Coded, Number, Operation, Origin, Step, Unknown
+from leafgate.foreign.origins import Absent, Coded, Number, OneOf, Operation, Origin, Step, Unknown
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
 from leafgate.release import Combine, Counted
 from leafgate.strict_json import canonical, is_number, refuse_unknown
@@ -32,12 +32,15 @@ def sniff(head: bytes) -> bool:
 
 def written(model: Foreign) -> bytes:
     """The model as a neutral file; the same bytes for the same model."""
+    tables = _tables(model)
+    number = {key: i for i, key in enumerate(tables)}
     told: dict[str, Any] = {
         "format": FORMAT,
         "from": model.format,
         "producer": model.producer,
         "features": list(model.features),
-        "origins": None if model.origins is None else [_origin_told(origin) for origin in model.origins],
+        "origins": None if model.origins is None else [_origin_told(origin, number) for origin in model.origins],
+        **({"groups": [dict(table) for table in tables.values()]} if tables else {}),
         "classes": list(model.classes),
         "says": model.says,
         "combine": model.combine,
@@ -52,13 +55,29 @@ def written(model: Foreign) -> bytes:
     return ("{" + ",\n".join(lines) + "}\n").encode()
 
 
-def _origin_told(origin: Origin | None) -> Any:
+def _tables(model: Foreign) -> dict[int, Mapping[str, int]]:
+    """What features of one column share, written once: which value is of which group."""
+    shared = (one.codes for one in model.origins or () if isinstance(one, Coded) and not _alone(one))
+    return {id(codes.groups): codes.groups for codes in shared if isinstance(codes, OneOf)}
+
+
+def _alone(origin: Coded) -> bool:
+    """Are its group's values all that has to be said, all others being as unknown ones?"""
+    return not isinstance(origin.codes, OneOf) or origin.other == origin.codes.off
+
+
+def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
     if origin is None:
         return None
     kind = next(name for name, made in ORIGINS.items() if isinstance(origin, made))
-    told = {"kind": kind, **asdict(origin)}
+    told: dict[str, Any] = {"kind": kind, **vars(origin)}
     if isinstance(origin, Coded):
-        told["codes"] = {value: _sayable(code) for value, code in origin.codes.items()}
+        codes = origin.codes
+        if isinstance(codes, OneOf) and not _alone(origin):
+            told["codes"] = [number[id(codes.groups)], codes.group, codes.on, codes.off]
+        else:
+            mine = codes.mine() if isinstance(codes, OneOf) else codes
+            told["codes"] = {value: _sayable(code) for value, code in mine.items()}
         told["missing"], told["other"] = _sayable(origin.missing), _sayable(origin.other)
     if isinstance(origin, Number):
         told["steps"] = [[step.operation, step.by] for step in origin.steps]
@@ -102,7 +121,7 @@ def read(content: bytes, place: str) -> Foreign:
     told = object_at(parse_bounded(content, place), place)
     if told.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
-    refuse_unknown(told, (*KEYS, "untold_missing", "settings", "discloses", "trees"), ReleaseError, place)
+    refuse_unknown(told, (*KEYS, "untold_missing", "settings", "groups", "discloses", "trees"), ReleaseError, place)
     if not all(are_texts(told.get(key)) for key in ("features", "classes")) or not are_numbers(told.get("base")):
         raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
     if not all(isinstance(told.get(key), str) for key in ("from", "producer")):
@@ -114,10 +133,10 @@ def read(content: bytes, place: str) -> Foreign:
         features=tuple(told["features"]),
         classes=tuple(told["classes"]),
         trees=tuple(_tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(told, "trees", place))),
-        says=_one_of(told.get("says"), Says, f"{place}.says"),
-        combine=_one_of(told.get("combine"), Combine, f"{place}.combine"),
+        says=_among(told.get("says"), Says, f"{place}.says"),
+        combine=_among(told.get("combine"), Combine, f"{place}.combine"),
         base=tuple(map(float, told["base"])),
-        counted=_one_of(told.get("counted"), Counted, f"{place}.counted"),
+        counted=_among(told.get("counted"), Counted, f"{place}.counted"),
         discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
         origins=_origins(told, place),
         producer=told["producer"],
@@ -139,15 +158,43 @@ def _undeclared(model: Foreign) -> list[Disclosure]:
 
 
 def _origins(told: Mapping[str, Any], place: str) -> tuple[Origin | None, ...] | None:
+    tables = [_table(each, f"{place}.groups") for each in list_at({"groups": [], **told}, "groups", place)]
     if told.get("origins") is None:
         return None
     found = list_at(told, "origins", place)
     if len(found) != len(told["features"]):
         raise ReleaseError("must be one for each feature", place=f"{place}.origins")
-    return tuple(_origin(each, f"{place}.origins[{i}]") for i, each in enumerate(found))
+    return tuple(_origin(each, f"{place}.origins[{i}]", tables) for i, each in enumerate(found))
 
 
-def _origin(told: Any, place: str) -> Origin | None:
+@dataclass(frozen=True)
+class _Table:
+    """The group of each value, and the values of each group."""
+
+    groups: Mapping[str, int]
+    values: Mapping[int, tuple[str, ...]]
+
+
+def _table(told: Any, place: str) -> _Table:
+    groups = object_at(told, place)
+    if not all(type(group) is int for group in groups.values()):
+        raise ReleaseError("must be numbers of groups", place=place)
+    values: dict[int, list[str]] = {}
+    for value, group in groups.items():
+        values.setdefault(group, []).append(value)
+    return _Table(groups, {group: tuple(mine) for group, mine in values.items()})
+
+
+def _one_of(told: Any, tables: Sequence[_Table], place: str) -> OneOf[str]:
+    """The codes of one group's feature: the table, the group, its number and that of all others."""
+    if len(told) != 4 or not all(map(is_number, told)) or told[0] not in range(len(tables)):
+        raise ReleaseError("must be a table of `groups`, a group and two numbers", place=place)
+    number, group, on, off = told
+    table = tables[int(number)]
+    return OneOf(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
+
+
+def _origin(told: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | None:
     if told is None:
         return None
     told = object_at(told, place)
@@ -156,6 +203,9 @@ def _origin(told: Any, place: str) -> Origin | None:
         raise ReleaseError("`column` must be a text", place=place)
     if kind == "number" and (told.get("fill") is None or is_number(told["fill"])):
         return Number(column, _steps(told.get("steps"), place), told.get("fill"))
+    if kind == "coded" and isinstance(told.get("codes"), list):
+        shared = _one_of(told["codes"], tables, place)
+        return Coded(column, shared, _code(told.get("other"), place), _code(told.get("missing"), place))
     if kind == "coded" and isinstance(told.get("codes"), dict):
         codes = {value: _code(code, place) for value, code in told["codes"].items()}
         known = {value: code for value, code in codes.items() if code is not None}
@@ -263,7 +313,7 @@ def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]
     return found
 
 
-def _one_of(told: Any, choice: Any, place: str) -> Any:
+def _among(told: Any, choice: Any, place: str) -> Any:
     if not isinstance(told, str) or told not in get_args(choice):
         raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
     return told

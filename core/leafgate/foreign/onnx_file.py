@@ -14,6 +14,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids
 from leafgate.foreign.onnx_around import check_around
 from leafgate.foreign.onnx_parts import Graph, Operator, graph_of, numbers, texts
+from leafgate.foreign.seen import shown
 from leafgate.release import Combine
 
 MAX_BYTES = 192 * 2**20

@@ -105,6 +105,8 @@ def _attribute(message: bytes, place: str) -> tuple[str, Any]:
     while at < len(message):
         key, _ = varint(message, at, place)
         number, wire = key >> 3, key & 7
+        if (number, wire) in {(7, FIXED32), (8, VARINT)} and told is not None:
+            raise ReleaseError("has an attribute with its numbers in pieces", place=place)
         if (number, wire) == (7, FIXED32):
             count = _run(message, at, 5, key)
             told, at = floats_listed(message[at : at + 5 * count], key, place), at + 5 * count

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
+
+Value = TypeVar("Value")
 
 Operation = Literal["plus", "minus", "times", "over", "at_least", "at_most"]
 
@@ -25,6 +27,37 @@ class Number:
     column: str
     steps: tuple[Step, ...] = ()
     fill: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OneOf(Mapping[Value, float]):
+    """`on` for the values of one group, `off` for all others; a column's features share their `groups`.
+
+    `chosen` are the values of the group itself.
+    """
+
+    groups: Mapping[Value, int]
+    group: int
+    chosen: tuple[Value, ...]
+    on: float = 1.0
+    off: float = 0.0
+
+    def __getitem__(self, value: Value) -> float:
+        return self.on if self.groups[value] == self.group else self.off
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def mine(self) -> dict[Value, float]:
+        """The numbers of the group's own values."""
+        return dict.fromkeys(self.chosen, self.on)
+
+    def stepped(self, step: Step) -> OneOf[Value]:
+        """The numbers one step on."""
+        return OneOf(self.groups, self.group, self.chosen, stepped(self.on, (step,)), stepped(self.off, (step,)))
 
 
 @dataclass(frozen=True)

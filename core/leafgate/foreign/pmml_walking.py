@@ -17,6 +17,9 @@ from leafgate.foreign.pmml_paths import Known, Left, left_of, split
 MAX_NODES = 100_000
 """So many nodes a tree may come to, once compound predicates are asked one after the other."""
 
+MAX_ASKED = 300_000
+"""So many predicates may be looked at on the way, whether they become nodes or not."""
+
 Missing = Literal["false", "last", "null", "default"]
 """What a missing value makes of a predicate: false, the node's own score, no prediction, its default child."""
 
@@ -108,6 +111,7 @@ class Walk:
     rows: list[tuple[Floats, Floats]] = field(default_factory=list)
     subsets: dict[int, frozenset[str | float]] = field(default_factory=dict)
     seen: dict[PmmlNode, int] = field(default_factory=dict)
+    asked: int = 0
 
     def tree(self, root: PmmlNode, place: str) -> ForeignTree:
         """Everything below the root."""
@@ -162,6 +166,9 @@ class Walk:
     def _asked(self, way: Ask, known: Known) -> Way | Split:
         """The way to go at once, or the two ways out of a test: true first."""
         told = way.predicate
+        self.asked += 1
+        if self.asked > MAX_ASKED:
+            raise ReleaseError(f"asks more than {MAX_ASKED:,} predicates")
         if isinstance(told, bool):
             return way.true if told else way.false
         if isinstance(told, Several):

@@ -11,7 +11,7 @@ from leafgate.errors import ReleaseError
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-LARGEST = 400 * 2**20
+LARGEST = 150 * 2**20
 """Bytes that a parsed file may take, by the estimate."""
 
 ELEMENT, ATTRIBUTE = 140, 110

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import BinaryIO, Protocol, cast
 
 from leafgate.errors import LeafgateError, ReleaseError
 from leafgate.foreign.checking import check
@@ -86,13 +89,28 @@ def _read_by(reader: Reader, content: bytes, place: str) -> Foreign:
         raise ReleaseError(f"is not what its format says ({kind})", place=place) from None
 
 
-def read_bounded(path: Path) -> bytes:
-    """A file's bytes; ReleaseError when it cannot be read, or is larger than any model may be."""
+def head_of(path: Path) -> bytes:
+    """How a file begins; ReleaseError when it cannot be read, or is no file but a pipe or a device."""
+    with _opened(path) as file:
+        return file.read(HEAD)
+
+
+def read_bounded(path: Path, most: int = MAX_BYTES) -> bytes:
+    """A file's bytes; ReleaseError when it cannot be read, is no file, or is larger than any model may be."""
+    with _opened(path) as file:
+        if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:
+            raise ReleaseError(f"is larger than {most / 2**20:.0f} MB", place=path.name)
+        return content
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The file, opened without waiting for anybody to write to it; pipes and devices never end."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ReleaseError(f"is larger than {MAX_BYTES / 2**20:.0f} MB", place=path.name)
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ReleaseError("is no regular file", place=path.name)
+            yield file
     except OSError as error:
         raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
 

@@ -57,6 +57,11 @@ def as_tuple(found: Any, of: Seen, name: str) -> tuple[Any, ...]:
     return found
 
 
+def shown(name: str) -> str:
+    """A name of a stranger's as it may be printed: in one line, and not a long one."""
+    return "".join(sign if sign.isprintable() else "?" for sign in name[:80])
+
+
 PLAIN = (str, int, float, bool, type(None))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import ReleaseError
-from leafgate.foreign.origins import Absent, Coded, Number, Operation, Origin, Step, Unknown, stepped
+from leafgate.foreign.origins import Absent, Coded, Number, OneOf, Operation, Origin, Step, Unknown, stepped
 from leafgate.foreign.seen import Seen, as_tuple
 
 Transform = Callable[[Seen, Sequence["Made"]], list["Made"]]
@@ -28,6 +28,9 @@ class Made:
 def raw(names: Sequence[str]) -> list[Made]:
     """The columns as they are given."""
     return [Made(name, Number(name)) for name in names]
+
+
+MAX_FEATURES = 100_000
 
 
 def transformed(step: Any, given: Sequence[Made], place: str) -> list[Made]:
@@ -63,33 +66,41 @@ def _columns(step: Seen, given: Sequence[Made]) -> list[Made]:
         if transformer == "drop":
             continue
         made += transformed(transformer, [given[i] for i in _chosen(chosen, given, step)], step.place)
+        _refuse_many(made, step)
     return made
 
 
 def _union(step: Seen, given: Sequence[Made]) -> list[Made]:
     if step.get("transformer_weights") is not None:
         raise ReleaseError("its FeatureUnion weighs its parts", place=step.place)
-    parts = [part for _, part in step.many("transformer_list") if part != "drop"]
-    return [made for part in parts for made in transformed(part, given, step.place)]
+    made: list[Made] = []
+    for _, part in step.many("transformer_list"):
+        made += [] if part == "drop" else transformed(part, given, step.place)
+        _refuse_many(made, step)
+    return made
+
+
+def _refuse_many(made: Sequence[Made], step: Seen) -> None:
+    if len(made) > MAX_FEATURES:
+        raise ReleaseError(f"its {step.kind} makes more than {MAX_FEATURES:,} features", place=step.place)
 
 
 def _chosen(chosen: Any, given: Sequence[Made], step: Seen) -> list[int]:
     """The positions of a part's columns: names, numbers, a mask or a slice."""
     if isinstance(chosen, Seen) and "data" in chosen:
         chosen = chosen["data"]
-    names = [made.name for made in given]
+    names = {made.name: i for i, made in reversed(list(enumerate(given)))}
     if isinstance(chosen, slice) and not isinstance(chosen.start, str) and not isinstance(chosen.stop, str):
         return list(range(len(given)))[chosen]
     if isinstance(chosen, slice):
-        start = 0 if chosen.start is None else names.index(chosen.start)
-        return list(range(start, len(names) if chosen.stop is None else names.index(chosen.stop) + 1))
+        start = 0 if chosen.start is None else names[chosen.start]
+        return list(range(start, len(given) if chosen.stop is None else names[chosen.stop] + 1))
     listed = (chosen,) if isinstance(chosen, str | int) else as_tuple(chosen, step, "transformers_")
     if listed and all(isinstance(one, bool) for one in listed):
         return [i for i, one in enumerate(listed) if one]
     if not all(one in names if isinstance(one, str) else isinstance(one, int) for one in listed):
         raise ReleaseError("its ColumnTransformer names columns that it is not given", place=step.place)
-    found = [names.index(one) if isinstance(one, str) else range(len(names))[one] for one in listed]
-    return found
+    return [names[one] if isinstance(one, str) else range(len(given))[one] for one in listed]
 
 
 def _function(step: Seen, given: Sequence[Made]) -> list[Made]:
@@ -167,12 +178,16 @@ def _stepped(made: Made, step: Step, of: Seen) -> Made:
             filled = None if fill is None else stepped(fill, (step,))
             return replace(made, origin=Number(column, (*steps, step), filled))
         case Coded(column, codes, other, missing):
-            changed = {value: stepped(code, (step,)) for value, code in codes.items()}
+            changed = codes.stepped(step) if isinstance(codes, OneOf) else _each_stepped(codes, step)
             rest = [None if number is None else stepped(number, (step,)) for number in (other, missing)]
             return replace(made, origin=Coded(column, changed, *rest))
         case Absent(column, there, gone):
             return replace(made, origin=Absent(column, stepped(there, (step,)), stepped(gone, (step,))))
     return made
+
+
+def _each_stepped(codes: Mapping[str, float], step: Step) -> dict[str, float]:
+    return {value: stepped(code, (step,)) for value, code in codes.items()}
 
 
 def _source(made: Made, step: Seen) -> Number:
@@ -198,6 +213,12 @@ class _Categories:
     def width(self) -> int:
         return max(self.groups, default=-1) + 1
 
+    def texts_by_group(self) -> Mapping[int, Sequence[str | None]]:
+        found: dict[int, list[str | None]] = {group: [] for group in range(self.width)}
+        for text, group in zip(self.texts, self.groups, strict=True):
+            found[group].append(text)
+        return found
+
 
 def _categories(step: Seen, number: int) -> _Categories:
     cells = as_tuple(step.many("categories_")[number], step, "categories_")
@@ -212,6 +233,8 @@ def _categories(step: Seen, number: int) -> _Categories:
     if mapping is None:
         return _Categories(texts, tuple(range(len(texts))), None, gone)
     groups = tuple(int(group) for group in as_tuple(mapping, step, "_default_to_infrequent_mappings"))
+    if not all(0 <= group < len(texts) for group in groups):
+        raise ReleaseError("its encoder groups other categories than it has", place=step.place)
     if gone and step.kind == "OrdinalEncoder" and len(groups) == len(texts) - 1:
         groups = (*groups, -1)  # NaN comes last, is in no group, and gets a number of its own
     if len(groups) != len(texts):
@@ -228,15 +251,16 @@ def _one_hot(step: Seen, given: Sequence[Made]) -> list[Made]:
     for i, one in enumerate(given):
         column, found = _source(one, step).column, _categories(step, i)
         rare = found.infrequent if unknown in {"infrequent_if_exist", "warn"} else None
+        groups = dict(zip(found.texts, found.groups, strict=True))
+        named, texts = {text: group for text, group in groups.items() if text is not None}, found.texts_by_group()
         for group in range(found.width):
             if group == gone[i]:
                 continue
-            codes = {text: float(mine == group) for text, mine in zip(found.texts, found.groups, strict=True)}
             other = None if unknown == "error" else float(group == rare)
-            missing = _of_missing(codes, one, other)
-            texts = [text for text, mine in zip(found.texts, found.groups, strict=True) if mine == group]
-            name = f"{one.name}_{texts[0]}" if len(texts) == 1 else f"{one.name}_infrequent"
-            made.append(Made(name, Coded(column, _named(codes), other, missing)))
+            missing = _of_missing(OneOf(groups, group, tuple(texts[group])), one, other)
+            mine = tuple(text for text in texts[group] if text is not None)
+            name = f"{one.name}_{texts[group][0]}" if len(texts[group]) == 1 else f"{one.name}_infrequent"
+            made.append(Made(name, Coded(column, OneOf(named, group, mine), other, missing)))
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import Foreign
-from leafgate.foreign.seen import Seen
+from leafgate.foreign.seen import Seen, shown
 from leafgate.foreign.sklearn_models import model_of
 from leafgate.foreign.zip_parts import Parts, parts_of
 from leafgate.strict_json import is_number
@@ -21,6 +21,9 @@ SCHEMA = "schema.json"
 OBJECTS = {"ObjectNode", "TreeNode", "ConstructorFromReduceNode"}
 LISTS = {"ListNode", "TupleNode", "SetNode"}
 ARRAYS = {"NdArrayNode", "MaskedArrayNode"}
+STEPS = {"steps", "transformers_", "transformer_list"}
+MAX_VALUES, MAX_LOOKS = 2_000_000, 2_000
+"""So many values one node may come to, each counted wherever it stands; so often STEPS may be asked for."""
 
 
 def sniff(head: bytes) -> bool:
@@ -51,6 +54,8 @@ class _File:
     place: str
     nodes: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    made: dict[int, tuple[Any, Any, int]] = field(default_factory=dict)
+    looks: int = 0
 
     def index(self, top: Any) -> None:
         """Find the nodes that others refer to."""
@@ -65,23 +70,41 @@ class _File:
                 waiting.extend(value for value in here.values() if isinstance(value, dict | list))
 
     def value(self, node: Any, depth: int = 0) -> Any:
-        """What a node of the schema stands for, as plain values, arrays, and things Seen."""
+        """What a node of the schema stands for, as plain values, arrays, and things Seen; each made once."""
+        return self._counted(node, depth)[0]
+
+    def _counted(self, node: Any, depth: int) -> tuple[Any, int]:
+        """What a node stands for, and how many values that is: nodes may stand in one another again and again."""
         if not isinstance(node, dict) or depth > 100:
             raise ReleaseError("its schema has something that is no node, or nodes too deep", place=self.place)
+        if id(node) not in self.made:
+            value, count = self._made(node, depth)
+            if count > MAX_VALUES:
+                raise ReleaseError(f"its schema comes to more than {MAX_VALUES:,} values", place=self.place)
+            self.made[id(node)] = node, value, count
+        _, value, count = self.made[id(node)]
+        return value, count
+
+    def _made(self, node: Mapping[str, Any], depth: int) -> tuple[Any, int]:
         kind, content = node.get("__loader__"), node.get("content")
         if kind == "CachedNode" and node.get("__id__") in self.nodes:
-            return self.value(self.nodes[node["__id__"]], depth + 1)
+            return self._counted(self.nodes[node["__id__"]], depth + 1)
         if kind == "JsonNode":
-            return self._plain(content)
+            return self._plain(content), 1
         if kind in LISTS and isinstance(content, list):
-            return tuple(self.value(each, depth + 1) for each in content)
+            return self._listed(content, depth)
         if kind == "DictNode" and isinstance(content, dict):
-            return {key: self.value(each, depth + 1) for key, each in content.items()}
+            values, count = self._listed(content.values(), depth)
+            return dict(zip(content, values, strict=True)), count
         if kind == "SliceNode" and isinstance(content, dict):
-            return slice(*(content.get(key) for key in ("start", "stop", "step")))
+            return slice(*(content.get(key) for key in ("start", "stop", "step"))), 1
         if kind in ARRAYS:
             return self._array(node, depth)
-        return self._object(node, depth)
+        return self._object(node, depth), 1
+
+    def _listed(self, nodes: Iterable[Any], depth: int) -> tuple[tuple[Any, ...], int]:
+        found = [self._counted(each, depth + 1) for each in nodes]
+        return tuple(value for value, _ in found), 1 + sum(count for _, count in found)
 
     def _plain(self, content: Any) -> Any:
         """A number, a text, true, false or null; NaN is a number here."""
@@ -93,17 +116,17 @@ class _File:
             return int(content)
         return parse_bounded(content.encode("utf-8", "replace"), self.place)
 
-    def _array(self, node: Mapping[str, Any], depth: int) -> Any:
+    def _array(self, node: Mapping[str, Any], depth: int) -> tuple[Any, int]:
         """An array from its entry; objects, and numbers of no dimension, as Python has them."""
         name, content = node.get("file"), node.get("content")
         if node.get("type") == "json" and isinstance(content, list):
-            return tuple(self.value(each, depth + 1) for each in content)
+            return self._listed(content, depth)
         if node.get("type") != "numpy" or not isinstance(name, str):
-            return Seen("array", self.place)
+            return Seen("array", self.place), 1
         if name not in self.arrays:
             self.arrays[name] = self.parts.array(name)
         found = self.arrays[name]
-        return found if found.ndim else found.item()
+        return found if found.ndim else found.item(), 1
 
     def _object(self, node: Mapping[str, Any], depth: int) -> Seen:
         """An object by the name of its class and its attributes; of functions and types the name alone."""
@@ -113,8 +136,15 @@ class _File:
         )
         known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
         return Seen(
-            name if isinstance(name, str) else "?",
+            shown(name) if isinstance(name, str) else "?",
             self.place,
             frozenset(known),
-            lambda wanted: self.value(known[wanted], depth + 1),
+            lambda wanted: self._looked_at(wanted, known[wanted], depth + 1),
         )
+
+    def _looked_at(self, wanted: str, node: Any, depth: int) -> Any:
+        """An attribute's value; steps within steps are not followed for ever."""
+        self.looks += wanted in STEPS
+        if self.looks > MAX_LOOKS:
+            raise ReleaseError("its steps stand in one another too often", place=self.place)
+        return self.value(node, depth)

@@ -19,7 +19,7 @@ MAX_DEPTH = 32
 MAX_BYTES = 64 * 2**20
 """A model of two million nodes; JSON of as many is larger."""
 
-MAX_VALUES = 2_000_000
+MAX_VALUES = 1_000_000
 """So many values, numbers in arrays of one type not counted; each takes some hundred bytes at most."""
 
 

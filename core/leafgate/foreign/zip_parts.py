@@ -12,8 +12,8 @@ import numpy as np
 from leafgate.errors import ReleaseError
 
 MAX_ENTRIES = 50_000
-MAX_ENTRY = 256 * 2**20
-MAX_TOTAL = 400 * 2**20
+MAX_ENTRY = 96 * 2**20
+MAX_TOTAL = 256 * 2**20
 """Bytes of all entries together, as the zip itself says; an entry that turns out longer is refused as it is read."""
 
 
@@ -60,7 +60,9 @@ def parts_of(content: bytes, place: str) -> Parts:
     ):
         raise ReleaseError("is encrypted, or compressed in a way that is not read here", place=place)
     if any(size > MAX_ENTRY for size in sizes.values()) or sum(sizes.values()) > MAX_TOTAL:
-        raise ReleaseError(f"would unpack to more than {MAX_TOTAL / 2**20:.0f} MB", place=place)
+        raise ReleaseError(
+            f"would unpack to more than {MAX_ENTRY / 2**20:.0f} MB, or {MAX_TOTAL / 2**20:.0f} MB in all", place=place
+        )
     return Parts(archive, sizes, place)
 
 
