@@ -16,6 +16,7 @@ from leafgate.foreign.arrays import floats_at, used, whole_at
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
 from leafgate.foreign.ubjson import parse_ubjson
+from leafgate.foreign.xgboost_left import left
 from leafgate.foreign.xgboost_sizes import sizes
 from leafgate.json_parts import are_texts, list_at, object_at
 from leafgate.strict_json import is_number
@@ -69,7 +70,7 @@ def read(content: bytes, place: str) -> Foreign:
         says="scores" if classes else "values",
         combine="boost" if classes else "sum",
         base=base,
-        discloses=(*disclosed, *_more(names, trees)),
+        discloses=(*disclosed, *_more(names, trees), *left(told)),
         producer="XGBoost " + ".".join(str(part) for part in _version(told)),
     )
 
