@@ -5,8 +5,12 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
@@ -69,7 +73,8 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
     audited = leafgate("audit", folder / "policy.yaml", "--json")
     assert audited.code == 0
     (found,) = [f for f in audited.document["findings"] if f["id"] == "published_file"]
-    assert (found["evidence"]["effective"], found["evidence"]["discloses"]) == ("labels", [])
+    assert found["evidence"]["effective"] == "labels"
+    assert [(item["kind"], item["severity"]) for item in found["evidence"]["discloses"]] == [("categories", "low")]
     content = (folder / "scrubbed.json").read_bytes()
     assert b'"counts":null' in content
     assert b'"size":null' in content
@@ -140,3 +145,19 @@ def test_other_formats_are_converted_without_trust(folder: Path) -> None:
     assert leafgate("convert", folder / "m.skops", folder / "m.json").code == 0
     again: Any = read_foreign((folder / "m.json").read_bytes(), "m.json")
     assert again.format == "skops"
+
+
+def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
+    job = np.array(["nurse", "smith", "clerk", "lighthouse keeper"] * 50, dtype=object)
+    frame = pd.DataFrame({"job": job})
+    for encoder in (OneHotEncoder(), OneHotEncoder(handle_unknown="ignore"), OrdinalEncoder()):
+        model = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(frame, job == "smith")
+        whole = gate.from_sklearn(model)
+        less = scrubbed(whole, "labels", "model")
+        assert b"lighthouse keeper" in written(whole)
+        content = written(less)
+        assert b"smith" in content
+        assert b"nurse" not in content
+        assert b"lighthouse keeper" not in content
+        assert [(item.kind, item.severity) for item in less.discloses] == [("categories", "low")]
+        assert compared(whole, less, 0).different == 0
