@@ -97,7 +97,7 @@ def test_a_tree_has_the_same_leaves_in_memory_and_in_onnx_and_tells_less_there()
     assert (mine.feature == its.feature).all()
     assert (mine.low == its.low).all()
     np.testing.assert_allclose(mine.says[mine.leaves], its.says[its.leaves], atol=1e-6)
-    assert (memory.level, file.level) == ("counts", "shares")
+    assert (memory.level, file.level, file.leaf_level) == ("counts", "counts", "shares")
     assert {item.kind for item in file.discloses} == {"ratios"}
 
 

@@ -14,8 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
+from leafgate.disclosed import RATIOS
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import LEAF
+from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
@@ -98,7 +99,9 @@ def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Lef
             refuse_different([("points", proof)], leaves, "model")
         return
     assert proof.different == 0
-    assert read_foreign(written(less), "less").level == ("labels" if model.says == "scores" else leaves)
+    assert read_foreign(written(less), "less").level == (
+        "labels" if model.says == "scores" else "counts" if leaves == "shares" else leaves
+    )  # shares of few people, to the last digit, are their counts
     assert not {"seed", "impurity", "bootstrap_rows", "sizes"} & {item.kind for item in less.discloses}
 
 
@@ -161,3 +164,33 @@ def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
         assert b"lighthouse keeper" not in content
         assert [(item.kind, item.severity) for item in less.discloses] == [("categories", "low")]
         assert compared(whole, less, 0).different == 0
+
+
+def of_shares(shares: list[float]) -> Any:
+    """A tree whose leaves say these shares of the second class, and its level as its file tells it."""
+    says = np.array([[np.nan, np.nan], *([1 - share, share] for share in shares)])
+    tree = ForeignTree(
+        np.array([0, LEAF, LEAF]),
+        np.array([0.5, np.nan, np.nan]),
+        np.array([1, LEAF, LEAF]),
+        np.array([2, LEAF, LEAF]),
+        says,
+    )
+    return Foreign("x", ("x",), ("no", "yes"), (tree,), "shares", discloses=(RATIOS,))
+
+
+@pytest.mark.parametrize(
+    ("shares", "level"),
+    [
+        ([165 / 296, 3 / 7], "counts"),
+        ([float(np.float32(165 / 296)), 1.0], "counts"),
+        ([165 / 296, 0.7310585786300049], "counts"),
+        ([0.557, 0.429], "shares"),
+        ([0.55743, 0.7310585786300049], "shares"),
+        ([0.0, 1.0], "shares"),
+    ],
+)
+def test_shares_to_the_last_digit_betray_counts_and_rounded_ones_do_not(shares: list[float], level: str) -> None:
+    model = of_shares(shares)
+    assert read_foreign(written(model), "model").level == level
+    assert scrubbed(model, "shares", "model").level == level

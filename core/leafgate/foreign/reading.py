@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from leafgate.errors import LeafgateError, ReleaseError
+from leafgate.foreign.betraying import with_betrayed
 from leafgate.foreign.checking import check
 from leafgate.foreign.model import Foreign
 
@@ -68,7 +69,7 @@ def read_foreign(content: bytes, place: str) -> Foreign:
         if reader.sniff(head):
             if len(content) > reader.MAX_BYTES:
                 raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
-            return check(_read_by(reader, content, place), place)
+            return with_betrayed(check(_read_by(reader, content, place), place))
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from leafgate.disclosed import COUNTS, RATIOS, SCORES
 from leafgate.errors import ReleaseError
+from leafgate.foreign.betraying import with_betrayed
 from leafgate.foreign.categories import needed, values_told
 from leafgate.foreign.cutting import Asked, highest_low
 from leafgate.foreign.merging import merged
@@ -44,7 +45,7 @@ def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
         origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
     less = needed(replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={}))
-    return replace(less, discloses=(*less.discloses, *values_told(less)))
+    return with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less))))
 
 
 def _at_level(model: Foreign, leaves: Left) -> Foreign:
