@@ -16,7 +16,7 @@ DIGITS = 3
 """Shares rounded to so many digits betray nothing but that."""
 
 CLOSE = 1e-7
-"""Fractions are this near to what single precision keeps of them: of other numbers about one in twenty is so by accident."""
+"""Fractions are this near to what single precision keeps of them; of other numbers one in twenty is so by accident."""
 
 OFTEN = 0.1
 BETRAYED = Disclosure(
