@@ -1,5 +1,6 @@
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,8 @@ def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
         assert b"lighthouse keeper" not in content
         assert [(item.kind, item.severity) for item in less.discloses] == [("categories", "low")]
         assert compared(whole, less, 0).different == 0
+        silent = read_foreign(written(replace(whole, discloses=())), "model")
+        assert "categories" in {item.kind for item in silent.discloses}
 
 
 def of_shares(shares: list[float]) -> Any:

@@ -30,6 +30,8 @@ def needed(model: Foreign) -> Foreign:
 
 def values_told(model: Foreign) -> tuple[Disclosure, ...]:
     """That names of values stand in the file, where some do."""
+    if any(item.kind == "categories" for item in model.discloses):
+        return ()
     coded = [one for one in model.origins or () if isinstance(one, Coded)]
     n = len({(one.column, value) for one in coded for value in one.codes})
     return (Disclosure("categories", "low", f"the names of {n} value(s) that tests part from others"),) if n else ()
