@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -39,6 +39,26 @@ RATIOS = Disclosure(
 COUNTS = Disclosure("counts", "high", "how many people of each class are at the leaves", "counts")
 SIZES = Disclosure("sizes", "high", "how many people are at the leaves", "counts")
 SCORES = Disclosure("scores", "low", "each leaf's score, without which nobody could predict")
+
+PEOPLE = 100
+"""So many numbers may be what people have."""
+SIGNS = 10
+"""So many letters of a text count as one number."""
+
+
+def other_content(parts: Iterable[tuple[str, int]]) -> tuple[Disclosure, ...]:
+    """What stands in a file and was not read: for each part its kind and place in words, and how many numbers it holds.
+
+    `high` where they could be people's; nothing where there is nothing.
+    """
+    found = list(parts)
+    if not found:
+        return ()
+    places = list(dict.fromkeys(place for place, _ in found))
+    listed = ", ".join(places[:8]) + (f" and {len(places) - 8} more" if len(places) > 8 else "")
+    many = sum(size for _, size in found) >= PEOPLE
+    says = f"other content, which nobody needs to predict: {len(found)} part(s) ({listed})"
+    return (Disclosure("other_content", "high" if many else "medium", says),)
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def test_a_tree_has_the_same_leaves_in_memory_and_in_onnx_and_tells_less_there()
     assert (mine.feature == its.feature).all()
     assert (mine.low == its.low).all()
     np.testing.assert_allclose(mine.says[mine.leaves], its.says[its.leaves], atol=1e-6)
-    assert (memory.level, file.level) == ("counts", "shares")
+    assert (memory.level, file.level, file.leaf_level) == ("counts", "counts", "shares")
     assert {item.kind for item in file.discloses} == {"ratios"}
 
 
@@ -222,3 +222,52 @@ def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> No
 
     name, told = _attribute(packed(values), "m")
     assert (name, told.tolist()) == ("a", values)
+
+
+def told(change: Callable[[Any], None]) -> dict[str, tuple[str, str | None]]:
+    """What a tree's file is said to disclose after a change: severity and level by kind."""
+    document = onnx.ModelProto.FromString(fitted("tree", 2)[1].SerializeToString())
+    change(document)
+    read = read_foreign(document.SerializeToString(), "m.onnx")
+    return {item.kind: (item.severity, item.level) for item in read.discloses if item.kind != "ratios"}
+
+
+def test_how_many_people_reach_each_node_is_told_as_counts() -> None:
+    def hit(document: Any) -> None:
+        rates = next(a for n in document.graph.node for a in n.attribute if a.name == "nodes_hitrates")
+        rates.floats[0] = 240.0
+
+    assert told(hit) == {"sizes": ("high", "counts")}
+
+
+OTHER_CONTENT: dict[str, Callable[[Any], None]] = {
+    "metadata_props": lambda document: document.metadata_props.add(key="notes", value="of a person"),
+    "doc_string": lambda document: setattr(document, "doc_string", "of a person"),
+    "the graph's": lambda document: setattr(document.graph, "doc_string", "of a person"),
+    "an operator's": lambda document: setattr(document.graph.node[0], "doc_string", "of a person"),
+    "a tensor": lambda document: document.graph.initializer.append(
+        onnx.numpy_helper.from_array(np.ones(3, dtype=np.float32), "people")
+    ),
+    "an attribute": lambda document: document.graph.node[0].attribute.append(
+        onnx.helper.make_attribute("people", [1.0, 2.0])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_CONTENT)
+def test_what_nobody_reads_of_an_onnx_file_is_told(name: str) -> None:
+    assert told(OTHER_CONTENT[name]) == {"other_content": ("medium", None)}
+
+
+def test_a_tensor_as_large_as_people_that_nobody_reads_is_a_high_finding() -> None:
+    tensor = onnx.numpy_helper.from_array(np.ones((300, 8), dtype=np.float32), "people")
+    assert told(lambda document: document.graph.initializer.append(tensor)) == {"other_content": ("high", None)}
+
+
+def test_thresholds_of_leaves_are_told() -> None:
+    def at_leaf(document: Any) -> None:
+        attributes = {a.name: a for n in document.graph.node for a in n.attribute}
+        leaf = list(attributes["nodes_modes"].strings).index(b"LEAF")
+        attributes["nodes_values"].floats[leaf] = 17.0
+
+    assert told(at_leaf) == {"other_content": ("medium", None)}

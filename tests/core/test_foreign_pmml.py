@@ -447,3 +447,48 @@ def test_predicates_without_end_are_refused_soon() -> None:
     part.asked = MAX_ASKED
     with pytest.raises(ReleaseError, match="asks more than 300,000 predicates"):
         part.tree(PmmlNode(True, np.zeros(2), np.zeros(2), ()), "model")
+
+
+# What nobody reads
+
+
+def told(text: str) -> dict[str, tuple[str, str | None]]:
+    """What a file is said to disclose besides counts and shares: severity and level by kind."""
+    found = read_foreign(text.encode(), "model").discloses
+    return {item.kind: (item.severity, item.level) for item in found if item.kind not in {"counts", "shares"}}
+
+
+COUNTED_FILE = document(tree_model(COUNTED, AGE), AGE, ("low", "high")).decode()
+STATS = (
+    '<ModelStats><UnivariateStats field="age"><NumericInfo minimum="17" maximum="90"/></UnivariateStats></ModelStats>'
+)
+ROW = "<ModelVerification><InlineTable><row><age>17</age></row></InlineTable></ModelVerification>"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("</TreeModel>", STATS + "</TreeModel>", {"other_content": ("high", None)}),
+        ("</TreeModel>", ROW + "</TreeModel>", {"other_content": ("high", None)}),
+        ("<Header/>", "<Header><Annotation>Ada, 36</Annotation></Header>", {"other_content": ("medium", None)}),
+        ("<Header/>", '<Header><Extension name="user" value="ada"/></Header>', {"other_content": ("medium", None)}),
+        ("<Header/>", '<Header description="Ada, 36"/>', {"other_content": ("medium", None)}),
+        ("<Header/>", "<Header/><!-- Ada, 36 -->", {"other_content": ("medium", None)}),
+        ("<Header/>", "<Header/>Ada, 36", {"other_content": ("medium", None)}),
+        (
+            'dataType="double"/>',
+            'dataType="double"><Interval leftMargin="17"/></DataField>',
+            {"extremes": ("high", None)},
+        ),
+        ("<Header/>", "<Header/>", {}),
+    ],
+)
+def test_what_nobody_reads_of_a_document_is_told(old: str, new: str, expected: dict[str, Any]) -> None:
+    assert told(COUNTED_FILE.replace(old, new, 1)) == expected
+
+
+def test_people_on_nodes_are_told_where_no_class_has_a_count() -> None:
+    bare = COUNTED_FILE.replace(' recordCount="10"', "", 1)
+    for told_count in ('value="low" recordCount', 'value="high" recordCount'):
+        bare = bare.replace(told_count, told_count.replace("recordCount", "probability"))
+    assert told(bare) == {"sizes": ("high", "counts")}

@@ -382,3 +382,22 @@ def test_ubjson_of_too_many_values_is_refused_soon() -> None:
     with pytest.raises(ReleaseError, match="too many values"):
         read_foreign(content, "model")
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("notes", "severity"), [("of a person", "medium"), ("a person; " * 200, "high")])
+def test_attributes_that_somebody_gave_a_booster_are_told(form: str, notes: str, severity: str) -> None:
+    booster = fitted(random_rows(), 1)
+    assert "other_content" not in {item.kind for item in read(booster, form).discloses}
+    booster.set_attr(notes=notes)
+    (found,) = [item for item in read(booster, form).discloses if item.kind == "other_content"]
+    assert found.severity == severity
+    assert "learner.attributes" in found.says
+    assert "person" not in found.says
+
+
+def test_what_is_not_xgboosts_own_is_told() -> None:
+    told = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
+    told["learner"]["gradient_booster"]["model"]["trees"][0]["people"] = list(range(500))
+    found = read_foreign(json.dumps(told).encode(), "model").discloses
+    assert [item.severity for item in found if item.kind == "other_content"] == ["high"]

@@ -106,7 +106,7 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.missing": ["f"]}, "data.missing"),
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.on_missing": "drop"}, "data.on_missing"),
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.csv": {"comment": "f"}}, "data.csv"),
-    ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.columns.w": {"role": "weight"}}, "data.columns.w"),
+    ({"data": {"columns": {"sex": {"role": "private"}}}}, {"data.columns.w": {"role": "weight"}}, "data.columns.w"),
 ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def test_a_tree_has_the_same_groups_from_memory_skops_onnx_and_pmml(tmp_path: Pa
     groups = [each["k_anonymity@linking#rich"] for each in found.values()]
     assert len({(finding["value"], finding["evidence"]["groups"]) for finding in groups}) == 1
     levels = {name: each["published_file"]["evidence"]["effective"] for name, each in found.items()}
-    assert levels == {"neutral": "counts", "skops": "counts", "onnx": "shares", "pmml": "counts"}
+    assert levels == {"neutral": "counts", "skops": "counts", "onnx": "counts", "pmml": "counts"}
     assert found["neutral"]["confidence@maxent#rich"]["value"] == found["skops"]["confidence@maxent#rich"]["value"]
 
 

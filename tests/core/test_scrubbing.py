@@ -1,5 +1,6 @@
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
+from leafgate.disclosed import RATIOS
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import LEAF
+from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
@@ -71,7 +75,8 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
     audited = leafgate("audit", folder / "policy.yaml", "--json")
     assert audited.code == 0
     (found,) = [f for f in audited.document["findings"] if f["id"] == "published_file"]
-    assert (found["evidence"]["effective"], found["evidence"]["discloses"]) == ("labels", [])
+    assert found["evidence"]["effective"] == "labels"
+    assert [(item["kind"], item["severity"]) for item in found["evidence"]["discloses"]] == [("categories", "low")]
     content = (folder / "scrubbed.json").read_bytes()
     assert b'"counts":null' in content
     assert b'"size":null' in content
@@ -94,7 +99,8 @@ def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Lef
             refuse_different([("points", proof)], leaves, "model")
         return
     assert proof.different == 0
-    assert read_foreign(written(less), "less").level == leaves
+    expected = "counts" if leaves == "shares" and model.says != "scores" else leaves
+    assert read_foreign(written(less), "less").level == expected  # shares of few people are their counts
     assert not {"seed", "impurity", "bootstrap_rows", "sizes"} & {item.kind for item in less.discloses}
 
 
@@ -164,3 +170,51 @@ def test_other_formats_are_converted_without_trust(folder: Path) -> None:
     assert leafgate("convert", folder / "m.skops", folder / "m.json").code == 0
     again: Any = read_foreign((folder / "m.json").read_bytes(), "m.json")
     assert again.format == "skops"
+
+
+def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
+    job = np.array(["nurse", "smith", "clerk", "lighthouse keeper"] * 50, dtype=object)
+    frame = pd.DataFrame({"job": job})
+    for encoder in (OneHotEncoder(), OneHotEncoder(handle_unknown="ignore"), OrdinalEncoder()):
+        model = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(frame, job == "smith")
+        whole = gate.from_sklearn(model)
+        less = scrubbed(whole, "labels", "model")
+        assert b"lighthouse keeper" in written(whole)
+        content = written(less)
+        assert b"smith" in content
+        assert b"nurse" not in content
+        assert b"lighthouse keeper" not in content
+        assert [(item.kind, item.severity) for item in less.discloses] == [("categories", "low")]
+        assert compared(whole, less, 0).different == 0
+        silent = read_foreign(written(replace(whole, discloses=())), "model")
+        assert "categories" in {item.kind for item in silent.discloses}
+
+
+def of_shares(shares: list[float]) -> Any:
+    """A tree whose leaves say these shares of the second class, and its level as its file tells it."""
+    says = np.array([[np.nan, np.nan], *([1 - share, share] for share in shares)])
+    tree = ForeignTree(
+        np.array([0, LEAF, LEAF]),
+        np.array([0.5, np.nan, np.nan]),
+        np.array([1, LEAF, LEAF]),
+        np.array([2, LEAF, LEAF]),
+        says,
+    )
+    return Foreign("x", ("x",), ("no", "yes"), (tree,), "shares", discloses=(RATIOS,))
+
+
+@pytest.mark.parametrize(
+    ("shares", "level"),
+    [
+        ([165 / 296, 3 / 7], "counts"),
+        ([float(np.float32(165 / 296)), 1.0], "counts"),
+        ([165 / 296, 0.7310585786300049], "counts"),
+        ([0.557, 0.429], "shares"),
+        ([0.55743, 0.7310585786300049], "shares"),
+        ([0.0, 1.0], "shares"),
+    ],
+)
+def test_shares_to_the_last_digit_betray_counts_and_rounded_ones_do_not(shares: list[float], level: str) -> None:
+    model = of_shares(shares)
+    assert read_foreign(written(model), "model").level == level
+    assert scrubbed(model, "shares", "model").level == level

@@ -1,9 +1,12 @@
+import io
 import subprocess
 import sys
+import zipfile
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingClassifier,
     GradientBoostingClassifier,
@@ -12,6 +15,8 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import RobustScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
@@ -20,6 +25,7 @@ from leafgate.foreign.model import LEAF, Foreign
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.predicting import leaves_of, predicted, votes
 from leafgate.foreign.reading import read_foreign
+from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, GAPLESS, REGRESSORS, Rows, answers, at_the_edges, fitted, rows, skops_bytes
 
 CASES = [
@@ -190,3 +196,78 @@ def test_a_leaf_alone_is_a_tree() -> None:
         DecisionTreeClassifier(max_leaf_nodes=2, min_samples_leaf=2).fit([[1.0], [1.0]], ["a", "b"])
     )
     assert one.trees[0].feature.tolist() == [LEAF]
+
+
+def kinds(model: Any) -> dict[str, str]:
+    """What memory and file both are said to disclose: the severity by kind."""
+    memory, file = leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")
+    assert memory.discloses == file.discloses
+    return {item.kind: item.severity for item in file.discloses}
+
+
+@pytest.mark.parametrize(("name", "classes", "gaps"), CASES)
+def test_nothing_of_scikit_learns_own_is_other_content(name: str, classes: int, gaps: bool) -> None:
+    assert not {"other_content", "column_names"} & set(kinds(fitted(name, classes, gaps=gaps)))
+
+
+@pytest.mark.parametrize("name", sorted(set(PIPELINES) - {"its own categories"}))
+def test_nothing_of_a_pipelines_own_is_other_content(name: str) -> None:
+    features, target = as_frame(people(1, gaps=False), each=True)
+    found = set(kinds(PIPELINES[name]().fit(features, target)))
+    assert "other_content" not in found
+    assert ("column_names" in found) == (name == "nested")  # which drops the age
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "severity"),
+    [("X_train_", np.ones((50, 3)), "high"), ("notes_", "of a person", "medium"), ("criterion", "x" * 5000, "high")],
+)
+def test_what_somebody_set_on_an_estimator_is_told(attribute: str, value: Any, severity: str) -> None:
+    made = rows(1)
+    model = DecisionTreeClassifier(max_depth=2).fit(made, answers(made, 2))
+    setattr(model, attribute, value)
+    assert kinds(model)["other_content"] == severity
+
+
+def test_names_of_dropped_columns_are_told() -> None:
+    features, target = as_frame(people(1, gaps=False), each=True)
+    kept = make_column_transformer(("passthrough", ["age"]), remainder="drop")
+    model = make_pipeline(kept, DecisionTreeClassifier(max_depth=2)).fit(features, target)
+    assert kinds(model)["column_names"] == "medium"
+
+
+def test_what_boosting_and_a_scaler_keep_of_their_rows_is_told() -> None:
+    boosting = fitted("exponential", 2, gaps=False)
+    assert {"seed", "training_loss"} <= set(kinds(boosting))
+    made = rows(1)
+    scaler = RobustScaler(with_centering=False)
+    model = make_pipeline(scaler, DecisionTreeClassifier(max_depth=2)).fit(made, answers(made, 2))
+    assert kinds(model)["moments"] == "medium"
+
+
+def test_what_a_zip_holds_besides_the_model_is_told() -> None:
+    whole = skops_bytes(fitted("tree", 2, gaps=False))
+
+    def changed(change: Any) -> list[str]:
+        stream = io.BytesIO(whole)
+        with zipfile.ZipFile(stream, "a") as archive:
+            change(archive)
+        found = read_foreign(stream.getvalue(), "model.skops").discloses
+        return [item.severity for item in found if item.kind == "other_content"]
+
+    array = io.BytesIO()
+    np.save(array, np.ones((200, 4)))
+    assert changed(lambda archive: None) == []
+    assert changed(lambda archive: archive.writestr("people.npy", array.getvalue())) == ["high"]
+    assert changed(lambda archive: setattr(archive, "comment", b"of a person")) == ["medium"]
+
+
+def test_entries_of_a_schema_that_nobody_reads_are_told() -> None:
+    whole = skops_bytes(fitted("tree", 2, gaps=False))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            told = old.read(name)
+            new.writestr(name, told.replace(b"{", b'{"notes": "of a person", ', 1) if name == "schema.json" else told)
+    found = read_foreign(stream.getvalue(), "model.skops").discloses
+    assert [item.severity for item in found if item.kind == "other_content"] == ["medium"]

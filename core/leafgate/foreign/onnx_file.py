@@ -13,8 +13,8 @@ from leafgate.disclosed import RATIOS, SCORES
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids
 from leafgate.foreign.onnx_around import check_around
+from leafgate.foreign.onnx_left import left
 from leafgate.foreign.onnx_parts import Graph, Operator, graph_of, numbers, texts
-from leafgate.foreign.seen import shown
 from leafgate.release import Combine
 
 MAX_BYTES = 192 * 2**20
@@ -49,7 +49,8 @@ def read(content: bytes, place: str) -> Foreign:
     names = _names(graph, found[0], width, place)
     told = _classifier if found[0].kind == "TreeEnsembleClassifier" else _regressor
     model = told(found[0], trees, place)
-    return replace(model, features=names, producer=f"ONNX by {graph.producer}".strip())
+    told_more = (*model.discloses, *left(content, graph, found[0], place))
+    return replace(model, features=names, discloses=told_more, producer=f"ONNX by {graph.producer}".strip())
 
 
 def _names(graph: Graph, ensemble: Operator, width: int, place: str) -> tuple[str, ...]:

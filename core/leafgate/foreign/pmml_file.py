@@ -13,6 +13,7 @@ from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Floats, Foreign, ForeignTree, Says
 from leafgate.foreign.pmml_fields import Field, fields_of, predicate_of
+from leafgate.foreign.pmml_left import left
 from leafgate.foreign.pmml_walking import Missing, PmmlNode, Walk, names_in
 from leafgate.foreign.pmml_xml import name_of, named, only, parse_xml
 from leafgate.release import Combine
@@ -65,6 +66,7 @@ def read(content: bytes, place: str) -> Foreign:
     untold = _untold(parts, bool(classes) and combine != "mean_per_tree")
     walks = [_walk(part, node, names, not untold, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _said(walks, classes, combine, here)
+    disclosed = _disclosed(roots, trees)
     return Foreign(
         format="pmml",
         features=names,
@@ -73,7 +75,7 @@ def read(content: bytes, place: str) -> Foreign:
         says=says,
         combine=combine,  # type: ignore[arg-type]
         counted="exact" if len(trees) == 1 and trees[0].counts is not None and _whole(trees[0]) else "unknown",
-        discloses=tuple(_disclosed(roots, trees)),
+        discloses=(*disclosed, *left(root, content, any(item.level == "counts" for item in disclosed))),
         producer=_producer(root),
         untold_missing=untold,
     )

@@ -7,11 +7,14 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from leafgate.errors import LeafgateError, ReleaseError
+from leafgate.foreign.betraying import with_betrayed
+from leafgate.foreign.categories import values_told
 from leafgate.foreign.checking import check
 from leafgate.foreign.model import Foreign
 
@@ -71,7 +74,8 @@ def read_foreign(content: bytes, place: str) -> Foreign:
         if reader.sniff(head):
             if len(content) > reader.MAX_BYTES:
                 raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
-            return check(_read_by(reader, content, place), place)
+            model = check(_read_by(reader, content, place), place)
+            return with_betrayed(replace(model, discloses=(*model.discloses, *values_told(model))))
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from leafgate.disclosed import COUNTS, RATIOS, SCORES
 from leafgate.errors import ReleaseError
+from leafgate.foreign.betraying import with_betrayed
+from leafgate.foreign.categories import needed, values_told
 from leafgate.foreign.cutting import Asked, highest_low
 from leafgate.foreign.merging import merged
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
@@ -25,8 +27,9 @@ POINTS = 20_000
 def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
 
-    Features no tree asks about go, with their names, and tests between leaves of one label. How numbers were scaled
-    and gaps filled goes into the thresholds. Raises ReleaseError where the file has not what is to be left.
+    Features no tree asks about go, with their names, tests between leaves of one label, and values that no test parts
+    from values never seen. How numbers were scaled and gaps filled goes into the thresholds. Raises ReleaseError where
+    the file has not what is to be left.
     """
     if leaves == "counts" and model.leaf_level != "counts":
         raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
@@ -44,10 +47,11 @@ def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
     trees = [_renumbered(tree, number) for tree in model.trees]
     origins = None
     if model.origins is not None:
-        told = [model.origins[f] for f in asked]
-        origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in told)
+        kept = [model.origins[f] for f in asked]
+        origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
-    return replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={})
+    less = needed(replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={}))
+    return with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less))))
 
 
 def _at_level(model: Foreign, leaves: Left) -> Foreign:

@@ -14,6 +14,7 @@ from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree,
 from leafgate.foreign.origins import Number
 from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn_columns import Made, raw, transformed
+from leafgate.foreign.sklearn_left import left
 from leafgate.foreign.sklearn_tells import tells
 from leafgate.release import Combine, Counted
 
@@ -41,7 +42,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
         combine=read.combine,
         base=read.base,
         counted=read.counted,
-        discloses=tells(thing, estimator, read.trees, read.counted),
+        discloses=tuple(dict.fromkeys((*tells(thing, estimator, read.trees, read.counted), *left(thing, made)))),
         origins=tuple(one.origin for one in made) if told else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
         settings=settings_of(estimator),

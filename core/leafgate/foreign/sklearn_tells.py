@@ -40,6 +40,11 @@ KEPT: Mapping[str, Disclosure] = {
         "class_shares", "medium", "the share of each class among all rows (its first score)"
     ),
     "train_score_": Disclosure("training_loss", "low", "the loss after each stage of training (train_score_)"),
+    "oob_improvement_": Disclosure(
+        "training_loss", "low", "how well each stage did on rows left out of it (oob_improvement_, oob_scores_)"
+    ),
+    "validation_score_": Disclosure("training_loss", "low", "the loss on rows set aside (validation_score_)"),
+    "oob_score_": Disclosure("training_loss", "low", "how well it did on rows left out (oob_score_)"),
     "categories_": Disclosure("categories", "low", "which values a column had in training (categories_)"),
     "_infrequent_indices": Disclosure(
         "rare_values", "medium", "which values of a column were rare in training (infrequent_categories_)"
@@ -95,6 +100,8 @@ def _kept(whole: Seen) -> Iterator[Disclosure]:
         for name, told in KEPT.items():
             if name in each and _something(each.get(name)):
                 yield told
+        if each.kind == "RobustScaler" and _something(each.get("scale_")):
+            yield KEPT["center_"]
 
 
 def _without_trees(whole: Seen) -> Iterator[Seen]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.seen import Seen, shown
 from leafgate.foreign.sklearn_models import model_of
+from leafgate.foreign.skops_left import left
 from leafgate.foreign.zip_parts import Parts, parts_of
 from leafgate.strict_json import is_number
 
@@ -43,7 +44,8 @@ def read(content: bytes, place: str) -> Foreign:
         raise ReleaseError("its schema is not one of skops", place=place)
     file = _File(parts, place)
     file.index(top)
-    return model_of(file.value(top), "skops", "", place)
+    model = model_of(file.value(top), "skops", "", place)
+    return replace(model, discloses=(*model.discloses, *left(parts, content, top, SCHEMA)))
 
 
 @dataclass

@@ -17,6 +17,7 @@ from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
 from leafgate.foreign.origins import Coded, numbered
 from leafgate.foreign.ubjson import parse_ubjson
+from leafgate.foreign.xgboost_left import left
 from leafgate.foreign.xgboost_sizes import sizes
 from leafgate.json_parts import are_texts, list_at, object_at
 from leafgate.strict_json import is_number
@@ -71,7 +72,7 @@ def read(content: bytes, place: str) -> Foreign:
         says="scores" if classes else "values",
         combine="boost" if classes else "sum",
         base=base,
-        discloses=(*disclosed, *_more([*names, *numbers], trees), *_notes(learner)),
+        discloses=(*disclosed, *_more([*names, *numbers], trees), *left(told)),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
         producer="XGBoost " + ".".join(str(part) for part in _version(told)),
     )
@@ -310,10 +311,3 @@ def _more(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[Di
     if names:
         found.append(Disclosure("categories", "medium", "every category that somebody had in training"))
     return found
-
-
-def _notes(learner: Mapping[str, Any]) -> list[Disclosure]:
-    """Attributes that somebody set on the model, whatever they say; scikit-learn's face sets one of its own."""
-    told = learner.get("attributes")
-    known = told is None or told == {} or (isinstance(told, dict) and set(told) == {"scikit_learn"})
-    return [] if known else [Disclosure("notes", "medium", "notes set on the model, whatever they say (attributes)")]

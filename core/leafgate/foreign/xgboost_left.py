@@ -1,0 +1,80 @@
+"""What of an XGBoost file is not read, and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from leafgate.disclosed import SIGNS, Disclosure, other_content
+
+TREE = frozenset(
+    [
+        "base_weights",
+        "categories",
+        "categories_nodes",
+        "categories_segments",
+        "categories_sizes",
+        "default_left",
+        "id",
+        "left_children",
+        "loss_changes",
+        "parents",
+        "right_children",
+        "split_conditions",
+        "split_indices",
+        "split_type",
+        "sum_hessian",
+        "tree_param",
+    ]
+)
+MODEL = frozenset(["cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees"])
+PARTS: Mapping[str, frozenset[str]] = {
+    "": frozenset({"learner", "version"}),
+    "learner": frozenset(
+        ["attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective"]
+    ),
+    "learner.gradient_booster": frozenset({"name", "model", "gbtree", "weight_drop"}),
+    "learner.gradient_booster.model": MODEL,
+    "learner.gradient_booster.model.trees": TREE,
+    "learner.gradient_booster.model.cats": frozenset({"enc", "feature_segments", "sorted_idx"}),
+    "learner.gradient_booster.gbtree": frozenset({"name", "model"}),
+    "learner.gradient_booster.gbtree.model": MODEL,
+    "learner.gradient_booster.gbtree.model.trees": TREE,
+    "learner.gradient_booster.gbtree.model.cats": frozenset({"enc", "feature_segments", "sorted_idx"}),
+    "learner.attributes": frozenset(),
+}
+"""What XGBoost itself writes, by place; whatever else stands there is somebody's own."""
+
+KIND = "scikit_learn"
+"""XGBoost's own attribute that says a classifier was saved."""
+
+
+def left(told: Mapping[str, Any]) -> tuple[Disclosure, ...]:
+    """What the file tells besides the model."""
+    return other_content(_unread(told, ""))
+
+
+def _unread(told: Any, place: str) -> Iterator[tuple[str, int]]:
+    if isinstance(told, list):
+        for each in told:
+            yield from _unread(each, place)
+    elif isinstance(told, dict) and place in PARTS:
+        for key, value in told.items():
+            if key in PARTS[place]:
+                yield from _unread(value, f"{place}.{key}" if place else key)
+            elif not (place == "learner.attributes" and key == KIND and len(str(value)) < 100):
+                yield f"unknown entries of {place or 'the file'}", _size(value)
+
+
+def _size(told: Any) -> int:
+    """About how many numbers it holds."""
+    found, waiting = 0, [told]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict | list):
+            waiting.extend(here.values() if isinstance(here, dict) else here)
+        else:
+            found += here.size if isinstance(here, np.ndarray) else 1 + len(str(here)) // SIGNS
+    return found
