@@ -184,14 +184,6 @@ def test_squared_errors_tell_the_people_of_every_tree() -> None:
     assert all(tree.size is not None for tree in model.trees)
 
 
-def test_notes_set_on_the_model_are_told() -> None:
-    booster = fitted(random_rows(), 2)
-    assert "notes" not in {item.kind for item in read(booster).discloses}
-    booster.set_attr(trained_on="people.csv, 2,000 rows")
-    for form in FORMS:
-        assert "notes" in {item.kind for item in read(booster, form).discloses}
-
-
 def test_where_people_weigh_differently_nobody_can_be_counted() -> None:
     rows = random_rows()
     data = data_of(rows)
