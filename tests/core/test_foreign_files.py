@@ -4,7 +4,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from leafgate.foreign.model import Foreign
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Absent, Coded, Number, Step, Unknown
 from leafgate.foreign.reading import is_foreign, read_bounded, read_foreign
+from patience import ends_soon
 from sample_model import MODEL, TREE
 
 POLICY = """
@@ -181,10 +181,8 @@ def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
 
 def test_what_would_fill_the_memory_is_refused_before_it_is_parsed() -> None:
     content = b'{"format":"leafgate/model/1","trees":[' + b"[]," * 6_000_000 + b"[]]}"
-    start = time.process_time()
-    with pytest.raises(ReleaseError, match="would take more than 300 MB"):
+    with ends_soon(), pytest.raises(ReleaseError, match="would take more than 300 MB"):
         read_foreign(content, "model")
-    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(
@@ -238,7 +236,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path, kind: str) 
     (folder / "policy.yaml").write_text(POLICY.replace("LEVEL", "counts"))
     for command in (["audit", "policy.yaml", "--json"], ["convert", "model.json", "out.json"]):
         program = [sys.executable, "-c", "from leafgate.cli import main; main()", *command]
-        ended = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=20, check=False)
+        ended = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         assert ended.returncode == 2
         assert kind != "pipe" or "is no regular file" in ended.stdout + ended.stderr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from leafgate.foreign.predicting import leaves_of, predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
 from leafgate.foreign.translating import release_of
 from leafgate.routing import predict
+from patience import ends_soon
 
 SMALL = {"num_leaves": 12, "verbose": -1, "num_threads": 1, "seed": 1, "deterministic": True, "min_data_in_leaf": 5}
 
@@ -264,7 +264,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=400, deadline=30_000)
 @given(st.data())
 def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -> None:
     text = TEXT
@@ -282,11 +282,10 @@ def test_what_is_long_is_read_or_refused_soon() -> None:
     """Brackets that never close, and more trees than there may be: neither is looked at more than once."""
     text = edited("version", "v4")
     text = re.sub("feature_infos=.*", "feature_infos=" + "[" * 200_000, text)
-    start = time.process_time()
-    with contextlib.suppress(ReleaseError):
-        read_foreign(text.encode(), "model")
-    with pytest.raises(ReleaseError, match="more than 20,000 trees"):
-        read_foreign(
-            text.replace("end of trees", "Tree=0\nnum_leaves=1\n\n" * 190_000 + "end of trees").encode(), "model"
-        )
-    assert time.process_time() - start < 2
+    with ends_soon():
+        with contextlib.suppress(ReleaseError):
+            read_foreign(text.encode(), "model")
+        with pytest.raises(ReleaseError, match="more than 20,000 trees"):
+            read_foreign(
+                text.replace("end of trees", "Tree=0\nnum_leaves=1\n\n" * 190_000 + "end of trees").encode(), "model"
+            )

@@ -1,5 +1,4 @@
 import contextlib
-import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -30,6 +29,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
+from patience import ends_soon
 from sklearn_zoo import answers, at_the_edges, rows
 
 MODELS: dict[str, Callable[[], Any]] = {
@@ -190,10 +190,8 @@ def in_pieces(piece: bytes) -> bytes:
 def test_a_hostile_file_is_refused_soon(name: str) -> None:
     content = HOSTILE[name]()
     assert is_foreign(content[:4096])
-    start = time.process_time()
-    with pytest.raises(ReleaseError) as caught:
+    with ends_soon(), pytest.raises(ReleaseError) as caught:
         read_foreign(content, "m.onnx")
-    assert time.process_time() - start < 2
     assert caught.value.exit_code == 2
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
@@ -22,6 +21,7 @@ from leafgate.foreign.reading import is_foreign, read_foreign
 from leafgate.foreign.translating import release_of
 from leafgate.routing import predict
 from leafgate.tree import Branch, Cut, Fan, Leaf
+from patience import ends_soon
 from pmml_by_letter import Cells, evaluate
 from random_tables import categorical, numeric, table_of
 
@@ -417,7 +417,7 @@ PARTS = (
 )
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=30_000)
 @given(st.data())
 def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -> None:
     text = TEXT
@@ -436,10 +436,8 @@ def assert_predicts(model: Any) -> None:
 
 
 def test_more_elements_than_are_read_in_seconds_are_refused() -> None:
-    start = time.process_time()
-    with pytest.raises(ReleaseError, match="would take more than 150 MB"):
+    with ends_soon(), pytest.raises(ReleaseError, match="would take more than 150 MB"):
         read_foreign(b'<PMML version="4.4">' + b"<Node/>" * 1_100_000 + b"</PMML>", "model")
-    assert time.process_time() - start < 1
 
 
 def test_predicates_without_end_are_refused_soon() -> None:

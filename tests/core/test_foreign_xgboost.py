@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from leafgate.foreign.predicting import leaves_of, predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
 from leafgate.foreign.translating import release_of
 from leafgate.routing import predict
+from patience import ends_soon
 
 FORMS = ("json", "ubj")
 SMALL = {"max_depth": 4, "eta": 0.3, "nthread": 1, "verbosity": 0}
@@ -327,7 +327,7 @@ def test_what_is_no_ubjson_ends_in_exit_code_2(content: bytes, tmp_path: Path) -
 TINY = {form: bytes(fitted(random_rows(), rounds=1, max_depth=2).save_raw(raw_format=form)) for form in FORMS}
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=30_000)
 @given(st.data(), st.sampled_from(FORMS))
 def test_a_file_with_some_bytes_changed_is_read_or_refused(data: st.DataObject, form: str) -> None:
     content = bytearray(TINY[form])
@@ -351,7 +351,7 @@ NONSENSE: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=30_000)
 @given(st.data())
 def test_a_file_with_nonsense_somewhere_is_read_or_refused(data: st.DataObject) -> None:
     told = json.loads(TINY["json"])
@@ -370,10 +370,8 @@ def test_a_file_with_nonsense_somewhere_is_read_or_refused(data: st.DataObject) 
 
 def test_ubjson_of_too_many_values_is_refused_soon() -> None:
     content = b"{L" + (7).to_bytes(8, "big") + b"learner[" + b"Z" * 3_000_000
-    start = time.process_time()
-    with pytest.raises(ReleaseError, match="too many values"):
+    with ends_soon(), pytest.raises(ReleaseError, match="too many values"):
         read_foreign(content, "model")
-    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,5 +1,4 @@
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
 from leafgate.release_file import read_release, seal
+from patience import ends_soon
 from sample_release import Steps, changed, written
 
 TREE: Steps = ("trees", 0)
@@ -129,10 +129,8 @@ NO_JSON = {
 
 @pytest.mark.parametrize("content", NO_JSON.values(), ids=NO_JSON)
 def test_what_is_no_proper_json_is_refused_at_once(content: bytes) -> None:
-    start = time.perf_counter()
-    with pytest.raises(ReleaseError):
+    with ends_soon(), pytest.raises(ReleaseError):
         read_release(content, "release")
-    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize("depth", [201, 400, 5000])

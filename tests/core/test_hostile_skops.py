@@ -5,7 +5,6 @@ import pickle
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +23,7 @@ from leafgate.foreign.origins import Coded
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.seen import Seen
 from leafgate.foreign.sklearn_columns import raw, transformed
+from patience import ends_soon
 from sample_model import MODEL
 from sklearn_zoo import answers, rows, skops_bytes
 
@@ -200,10 +200,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 def test_a_hostile_file_is_refused_soon_and_runs_nothing(name: str) -> None:
     RAN.unlink(missing_ok=True)
     content = HOSTILE[name]()
-    start = time.process_time()
-    with pytest.raises(ReleaseError) as caught:
+    with ends_soon(), pytest.raises(ReleaseError) as caught:
         read_foreign(content, "model.skops")
-    assert time.process_time() - start < 2
     assert caught.value.exit_code == 2
     assert not RAN.exists()
 
@@ -268,34 +266,31 @@ def thing(kind: str, **facts: Any) -> Seen:
 def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
     """4,000 categories, one feature each, scaled afterwards; in pairs of category and feature they are 16 millions."""
     values = tuple(f"z{i}" for i in range(4_000))
-    start = time.process_time()
-    made = transformed(thing("OneHotEncoder", categories_=(values,)), raw(["zip"]), "model")
-    scaler = thing("MaxAbsScaler", scale_=np.full(4_000, 2.0))
-    made = transformed(scaler, made, "model")
-    codes = made[17].origin
-    assert isinstance(codes, Coded)
-    assert (made[17].name, codes.other) == ("zip_z17", None)
-    assert {value for value in values if codes.codes[value] == 0.5} == {"z17"}
-    assert codes.codes["z18"] == 0.0
-    model = replace(MODEL, features=tuple(one.name for one in made), origins=tuple(one.origin for one in made))
-    content = written(model)
-    assert len(content) < 10**6
-    again = read_foreign(content, "model").origins
-    assert again is not None
-    assert again[17] == codes
-    assert time.process_time() - start < 2
+    with ends_soon():
+        made = transformed(thing("OneHotEncoder", categories_=(values,)), raw(["zip"]), "model")
+        scaler = thing("MaxAbsScaler", scale_=np.full(4_000, 2.0))
+        made = transformed(scaler, made, "model")
+        codes = made[17].origin
+        assert isinstance(codes, Coded)
+        assert (made[17].name, codes.other) == ("zip_z17", None)
+        assert {value for value in values if codes.codes[value] == 0.5} == {"z17"}
+        assert codes.codes["z18"] == 0.0
+        model = replace(MODEL, features=tuple(one.name for one in made), origins=tuple(one.origin for one in made))
+        content = written(model)
+        assert len(content) < 10**6
+        again = read_foreign(content, "model").origins
+        assert again is not None
+        assert again[17] == codes
 
 
 def test_names_of_many_columns_are_found_at_once() -> None:
     names = tuple(f"c{i}" for i in range(60_000))
-    start = time.process_time()
-    part = ("a", "passthrough", names)
-    assert len(transformed(thing("ColumnTransformer", transformers_=(part,)), raw(names), "model")) == 60_000
-    assert time.process_time() - start < 2
-    twice = thing("ColumnTransformer", transformers_=(part,) * 10_000)
-    with pytest.raises(ReleaseError, match="makes more than 100,000 features"):
-        transformed(twice, raw(names), "model")
-    assert time.process_time() - start < 2
+    with ends_soon():
+        part = ("a", "passthrough", names)
+        assert len(transformed(thing("ColumnTransformer", transformers_=(part,)), raw(names), "model")) == 60_000
+        twice = thing("ColumnTransformer", transformers_=(part,) * 10_000)
+        with pytest.raises(ReleaseError, match="makes more than 100,000 features"):
+            transformed(twice, raw(names), "model")
 
 
 def test_a_forged_name_is_told_in_one_short_line() -> None:
