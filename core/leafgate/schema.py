@@ -20,7 +20,8 @@ Value = str | None
 class Column:
     """One column: its roles and its domain, `values` (categorical) or `bounds` (numeric).
 
-    `bins` are the edges of the intervals in which a secret number is believed to lie.
+    `bins` are the edges of the intervals in which a secret number is believed to lie. A class of numbers has the
+    names of its intervals as `values`, and their `edges`.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Column:
     missing: bool = False
     bins: tuple[float, ...] | None = None
     hierarchy: Hierarchy | None = None
+    edges: tuple[float, ...] | None = None
 
     @property
     def numeric(self) -> bool:
@@ -64,7 +66,8 @@ class Column:
         if self.bounds is not None:
             told["bounds"] = list(self.bounds)
         told |= {key: True for key in ("ordered", "missing") if getattr(self, key)}
-        return told | ({"bins": list(self.bins)} if self.bins else {})
+        told |= {"bins": list(self.bins)} if self.bins else {}
+        return told | ({"edges": list(self.edges)} if self.edges else {})
 
 
 @dataclass(frozen=True)

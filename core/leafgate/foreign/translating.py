@@ -16,7 +16,7 @@ from leafgate.foreign.merging import downwards
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
 from leafgate.release import Publish, Release
-from leafgate.schema import Schema
+from leafgate.schema import Column, Schema
 from leafgate.tree import Leaf, Node
 
 
@@ -26,16 +26,15 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
     `said` is what the policy says of the features' encoding. Raises ReleaseError for what cannot be told in the
     policy's columns, each by its name.
     """
-    if not model.classes:
-        raise ReleaseError("predicts numbers; releases here predict classes", place=place)
     target = schema.target
-    values = class_values(model.classes, said.get(target.name), target, place)
+    _check_numbers(model, target, place)
+    values = class_values(model.classes, said.get(target.name), target, place) if model.classes else ()
     features = asked_features(model)
     origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
     _check_missing(model, origins, schema, place)
     trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
     file = ModelFile(
-        model.format, hashlib.sha256(content).hexdigest(), (*model.discloses, *_strange_columns(model, schema))
+        model.format, hashlib.sha256(content).hexdigest(), (*model.tells, *_strange_columns(model, schema))
     )
     return Release(
         _builder(model),
@@ -46,6 +45,13 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
         combine=model.combine,
         file=file,
     )
+
+
+def _check_numbers(model: Foreign, target: Column, place: str) -> None:
+    """Numbers are predicted of a class of numbers, classes of any other."""
+    if not model.classes and target.edges is None:
+        remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
+        raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
 
 
 def _builder(model: Foreign) -> dict[str, Any]:
@@ -102,6 +108,8 @@ def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
     """What boosting starts from, as a tree of one leaf that everybody reaches."""
     if not model.base:
         return []
+    if not model.classes:
+        return [Leaf(value=model.base[0])]
     base = model.base if len(model.base) > 1 else (0.0,) * (len(values) - 1) + model.base
     return [Leaf(scores=_by_class(base, values, schema))]
 
@@ -127,6 +135,9 @@ def _tree(
 
 def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:
     """What a leaf of the tree says, by its node."""
+    if not model.classes:
+        numbers = tree.says[:, 0].tolist()
+        return lambda node: Leaf(value=numbers[node])
     order = [values.index(name) for name in schema.classes if name in values]
     here = [name for name in schema.classes if name in values]
     rest = dict.fromkeys(schema.classes, 0)
