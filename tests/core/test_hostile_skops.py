@@ -22,7 +22,8 @@ from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Coded
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.seen import Seen
-from leafgate.foreign.sklearn_columns import raw, transformed
+from leafgate.foreign.sklearn_columns import transformed
+from leafgate.foreign.sklearn_made import raw
 from patience import ends_soon
 from sample_model import MODEL
 from sklearn_zoo import answers, rows, skops_bytes

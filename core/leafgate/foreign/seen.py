@@ -79,6 +79,8 @@ def seen(thing: Any, place: str = "model") -> Any:
         return {key: seen(value, place) for key, value in thing.items()}
     if isinstance(thing, slice):
         return slice(seen(thing.start), seen(thing.stop), seen(thing.step))
+    if isinstance(thing, type | np.dtype):
+        return Seen(getattr(thing, "__name__", str(thing)), place)
     facts = _facts(thing)
     return Seen(type(thing).__name__, place, frozenset(facts), lambda name: seen(facts[name], place))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, other_content
 from leafgate.foreign.seen import Seen
-from leafgate.foreign.sklearn_columns import Made
+from leafgate.foreign.sklearn_made import Made
 
 PARAMETERS = """
     accept_sparse add_indicator alpha bootstrap categorical_features categories ccp_alpha check_inverse class_weight
