@@ -14,9 +14,8 @@ import numpy as np
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.checking import MAX_TREES
+from leafgate.foreign.lightgbm_categories import belonging, origin_of, texts_in
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Setting
-from leafgate.foreign.origins import numbered
-from leafgate.json_parts import are_numbers
 
 MAX_BYTES = 128 * 2**20
 MAX_LINES = 2_000_000
@@ -61,14 +60,14 @@ def read(content: bytes, place: str) -> Foreign:
     if _whole(file.head, "num_tree_per_iteration", place) != each or len(file.trees) % each:
         raise ReleaseError("has not as many trees a round as classes", place=f"{place}.num_tree_per_iteration")
     rounds = len(file.trees) // each if "average_output" in file.head else 1
-    told = _categories_of(file, features)
-    names = {feature: texts for feature, each in told.items() if (texts := _texts(each)) is not None}
-    numbers = {feature: each for feature, each in told.items() if _are_numbers(each)}
+    lists = belonging(file.categories, file.head.get("feature_infos", "").split(" "), len(features), place)
+    names = {feature: texts for feature, each in lists.lists.items() if (texts := texts_in(each)) is not None}
     trees = tuple(
         _tree(told, names, rounds, i % each if each > 1 else None, f"{place}.trees[{i}]")
         for i, told in enumerate(file.trees)
     )
-    coded = [numbered(name, numbers[i], -1.0) if i in numbers else None for i, name in enumerate(features)]
+    sets = {int(tree.feature[node]) for tree in trees for node in tree.subsets}
+    coded = [origin_of(i, name, lists, by_set=i in sets) for i, name in enumerate(features)]
     return Foreign(
         format="lightgbm",
         features=features,
@@ -77,7 +76,7 @@ def read(content: bytes, place: str) -> Foreign:
         says="scores" if classes else "values",
         combine="boost" if classes else "sum",
         discloses=tuple(_disclosed(file, trees)),
-        origins=tuple(coded) if numbers else None,
+        origins=tuple(coded) if any(coded) else None,
         producer=f"LightGBM, file version {file.head['version'][:20]}",
         settings=_settings(file.settings, len(file.trees) // each),
     )
@@ -178,30 +177,6 @@ def _ids(told: Lines, key: str, place: str, length: int) -> Ids:
 
 
 Names = Mapping[int, Sequence[str]]
-
-
-def _categories_of(file: File, features: Sequence[str]) -> dict[int, Any]:
-    """The categories by feature, in the order of their codes, where the settings say whose they are."""
-    told = file.categories
-    said = file.settings.get("categorical_feature", "")
-    if not isinstance(told, list) or not re.fullmatch(r"\d{1,6}(,\d{1,6})*", said):
-        return {}
-    at = sorted(map(int, said.split(",")))
-    good = [_texts(each) is not None or _are_numbers(each) for each in told]
-    if len(at) != len(told) or at[-1] >= len(features) or not all(good):
-        return {}
-    return dict(zip(at, told, strict=True))
-
-
-def _texts(told: Any) -> list[str] | None:
-    """Categories that are texts; true and false are such."""
-    good = isinstance(told, list) and bool(told) and all(isinstance(each, str | bool) for each in told)
-    return [str(each) for each in told] if good and len(set(map(str, told))) == len(told) else None
-
-
-def _are_numbers(told: Any) -> bool:
-    """Categories that are numbers: tests name the positions of these, not the numbers."""
-    return are_numbers(told) and len(set(told)) == len(told)
 
 
 def _tree(told: Lines, names: Names, rounds: int, output: int | None, place: str) -> ForeignTree:
