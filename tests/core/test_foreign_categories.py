@@ -11,10 +11,22 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
+from leafgate import from_sklearn
+from leafgate.foreign.categories import needed
+from leafgate.foreign.model import LEAF, Foreign, ForeignTree
+from leafgate.foreign.origins import Coded
+from leafgate.foreign.translating import release_of
+from leafgate.routing import predict
+from leafgate.schema import Schema
+from random_tables import categorical, table_of
 
 REGIONS = (1, 2, 10, 20, 30)
+VALUES = ("a", "b", "c", "d")
 
 
 def people() -> pd.DataFrame:
@@ -109,3 +121,45 @@ def test_a_first_policy_asks_for_bare_codes(tmp_path: Path) -> None:
     assert made.code == 0
     assert '"region": {role: quasi_identifier, values: [' in made.out
     assert '"region": {}' in made.out
+
+
+def test_values_that_differ_in_spelling_alone_keep_their_own_codes() -> None:
+    """`1` and `01` are one number and two values."""
+    values = ("01", "1", "1.0", "2")
+    schema = Schema(
+        (
+            categorical("house", "quasi_identifier", values=values),
+            categorical("rich", "class", "sensitive", values=("no", "yes")),
+        )
+    )
+    x = pd.DataFrame({"house": pd.Series(values * 5, dtype=object)})
+    rich = x["house"].isin(["1", "2"]).map({False: "no", True: "yes"})
+    model = make_pipeline(OrdinalEncoder(), DecisionTreeClassifier(random_state=0)).fit(x, rich)
+    release = release_of(from_sklearn(model), b"file", schema, {}, "model")
+    table = table_of(schema.columns, [(value, "no") for value in values])
+    given = pd.DataFrame({"house": table.frame["house"].astype(object)})
+    assert [schema.classes[i] for i in predict(release, table)] == model.predict(given).tolist()
+
+
+@pytest.mark.parametrize("odd", VALUES)
+def test_values_never_seen_go_with_the_most_that_no_test_parts(odd: str) -> None:
+    """So a scrubbed file names the few values that are not as the others, and no more."""
+    codes = {value: float(code) for code, value in enumerate(VALUES)}
+    model = Foreign(
+        "made up",
+        ("house",),
+        ("no", "yes"),
+        (
+            ForeignTree(
+                feature=np.array([0, LEAF, LEAF]),
+                threshold=np.full(3, np.nan),
+                low=np.array([1, LEAF, LEAF]),
+                high=np.array([2, LEAF, LEAF]),
+                says=np.array([[0, 0], [1, 0], [0, 1.0]]),
+                subsets={0: frozenset({codes[odd]})},
+            ),
+        ),
+        "labels",
+        origins=(Coded("house", codes),),
+    )
+    assert needed(model).origins == (Coded("house", {odd: codes[odd]}, min(set(codes.values()) - {codes[odd]})),)

@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -227,6 +228,26 @@ def test_what_somebody_set_on_an_estimator_is_told(attribute: str, value: Any, s
     model = DecisionTreeClassifier(max_depth=2).fit(made, answers(made, 2))
     setattr(model, attribute, value)
     assert kinds(model)["other_content"] == severity
+
+
+def test_weights_of_single_rows_are_told_as_such() -> None:
+    made = rows(1)
+    y = answers(made, 2)
+    forest = RandomForestClassifier(3, max_depth=2, class_weight="balanced", random_state=0).fit(made, y)
+    weights = getattr(forest, "_sample_weight", None)
+    found = {item.kind: item for item in leafgate.from_sklearn(forest).discloses}
+    assert ("training_rows" in found) == (weights is not None)
+    if weights is not None:
+        assert len(np.unique(np.column_stack([weights, y]), axis=0)) == 2  # a weight is a class
+        assert found["training_rows"].severity == "high"
+        assert "weight of every single row" in found["training_rows"].says
+    assert "other_content" not in kinds(forest)
+
+
+def test_that_there_were_weights_is_no_content_of_somebody_elses() -> None:
+    made = rows(1)
+    model = HistGradientBoostingClassifier(max_iter=2).fit(made, answers(made, 2), sample_weight=np.ones(len(made)))
+    assert "other_content" not in kinds(model)
 
 
 def test_names_of_dropped_columns_are_told() -> None:

@@ -32,10 +32,10 @@ class Asked:
         """Does the feature's number go low?"""
         if math.isnan(number):
             return self.missing_low
-        if self.chosen is not None:
-            return number in self.chosen
         with np.errstate(over="ignore"):
             seen = float(np.float32(number)) if self.float32 else number
+        if self.chosen is not None:
+            return seen in self.chosen
         return seen < self.at if self.strict else seen <= self.at
 
 

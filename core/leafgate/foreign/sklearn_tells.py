@@ -21,6 +21,11 @@ KEPT: Mapping[str, Disclosure] = {
     "oob_prediction_": Disclosure(
         "training_rows", "high", "what the forest says of every single row it was trained on (oob_prediction_)"
     ),
+    "_sample_weight": Disclosure(
+        "training_rows",
+        "high",
+        "the weight of every single row it was trained on, which class_weight makes its class's",
+    ),
     "data_min_": Disclosure(
         "extremes", "high", "the smallest and the largest number of a column (data_min_, data_max_)"
     ),
