@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
@@ -23,7 +24,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.betraying import pinned
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.neutral_file import written
-from leafgate.foreign.predicting import votes
+from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.rounding import rounded, same_labels
 from leafgate.foreign.sampling import random_cells, rows_of
@@ -198,6 +199,21 @@ def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
         assert compared(whole, less, 0).different == 0
         silent = read_foreign(written(replace(whole, discloses=())), "model")
         assert "categories" in {item.kind for item in silent.discloses}
+
+
+@pytest.mark.parametrize("fill", [-100.0, 100.0])
+def test_a_missing_cell_goes_where_its_stand_in_went(fill: float) -> None:
+    age = np.array([20, 30, np.nan, 50, 60, 70] * 20)
+    frame = pd.DataFrame({"age": age})
+    filled = SimpleImputer(strategy="constant", fill_value=fill)
+    model = make_pipeline(filled, DecisionTreeClassifier(max_depth=1)).fit(frame, age > 40)
+    whole = gate.from_sklearn(model)
+    less = scrubbed(whole, "labels", "model")
+    assert compared(whole, less, 0).different == 0
+    gone = {"age": [None, 10.0, 90.0]}
+    labels = [str(one) for one in model.predict(pd.DataFrame({"age": [np.nan, 10.0, 90.0]}))]
+    assert [less.classes[i] for i in predicted(less, rows_of(less, gone))] == labels
+    assert labels[0] == labels[1 if fill < 0 else 2]
 
 
 def of_shares(shares: list[float]) -> Any:
