@@ -24,11 +24,14 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.betraying import pinned
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.neutral_file import written
+from leafgate.foreign.origins import Coded
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.rounding import rounded, same_labels
 from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
+from leafgate.foreign.unproved import unproved, with_unproved
+from leafgate.starting_model import hints_of
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes
@@ -145,7 +148,7 @@ def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path
     schools = sorted(table["school"].unique())
     coded = table[["school"]].assign(school=table["school"].map(schools.index))
     (folder / "m.skops").write_bytes(skops_bytes(DecisionTreeClassifier(max_depth=2).fit(coded, table["rich"])))
-    policy = json.loads((folder / "policy.yaml").read_text())
+    policy = json.loads((folder / "policy.yaml").read_text()) | {"publish": {"leaves": "shares"}}
     numbers = [str(3 * i) for i in range(len(schools))]
     spelled = table["school"].map(dict(zip(schools, numbers, strict=True)))
     table.assign(school=spelled).to_csv(folder / "people.csv", index=False)
@@ -153,13 +156,48 @@ def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path
     if named:
         policy["build"]["encoding"] = {"school": {"codes": {number: i for i, number in enumerate(numbers)}}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
-    told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "labels")
-    alone = leafgate(*told)
-    assert (alone.code, "'school' may be codes" in alone.err, "--policy" in alone.err) == (2, True, True)
+    told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
     ended = leafgate(*told, "--policy", folder / "policy.yaml")
     assert ended.code == (0 if named else 2), ended.err
     assert (folder / "scrubbed.json").exists() == named
     assert named or "count other people than the policy's table" in ended.err
+    alone = leafgate(*told)
+    assert (alone.code, "what is 'school'" in alone.out, "--policy" in alone.out) == (0, True, True)
+    audited = leafgate("audit", folder / "policy.yaml", "--json")
+    assert audited.code == (0 if named else 2)
+    assert named or "'school': was held against no table" in audited.problems[0]["message"]
+
+
+def test_numbers_that_no_table_proved_are_what_the_policy_says(folder: Path) -> None:
+    table = pd.read_csv(folder / "people.csv")
+    model = DecisionTreeClassifier(max_depth=3).fit(table[["age", "pay"]], table["rich"])
+    (folder / "m.skops").write_bytes(skops_bytes(model))
+    assert leafgate("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "labels").code == 0
+    assert leafgate("scrub", folder / "scrubbed.json", folder / "twice.json", "--leaves", "labels").code == 0
+    assert (folder / "twice.json").read_bytes() == (folder / "scrubbed.json").read_bytes()
+    refused = leafgate("audit", folder / "policy.yaml", "--json")
+    assert refused.code == 2
+    assert {problem["message"].partition(":")[0] for problem in refused.problems} == {"'age'", "'pay'"}
+    assert all("encoding" in problem["remedy"] for problem in refused.problems)
+    policy = json.loads((folder / "policy.yaml").read_text())
+    policy["build"]["encoding"] = {"age": {"column": "age"}, "pay": {}}
+    (folder / "policy.yaml").write_text(json.dumps(policy))
+    assert leafgate("audit", folder / "policy.yaml").code == 0
+    hints = hints_of(folder / "scrubbed.json", ["age", "pay"], {})
+    assert hints.riddles == ("age", "pay")
+
+
+def test_what_counts_could_never_prove_is_not_asked_for(folder: Path) -> None:
+    whole = read_foreign((folder / "m.skops").read_bytes(), "m.skops")
+    less = scrubbed(whole, "labels", "m.skops")
+    marked = with_unproved(whole, less)
+    by_values = {name for name, one in zip(less.features, less.origins or (), strict=True) if isinstance(one, Coded)}
+    assert by_values
+    assert set(unproved(marked)) == set(less.features) - by_values
+    assert with_unproved(replace(whole, counted="bootstrap"), less) == less
+    assert with_unproved(whole, scrubbed(whole, "counts", "m.skops")).origins == scrubbed(whole, "counts", "m").origins
+    codes = replace(less, origins=tuple(Coded("school", {"1": 0.0, "2": 1.0}) for _ in less.features))
+    assert unproved(with_unproved(whole, codes)) == less.features
 
 
 def test_a_pickle_is_converted_by_who_trusts_it(folder: Path) -> None:

@@ -130,34 +130,8 @@ def _renumbered(tree: ForeignTree, number: Mapping[int, int]) -> ForeignTree:
     return replace(tree, feature=feature)
 
 
-def refuse_unproved(model: Foreign, leaves: Left, place: str) -> None:
-    """ReleaseError where exact counts would go that alone could show a number to be a code of the model's own.
-
-    A column of codes and one of whole numbers look the same in a file: every threshold is halfway between two.
-    """
-    told = all(tree.counts is not None for tree in model.trees)
-    if leaves == "counts" or model.counted != "exact" or not told:
-        return
-    names = [model.features[f] for f in sorted(_asked(model)) if _maybe_codes(model, f)]
-    if names:
-        raise ReleaseError(
-            f"{', '.join(map(repr, names))[:200]} may be codes, and without its counts no audit can find that out",
-            place=place,
-            remedy="--policy POLICY: its counts are held against the table before they go",
-        )
-
-
 def _asked(model: Foreign) -> set[int]:
     return {int(f) for tree in model.trees for f in np.unique(tree.feature) if f != LEAF}
-
-
-def _maybe_codes(model: Foreign, feature: int) -> bool:
-    """Is it a number as it was given, asked only between whole numbers?"""
-    origin = None if model.origins is None else model.origins[feature]
-    if not (origin is None or (isinstance(origin, Number) and not origin.steps)):
-        return False
-    at = np.concatenate([tree.threshold[tree.feature == feature] for tree in model.trees])
-    return bool((at[np.isfinite(at)] % 1 == 0.5).all())
 
 
 @dataclass(frozen=True)
