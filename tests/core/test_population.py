@@ -44,7 +44,8 @@ def planted(draw: st.DrawFn, *, lacking: bool = False) -> tuple[Table, Table, tu
     """
     table = draw(tables(most=15))
     schema = Schema(table.schema.public)
-    rows = draw(st.lists(st.tuples(*(cells(column) for column in schema.columns)), min_size=int(lacking), max_size=15))
+    record = st.tuples(*(st.sampled_from(cells(column)) for column in schema.columns))
+    rows = draw(st.lists(record, min_size=int(lacking), max_size=15))
     weight = draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows)))
     mine: list[list[Cell]] = [] if lacking else [list(person.values()) for person in persons(table.public[0].frame)]
     known = [] if lacking else table.public[0].weight.tolist()
