@@ -8,6 +8,7 @@ import numpy as np
 
 from leafgate.disclosed import SIGNS, Disclosure, other_content
 from leafgate.foreign.onnx_before import leading
+from leafgate.foreign.onnx_five import MEMBER, lists_of
 from leafgate.foreign.onnx_parts import Graph, Operator, named, numbers
 from leafgate.foreign.onnx_tells import tells
 from leafgate.foreign.protobuf import BYTES, fields
@@ -24,6 +25,8 @@ KNOWN = {
     *(f"nodes_{key}" for key in (*NODES, "missing_value_tracks_true")),
     *(f"{prefix}_{key}" for prefix in ("class", "target") for key in ("treeids", "nodeids", "ids", "weights")),
     *("classlabels_strings", "classlabels_int64s", "classlabels_ints", "base_values", "post_transform"),
+    *("nodes_splits", "nodes_trueleafs", "nodes_falseleafs", "leaf_targetids", "leaf_weights", "tree_roots"),
+    *("membership_values", "keepdims"),
     *("aggregate_function", "n_targets", "to", "axis", "keepdims", "allowzero", "saturate", "select_last_index"),
 }
 """Attributes that say what an operator does."""
@@ -91,3 +94,8 @@ def _at_leaves(ensemble: Operator, place: str) -> Iterator[tuple[str, int]]:
         there = int(np.count_nonzero(values[np.array(modes, dtype="S12") == b"LEAF"]))
         if there:
             yield "thresholds of leaves (nodes_values)", there
+    if ensemble.kind == "TreeEnsemble":
+        lists = lists_of(ensemble, place)
+        idle = int(np.count_nonzero(lists.at[lists.alone | (lists.mode == MEMBER)]))
+        if idle:
+            yield "thresholds that nobody asks about (nodes_splits)", idle
