@@ -23,12 +23,10 @@ MOST_EDGES = 5_000
 
 
 def origins_of(model: Foreign) -> list[Origin]:
-    """Each feature's origin; a feature without one, or with one that nobody knows, is a column of its own."""
+    """Each feature's origin; a feature whose origin is not known is a column of its own."""
     told = model.origins or (None,) * len(model.features)
-    return [
-        Number(name) if one is None or isinstance(one, Unknown) else one
-        for name, one in zip(model.features, told, strict=True)
-    ]
+    known = (None if isinstance(one, Unknown) else one for one in told)
+    return [Number(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
 
 
 def random_cells(models: Iterable[Foreign], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:

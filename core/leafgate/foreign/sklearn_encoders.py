@@ -176,12 +176,12 @@ def _recoded(made: Made, code: Codes, step: Seen) -> Origin:
         case Coded(column, codes, other, missing):
             rest = [None if number is None else code(number) for number in (other, missing)]
             if isinstance(codes, OneOf):
-                return Coded(column, replace(codes, on=sure(codes.on), off=sure(codes.off)), *rest)
+                return Coded(column, replace(codes, on=sure(codes.on), off=sure(codes.off)), rest[0], rest[1])
             again = {value: code(number) for value, number in codes.items()}
             known = {value: number for value, number in again.items() if number is not None}
             if len(known) < len(again) and rest[0] is not None:
                 sure(next(codes[value] for value in again if value not in known))
-            return Coded(column, known, *rest)
+            return Coded(column, known, rest[0], rest[1])
     return made.origin
 
 

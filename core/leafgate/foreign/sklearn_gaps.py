@@ -45,7 +45,7 @@ def _filled(made: Made, fill: Any, of: Seen) -> Made:
             by = float(fill)
             full = {value: by if math.isnan(code) else code for value, code in codes.items()}
             rest = [by if number is not None and math.isnan(number) else number for number in (other, missing)]
-            return replace(made, origin=Coded(column, codes if isinstance(codes, OneOf) else full, *rest))
+            return replace(made, origin=Coded(column, codes if isinstance(codes, OneOf) else full, rest[0], rest[1]))
     return made
 
 
@@ -77,10 +77,10 @@ def _gap(made: Made) -> Origin:
             return Absent(column, 0.0, 0.0)
         case Coded(column, OneOf(groups, group, chosen), other, missing):
             rest = [None if number is None else float(math.isnan(number)) for number in (other, missing)]
-            return Coded(column, OneOf(groups, group, chosen, 0.0, 0.0), *rest)
+            return Coded(column, OneOf(groups, group, chosen, 0.0, 0.0), rest[0], rest[1])
         case Coded(column, codes, other, missing):
             rest = [None if number is None else float(math.isnan(number)) for number in (other, missing)]
-            return Coded(column, {value: float(math.isnan(code)) for value, code in codes.items()}, *rest)
+            return Coded(column, {value: float(math.isnan(code)) for value, code in codes.items()}, rest[0], rest[1])
     return made.origin
 
 
