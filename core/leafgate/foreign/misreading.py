@@ -49,18 +49,7 @@ def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool)
         return None
     codes = origin.codes
     known = frozenset(codes.groups if isinstance(codes, OneOf) else codes)
-    known -= _stand_ins(origin, known - frozenset(column.values or ()))
-    return _misspelt(known, column, AS_SEEN[origin.seen], whole=True)
-
-
-def _stand_ins(origin: Coded, strange: frozenset[str]) -> frozenset[str]:
-    """Those that missing cells were filled with: what alone has a missing cell's number, or has all others' too."""
-    found = {value for value in strange if origin.codes[value] == origin.missing}
-    if found and origin.other not in {None, origin.missing}:
-        alike = (value for value, number in origin.codes.items() if number == origin.missing)
-        next(alike)
-        found = found if next(alike, None) is None else set()
-    return frozenset(found)
+    return _misspelt(known - {origin.stand_in}, column, AS_SEEN[origin.seen], whole=True)
 
 
 WHICH = "give its `codes` under `build: {encoding: ...}`, or `{column: ...}` alone where it has the values themselves"

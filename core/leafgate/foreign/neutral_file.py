@@ -83,6 +83,8 @@ def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
         told["missing"], told["other"] = _sayable(origin.missing), _sayable(origin.other)
         if not origin.seen:
             del told["seen"]  # as it was before there was such a thing
+        if not origin.stand_in:
+            del told["stand_in"]
     if isinstance(origin, Number):
         told["steps"] = [[step.operation, step.by] for step in origin.steps]
     return told
@@ -217,13 +219,16 @@ def _origin(told: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | No
     seen = told.get("seen", "")
     if kind == "coded" and seen not in get_args(AsSeen):
         raise ReleaseError("`seen` must say how numbers are looked up", place=place)
+    stand_in = told.get("stand_in", "")
+    if not isinstance(stand_in, str):
+        raise ReleaseError("`stand_in` must be a text", place=place)
     if kind == "coded" and isinstance(told.get("codes"), list):
         shared = _one_of(told["codes"], tables, place)
-        return Coded(column, shared, _code(told.get("other"), place), _code(told.get("missing"), place), seen)
+        return Coded(column, shared, _code(told.get("other"), place), _code(told.get("missing"), place), seen, stand_in)
     if kind == "coded" and isinstance(told.get("codes"), dict):
         codes = {value: _code(code, place) for value, code in told["codes"].items()}
         known = {value: code for value, code in codes.items() if code is not None}
-        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place), seen)
+        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place), seen, stand_in)
     if kind == "absent" and is_number(told.get("there")) and is_number(told.get("gone")):
         return Absent(column, told["there"], told["gone"])
     if kind == "unknown" and isinstance(told.get("why"), str):

@@ -79,7 +79,7 @@ class Coded:
     """A number for each value of a column: `codes`, `other` for values that are not among them, `missing`.
 
     NaN is a missing number; None says that the model takes no such value at all. `seen`: the values are numbers, and
-    looked up in single precision, or cut down to whole ones.
+    looked up in single precision, or cut down to whole ones. `stand_in` is a text that missing cells were filled with.
     """
 
     column: str
@@ -87,6 +87,7 @@ class Coded:
     other: float | None = None
     missing: float | None = math.nan
     seen: AsSeen = ""
+    stand_in: str = ""
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,8 @@ def _hot_of(made: Made, found: _Categories, step: Seen) -> Callable[[int], Origi
     def of(group: int) -> Origin:
         other = None if rest is None else float(group == rest)
         mine = tuple(text for text in texts[group] if text is not None)
-        return Coded(column, OneOf(named, group, mine), other, None if at is None else float(group == at))
+        missing = None if at is None else float(group == at)
+        return Coded(column, OneOf(named, group, mine), other, missing, stand_in=_filled(made))
 
     return of
 
@@ -139,7 +140,7 @@ def _hot_again(made: Made, found: _Categories, rest: int | None, step: Seen) -> 
 
     def of(group: int) -> Origin:
         mine = OneOf(groups, group, tuple(chosen.get(group, ())))
-        return Coded(origin.column, mine, _is(origin.other, group), _is(origin.missing, group))
+        return replace(origin, codes=mine, other=_is(origin.other, group), missing=_is(origin.missing, group))
 
     return of
 
@@ -176,12 +177,13 @@ def _recoded(made: Made, code: Codes, step: Seen) -> Origin:
         case Coded(column, codes, other, missing):
             rest = [None if number is None else code(number) for number in (other, missing)]
             if isinstance(codes, OneOf):
-                return Coded(column, replace(codes, on=sure(codes.on), off=sure(codes.off)), rest[0], rest[1])
+                turned = replace(codes, on=sure(codes.on), off=sure(codes.off))
+                return replace(made.origin, codes=turned, other=rest[0], missing=rest[1])
             again = {value: code(number) for value, number in codes.items()}
             known = {value: number for value, number in again.items() if number is not None}
             if len(known) < len(again) and rest[0] is not None:
                 sure(next(codes[value] for value in again if value not in known))
-            return Coded(column, known, rest[0], rest[1])
+            return replace(made.origin, codes=known, other=rest[0], missing=rest[1])
     return made.origin
 
 
@@ -202,7 +204,12 @@ def _ordinal_of(made: Made, found: _Categories, other: float | None, step: Seen)
         return _recoded(made, _lookup(found.numbers, codes.get(None, other), other), step)
     column = _source(made, found, step).column
     named = {text: code for text, code in codes.items() if text is not None}
-    return Coded(column, named, other, codes.get(made.stand_in, other))
+    return Coded(column, named, other, codes.get(made.stand_in, other), stand_in=_filled(made))
+
+
+def _filled(made: Made) -> str:
+    """What missing cells were filled with, if it need not be a value of the column."""
+    return made.stand_in if made.named and made.stand_in is not None else ""
 
 
 def _number(told: Any) -> float:

@@ -35,17 +35,20 @@ def _filled(made: Made, fill: Any, of: Seen) -> Made:
         return made
     match made.origin:
         case Number(_, _, None) if isinstance(fill, str):
-            return made if made.stand_in is not None else replace(made, stand_in=fill)
+            named = of.get("strategy") == "constant"
+            return made if made.stand_in is not None else replace(made, stand_in=fill, named=named)
         case Number(_, _, None) if made.stand_in is None:
-            return replace(made, origin=replace(made.origin, fill=float(fill)), stand_in=text_of(fill))
-        case Coded(column, codes, other, missing) if _gaps(made.origin):
+            filled = replace(made.origin, fill=float(fill))
+            return replace(made, origin=filled, stand_in=text_of(fill), named=True)
+        case Coded(_, codes, other, missing) if _gaps(made.origin):
             if made.single or isinstance(fill, str):
                 why = f"its {of.kind} fills {made.name!r} with what is no number of double precision"
                 raise ReleaseError(why, place=of.place)
             by = float(fill)
             full = {value: by if math.isnan(code) else code for value, code in codes.items()}
             rest = [by if number is not None and math.isnan(number) else number for number in (other, missing)]
-            return replace(made, origin=Coded(column, codes if isinstance(codes, OneOf) else full, rest[0], rest[1]))
+            codes = codes if isinstance(codes, OneOf) else full
+            return replace(made, origin=replace(made.origin, codes=codes, other=rest[0], missing=rest[1]))
     return made
 
 

@@ -15,6 +15,7 @@ from leafgate.foreign.seen import Seen
 class Made:
     """A feature's name, its origin, a missing text's stand-in, and how its numbers are kept on the way.
 
+    `named`: the stand-in is one that somebody named, which need not be a value of the column.
     `sparse` numbers are multiplied where others are divided; `single` ones are of less than double precision.
     """
 
@@ -23,6 +24,7 @@ class Made:
     stand_in: str | None = None
     sparse: bool = False
     single: bool = False
+    named: bool = False
 
 
 Transform = Callable[[Seen, Sequence[Made]], list[Made]]
