@@ -17,7 +17,7 @@ from leafgate.foreign.translating import release_of
 from leafgate.routing import predict
 from random_tables import categorical, numeric, table_of
 
-TENTHS = [0.1, 0.3, 0.2, float(np.float32(0.1)), float(np.nextafter(np.float32(0.1), np.float32(1))), np.nan, -1.0]
+TENTHS = [0.1, 0.3, 0.2, float(np.float32(0.1)), float(np.nextafter(np.float32(0.1), np.float32(1))), -1.0]
 
 
 def model(first: str, second: str) -> onnx.ModelProto:
