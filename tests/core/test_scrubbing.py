@@ -22,6 +22,7 @@ from command_line import leafgate
 from leafgate.disclosed import RATIOS
 from leafgate.errors import ReleaseError
 from leafgate.foreign.betraying import pinned
+from leafgate.foreign.categories import without_declared
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Coded
@@ -31,6 +32,7 @@ from leafgate.foreign.rounding import rounded, same_labels
 from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
 from leafgate.foreign.unproved import unproved, with_unproved
+from leafgate.schema import Schema
 from leafgate.starting_model import hints_of
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
@@ -87,7 +89,7 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
     assert audited.code == 0
     (found,) = [f for f in audited.document["findings"] if f["id"] == "published_file"]
     assert found["evidence"]["effective"] == "labels"
-    assert [(item["kind"], item["severity"]) for item in found["evidence"]["discloses"]] == [("categories", "low")]
+    assert found["evidence"]["discloses"] == []  # the policy declares the values that tests name
     content = (folder / "scrubbed.json").read_bytes()
     assert b'"counts":null' in content
     assert b'"size":null' in content
@@ -129,6 +131,24 @@ def test_leaves_of_one_label_become_one() -> None:
     assert less.feature.tolist() == [0, LEAF, LEAF]
     assert less.says.tolist()[1:] == [[1, 0], [0, 1]]
     assert scrubbed(MODEL, "labels", "model").features == ("age",)
+
+
+def test_values_that_the_policy_declares_and_tests_need_are_no_disclosure(folder: Path) -> None:
+    whole = read_foreign((folder / "m.skops").read_bytes(), "m.skops")
+    less = scrubbed(whole, "labels", "m.skops")
+    schema = people(1, gaps=False).schema
+    assert [item.kind for item in less.discloses] == ["categories"]
+    assert without_declared(less, schema).discloses == ()
+    used = next(value for one in less.origins or () if isinstance(one, Coded) for value in one.codes)
+    fewer = tuple(
+        replace(column, values=tuple(value for value in column.values or () if value != used) or None)
+        if column.values is not None
+        else column
+        for column in schema.columns
+    )
+    assert without_declared(less, Schema(fewer)) == less
+    listed = replace(whole, discloses=less.discloses)  # every value of the encoder, whether a test needs it or not
+    assert without_declared(listed, schema) == listed
 
 
 def test_what_is_not_there_cannot_be_left() -> None:
