@@ -37,9 +37,10 @@ FITTED = """
     interval_y_pred interval_y_true is_categorical is_categorical_ known_categories link low low_inclusive max_abs_
     max_features_ max_depth mean_ min_ missing_values_bin_idx_ n_bins n_bins_non_missing_ n_classes n_classes_
     n_estimators_ n_features_in_ n_features n_outputs n_outputs_ n_samples_seen_ n_threads n_trees_per_iteration_
-    K _n_classes gamma node_count nodes oob_decision_function_ oob_improvement_ oob_prediction_ oob_score_ oob_scores_ output_indices_
+    node_count nodes oob_decision_function_ oob_improvement_ oob_prediction_ oob_score_ oob_scores_ output_indices_
     pattern raw_left_cat_bitsets scale_ sparse_output_ state statistics_ train_score_ transformers_ tree_
     validation_score_ values var_ xp y_true_int y_true_one_hot _n_outputs _name_to_fitted_passthrough
+    K _n_classes gamma
 """
 KNOWN = frozenset((PARAMETERS + FITTED).split())
 """Attributes of scikit-learn's own: read here, told of elsewhere, or how the algorithm was set."""
