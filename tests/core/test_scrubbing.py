@@ -173,8 +173,8 @@ def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path
     spelled = table["school"].map(dict(zip(schools, numbers, strict=True)))
     table.assign(school=spelled).to_csv(folder / "people.csv", index=False)
     policy["data"]["columns"]["school"]["values"] = numbers
-    if named:
-        policy["build"]["encoding"] = {"school": {"codes": {number: i for i, number in enumerate(numbers)}}}
+    codes = {number: i for i, number in enumerate(numbers)}
+    policy["build"]["encoding"] = {"school": {"codes": codes} if named else {"column": "school"}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
     told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
     ended = leafgate(*told, "--policy", folder / "policy.yaml")

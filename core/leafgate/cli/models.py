@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audits import Root
-from leafgate.errors import InvalidError
-from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
 
 class Left(StrEnum):
@@ -36,6 +35,7 @@ def convert(
     from leafgate.foreign.neutral_file import written
     from leafgate.foreign.pickles import read_any
 
+    refuse_same(model, out)
     make_folder(out.parent)
     found = read_any(model, trust=trust)
     write_file(out, written(found), OWNER_ONLY)
@@ -60,8 +60,7 @@ def scrub(
     from leafgate.foreign.seen import shown
     from leafgate.foreign.unproved import unproved, with_unproved
 
-    if model.resolve() == out.resolve():
-        raise InvalidError("is the model itself", place=str(out), remedy="name another file")
+    refuse_same(model, out)
     make_folder(out.parent)
     found = read_foreign(read_bounded(model), model.name)
     less = scrubbed(found, leaves.value, model.name, digits)
