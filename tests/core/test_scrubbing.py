@@ -183,9 +183,11 @@ def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path
     assert named or "count other people than the policy's table" in ended.err
     alone = leafgate(*told)
     assert (alone.code, "what is 'school'" in alone.out, "--policy" in alone.out) == (0, True, True)
+    assert leafgate("audit", folder / "policy.yaml").code == (0 if named else 3)  # its shares are not the table's
+    (folder / "policy.yaml").write_text(json.dumps(policy | {"build": policy["build"] | {"encoding": {}}}))
     audited = leafgate("audit", folder / "policy.yaml", "--json")
-    assert audited.code == (0 if named else 2)
-    assert named or "'school': was held against no table" in audited.problems[0]["message"]
+    assert (audited.code, len(audited.problems)) == (2, 1)
+    assert "'school': was held against no table" in audited.problems[0]["message"]
 
 
 def test_numbers_that_no_table_proved_are_what_the_policy_says(folder: Path) -> None:
