@@ -21,6 +21,7 @@ import leafgate as gate
 from command_line import leafgate
 from leafgate.disclosed import RATIOS
 from leafgate.errors import ReleaseError
+from leafgate.foreign.betraying import _fewest as fewest_people
 from leafgate.foreign.betraying import pinned
 from leafgate.foreign.categories import without_declared
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
@@ -162,8 +163,8 @@ def test_a_model_is_not_written_over_itself(folder: Path) -> None:
     assert leafgate("scrub", folder / "m.skops", folder / "m.skops", "--leaves", "labels").code == 2
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path, named: bool) -> None:
+@pytest.mark.parametrize("said", ["codes", "values", "nothing"])
+def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path, said: str) -> None:
     table = pd.read_csv(folder / "people.csv", dtype={"school": str})
     schools = sorted(table["school"].unique())
     coded = table[["school"]].assign(school=table["school"].map(schools.index))
@@ -174,20 +175,20 @@ def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path
     table.assign(school=spelled).to_csv(folder / "people.csv", index=False)
     policy["data"]["columns"]["school"]["values"] = numbers
     codes = {number: i for i, number in enumerate(numbers)}
-    policy["build"]["encoding"] = {"school": {"codes": codes} if named else {"column": "school"}}
+    if said != "nothing":
+        policy["build"]["encoding"] = {"school": {"codes": codes} if said == "codes" else {"column": "school"}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
     told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
     ended = leafgate(*told, "--policy", folder / "policy.yaml")
-    assert ended.code == (0 if named else 2), ended.err
-    assert (folder / "scrubbed.json").exists() == named
-    assert named or "count other people than the policy's table" in ended.err
+    wrong = {"values": "count other people than the policy's table", "nothing": "or for codes 0, 1, 2", "codes": ""}
+    assert ended.code == (0 if said == "codes" else 2), ended.err
+    assert (folder / "scrubbed.json").exists() == (said == "codes")
+    assert wrong[said] in ended.err
     alone = leafgate(*told)
     assert (alone.code, "what is 'school'" in alone.out, "--policy" in alone.out) == (0, True, True)
-    assert leafgate("audit", folder / "policy.yaml").code == (0 if named else 3)  # its shares are not the table's
-    (folder / "policy.yaml").write_text(json.dumps(policy | {"build": policy["build"] | {"encoding": {}}}))
     audited = leafgate("audit", folder / "policy.yaml", "--json")
-    assert (audited.code, len(audited.problems)) == (2, 1)
-    assert "'school': was held against no table" in audited.problems[0]["message"]
+    assert audited.code == {"codes": 0, "values": 3, "nothing": 2}[said]
+    assert said != "nothing" or "was held against no table" in audited.problems[0]["message"]
 
 
 def test_numbers_that_no_table_proved_are_what_the_policy_says(folder: Path) -> None:
@@ -216,7 +217,8 @@ def test_what_counts_could_never_prove_is_not_asked_for(folder: Path) -> None:
     by_values = {name for name, one in zip(less.features, less.origins or (), strict=True) if isinstance(one, Coded)}
     assert by_values
     assert set(unproved(marked)) == set(less.features) - by_values
-    assert with_unproved(replace(whole, counted="bootstrap"), less) == less
+    assert with_unproved(replace(whole, counted="bootstrap"), less) == marked
+    assert with_unproved(replace(whole, counted="unknown"), less) == less
     assert with_unproved(whole, scrubbed(whole, "counts", "m.skops")).origins == scrubbed(whole, "counts", "m").origins
     codes = replace(less, origins=tuple(Coded("school", {"1": 0.0, "2": 1.0}) for _ in less.features))
     assert unproved(with_unproved(whole, codes)) == less.features
@@ -341,6 +343,32 @@ def test_of_three_digits_some_are_not_and_are_refused() -> None:
     with pytest.raises(ReleaseError, match="--digits 2"):
         scrubbed(of_shares([2 / 3, 165 / 296]), "shares", "model", 3)
     assert scrubbed(of_shares([165 / 296, 71 / 304]), "shares", "model", 3).level == "shares"
+
+
+def test_of_three_classes_so_it_is_too() -> None:
+    people: dict[int, list[int]] = {}
+    for n in range(2, 130):
+        first, second = (each.ravel() for each in np.meshgrid(np.arange(n + 1), np.arange(n + 1)))
+        counts = np.column_stack([first, second, n - first - second])[first + second <= n]
+        units = np.rint(rounded(counts[(counts > 0).sum(axis=1) > 1] / n, 2) * 100).astype(int)
+        for code in np.unique(units[:, 0] * 1000 + units[:, 1]).tolist():
+            people.setdefault(code, []).append(n)
+    assert len(people) == 5148
+    assert all(any(n % each[0] for n in each) for each in people.values())
+    rows = np.array([[code // 1000, code % 1000, 100 - code // 1000 - code % 1000] for code in people]) / 100
+    assert not pinned(rows, 2).any()
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.integers(0, 1200), min_size=2, max_size=4).filter(lambda counts: np.count_nonzero(counts) > 1),
+    st.sampled_from([1e-12, 1e-7, 1e-4]),
+)
+def test_the_fewest_people_are_those_that_trying_each_number_finds(counts: list[int], close: float) -> None:
+    shares = np.array([counts], dtype=float) / sum(counts)
+    tried = np.arange(1, 1001)[:, None]
+    fits = (abs(shares - np.rint(shares * tried) / tried) <= close).all(axis=1)
+    assert fewest_people(shares, close)[0] == (np.flatnonzero(fits)[0] + 1 if fits.any() else 1001)
 
 
 @settings(max_examples=300)
