@@ -67,15 +67,18 @@ def pinned(shares: Floats, digits: int) -> Flags:
     """
     width = (0.5 if shares.shape[1] == 2 else 1.0) / 10**digits + EXACT
     first = np.zeros(len(shares), dtype=np.int64)
-    free = np.zeros(len(shares), dtype=bool)
-    there = shares > CLOSE
+    left = np.arange(len(shares))
     for people in range(1, FEW + 1):
-        least = np.where(there, np.maximum(np.ceil((shares - width) * people), 1), 0)
-        most = np.where(there, np.floor((shares + width) * people), 0)
+        told, there = shares[left], shares[left] > CLOSE
+        least = np.where(there, np.maximum(np.ceil((told - width) * people), 1), 0)
+        most = np.where(there, np.floor((told + width) * people), 0)
         fits = (least <= most).all(axis=1) & (least.sum(axis=1) <= people) & (most.sum(axis=1) >= people)
-        free |= fits & (first > 0) & (people % np.maximum(first, 1) != 0)
-        first[fits & (first == 0)] = people
-    return np.asarray((first > 0) & ~free)
+        free = fits & (first[left] > 0) & (people % np.maximum(first[left], 1) != 0)
+        first[left] = np.where(fits & (first[left] == 0), people, first[left])
+        left = left[~free]
+    found = np.zeros(len(shares), dtype=bool)
+    found[left] = first[left] > 0
+    return found
 
 
 def _fractions(shares: Floats) -> bool:
