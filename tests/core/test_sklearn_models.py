@@ -2,6 +2,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,14 @@ def test_weights_of_single_rows_are_told_as_such() -> None:
 def test_that_there_were_weights_is_no_content_of_somebody_elses() -> None:
     made = rows(1)
     model = HistGradientBoostingClassifier(max_iter=2).fit(made, answers(made, 2), sample_weight=np.ones(len(made)))
+    assert "other_content" not in kinds(model)
+
+
+def test_what_older_versions_keep_of_a_loss_is_scikit_learns_own() -> None:
+    made = rows(1)
+    model = GradientBoostingRegressor(n_estimators=2, loss="huber").fit(made, answers(made, 2))
+    model._n_classes = 1
+    model._loss = SimpleNamespace(K=1, alpha=0.9, gamma=0.3)  # as 1.3 keeps it
     assert "other_content" not in kinds(model)
 
 
