@@ -148,6 +148,8 @@ def _joined(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     parts = [people(op, given, place, i) for i in range(len(given))]
     sizes = op.attributes.get("inputdimensions")
     wide = [part.cells.size for part in parts if part.cells.ndim == 1 and part.kind in {FLOAT, DOUBLE, WHOLE}]
+    if len({part.kind for part in parts}) != 1:
+        raise refuse(op, "joins rows of several types", place)
     if not isinstance(sizes, np.ndarray) or len(wide) != len(parts) or sizes.tolist() != wide or not wide:
         raise refuse(op, "joins rows of other widths than it says", place)
     single = [_single(part, op, place) for part in parts]
