@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,18 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     written = [format(edge, ".15g") for edge in edges]
     last = len(edges) - 2
     return tuple(f"[{written[i]}, {written[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
+
+
+def round_edges(low: float, high: float) -> tuple[float, ...]:
+    """Edges of four to ten intervals of one round width (1, 2 or 5 times a power of ten) that hold both numbers.
+
+    >>> round_edges(3, 97)
+    (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
+    """
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    width = next(power * times for times in (1, 2, 5, 10) if high - low <= 5 * power * times)
+    first, last = math.floor(low / width), math.ceil(high / width)
+    return tuple(float(f"{place * width:.12g}") for place in range(first, last + 1))
 
 
 def bin_of(numbers: NDArray[np.float64], edges: Sequence[float]) -> NDArray[np.int64]:

@@ -39,6 +39,11 @@ RATIOS = Disclosure(
 COUNTS = Disclosure("counts", "high", "how many people of each class are at the leaves", "counts")
 SIZES = Disclosure("sizes", "high", "how many people are at the leaves", "counts")
 SCORES = Disclosure("scores", "low", "each leaf's score, without which nobody could predict")
+NUMBERS = Disclosure(
+    "numbers",
+    "low",
+    "each leaf's number, without which nobody could predict: often the mean of its people's",
+)
 
 PEOPLE = 100
 """So many numbers may be what people have."""

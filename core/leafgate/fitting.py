@@ -11,7 +11,7 @@ from leafgate.foreign.reading import head_of, is_foreign, read_bounded, read_for
 from leafgate.foreign.translating import release_of
 from leafgate.release import Release
 from leafgate.release_file import read_release
-from leafgate.schema import Schema
+from leafgate.schema import Column, Schema
 
 
 def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None) -> Release:
@@ -32,12 +32,16 @@ def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | 
     return release
 
 
+def _domain(column: Column) -> tuple[object, ...]:
+    return (column.values, column.bins, column.edges)
+
+
 def _misfits(release: Release, schema: Schema, place: str) -> list[Problem]:
     found = []
     for name in sorted(column.name for column in release.schema.columns):
         if name not in schema:
             found.append(Problem(place, f"the release names {name!r}, which the policy does not have"))
-        elif release.schema[name].values != schema[name].values or release.schema[name].bins != schema[name].bins:
+        elif _domain(release.schema[name]) != _domain(schema[name]):
             found.append(Problem(place, f"{name!r} has another domain in the release than in the policy"))
         elif release.schema[name].public != schema[name].public:
             found.append(Problem(place, f"{name!r} is a quasi_identifier in one of release and policy only"))

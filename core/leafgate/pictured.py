@@ -30,11 +30,16 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
         bars = () if hidden else distribution(finding)
         if public and bars:
             total = sum(bar.people for bar in bars)
-            bars = bars if shown.count(total) == total else ()  # added up they would tell what is veiled
+            bars = bars if _may_add_up(finding.beyond, total, shown) else ()
             joined = _small_groups_joined(bars, finding, shown.smallest) if bars else []
             bars = veiled(joined, shown.smallest, known)
             known = known | {count for count, _ in counts_told(bars)}
         yield [{"from": bar.low, "to": bar.high, "people": bar.people, "past": bar.past} for bar in bars]
+
+
+def _may_add_up(beyond: int | None, total: int, shown: Shown) -> bool:
+    """Is neither the bars' sum veiled, nor the sum of those past the limit where they are everyone?"""
+    return shown.count(total) == total and (beyond != total or shown.part(total, total) == total)
 
 
 def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
+from leafgate.bins import bin_names
 from leafgate.errors import DataError
 from leafgate.hierarchy import Hierarchy, parse_hierarchy
 from leafgate.interfaces import STRICT, Limit
@@ -40,7 +41,7 @@ class ColumnSpec(Strict):
     bounds: tuple[Limit, Limit] | None = Field(None, description="Lowest and highest number of a numeric column.")
     hierarchy: DataFile | None = Field(None, description="A `;`-separated file: value;group;coarser group;...")
     bins: Annotated[tuple[Limit, ...], Field(min_length=3)] | None = Field(
-        None, description="Of a secret number: the edges of the intervals it is believed to lie in, rising."
+        None, description="Of a secret number, or a class of numbers: the edges of the intervals it is told in, rising."
     )
     ordered: bool = Field(False, description="Do the `values` stand in a meaningful order?")
     aliases: dict[str, str] = Field({}, description="Other spellings in the file, and the value each means.")
@@ -54,8 +55,8 @@ class ColumnSpec(Strict):
             raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
         if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
             raise ValueError("`private` means neither quasi_identifier nor sensitive; choose")
-        if "class" in roles and (self.bounds is not None or self.bins is not None):
-            raise ValueError("a class needs `values`, not `bounds` or `bins`")
+        if "class" in roles and self.bounds is not None:
+            raise ValueError("a class needs `values`, or a number's `bins`, not `bounds`")
         if "sensitive" in roles and self.bounds is not None and self.bins is None:
             raise ValueError("a secret number needs `bins`: the edges of the intervals it is believed to lie in")
         return self
@@ -78,8 +79,10 @@ class ColumnSpec(Strict):
     def _bins_agree(self) -> ColumnSpec:
         if self.bins is None:
             return self
-        if not {"sensitive", "private"} & set(self.role) or self.values is not None:
-            raise ValueError("`bins` are for numbers with the role `sensitive`, or `private` if cells are protected")
+        if not {"sensitive", "private", "class"} & set(self.role) or self.values is not None:
+            raise ValueError(
+                "`bins` are for numbers with the role `sensitive` or `class`, or `private` if cells are protected"
+            )
         if any(low >= high for low, high in pairwise(self.bins)):
             raise ValueError("`bins` must rise")
         if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):
@@ -89,15 +92,17 @@ class ColumnSpec(Strict):
 
 def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
     """What a policy's column means, its hierarchy read; DataError when that does not fit."""
+    edges = spec.bins if "class" in spec.role else None
     column = Column(
         name,
         frozenset(spec.role),
-        values=spec.values,
-        bounds=spec.bounds if spec.bins is None else (spec.bins[0], spec.bins[-1]),
+        values=bin_names(edges) if edges else spec.values,
+        bounds=spec.bounds if spec.bins is None or edges else (spec.bins[0], spec.bins[-1]),
         ordered=spec.ordered or spec.bins is not None,
         declared=spec.values is not None or spec.bounds is not None or spec.bins is not None,
         missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
-        bins=spec.bins,
+        bins=None if edges else spec.bins,
+        edges=edges,
     )
     if spec.hierarchy is None:
         return column

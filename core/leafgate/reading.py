@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leafgate.bins import bin_of
 from leafgate.csv_cells import read_csv
 from leafgate.errors import DataError, Problem
 from leafgate.parquet_cells import read_parquet
@@ -126,6 +127,8 @@ def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple
         if column.numeric and "sensitive" in column.roles and column.bins is None:
             remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
             raise DataError("a secret of numbers", place=place, remedy=remedy)
+    if column.edges is not None:
+        return column, _in_intervals(cells, texts, missing, column, place)
     if column.values is None:
         return column, _numbers(cells, texts, missing, column, place)
     position = {value: code for code, value in enumerate(column.values)}
@@ -142,8 +145,19 @@ def _numbers(cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], col
     _refuse_rows(strange[codes], "not a finite number", place)
     if column.declared and column.bounds is not None:
         outside = (numbers < column.bounds[0]) | (numbers > column.bounds[1])
-        _refuse_rows(outside[codes], "outside the `bounds` the policy declares", place)
+        what = "bins" if column.bins or column.edges else "bounds"
+        _refuse_rows(outside[codes], f"outside the `{what}` the policy declares", place)
     return pd.Series(numbers[codes])
+
+
+def _in_intervals(
+    cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str
+) -> pd.Series:
+    """A class of numbers: the interval each cell lies in."""
+    edges = column.edges or ()
+    numbers = _numbers(cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), place)
+    codes = np.where(np.isnan(numbers), -1, bin_of(numbers.to_numpy(), edges))
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(column.values or ())))
 
 
 def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:

@@ -11,7 +11,7 @@ from leafgate.levels import Level as Level
 from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
 from leafgate.schema import Schema
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node, leaves
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
@@ -76,6 +76,12 @@ class Release:
         return self.schema.target.name
 
     @property
+    def predicts_numbers(self) -> bool:
+        """Are its trees of regression: do all leaves tell a value of the class of numbers, and none a label?"""
+        every = (leaf for tree in self.trees for leaf in leaves(tree))
+        return bool(self.trees) and self.schema.target.edges is not None and all(map(_is_number, every))
+
+    @property
     def classes(self) -> tuple[str, ...]:
         return self.schema.classes
 
@@ -104,6 +110,10 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
         publish=publish,
         selection=draft.selection if publish.measure else None,
     )
+
+
+def _is_number(leaf: Leaf) -> bool:
+    return leaf.value is not None and leaf.label is None
 
 
 def at_level(leaf: Leaf, level: Level) -> Leaf:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from leafgate.bins import bin_names
 from leafgate.disclosed import read_model_file
 from leafgate.errors import ReleaseError
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
@@ -171,7 +172,7 @@ def _schema(told: Any, place: str) -> Schema:
 
 def _column(name: str, told: Any, place: str) -> Column:
     told = object_at(told, place)
-    refuse_unknown(told, ("role", "values", "bounds", "ordered", "missing", "bins"), ReleaseError, place)
+    refuse_unknown(told, ("role", "values", "bounds", "ordered", "missing", "bins", "edges"), ReleaseError, place)
     roles, values, bounds = told.get("role"), told.get("values"), told.get("bounds")
     if not are_texts(roles) or not set(roles) <= set(get_args(Role)):
         raise ReleaseError(f"`role` must be a list of {', '.join(get_args(Role))}", place=place)
@@ -187,4 +188,15 @@ def _column(name: str, told: Any, place: str) -> Column:
         ordered=told.get("ordered") is True,
         missing=told.get("missing") is True,
         bins=tuple(told["bins"]) if are_numbers(told.get("bins")) else None,
+        edges=_edges(told, place),
     )
+
+
+def _edges(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
+    """Of a class of numbers: where its intervals, which are its values, begin and end."""
+    edges = told.get("edges")
+    if edges is None:
+        return None
+    if not are_numbers(edges) or len(edges) < 3 or list(bin_names(edges)) != told.get("values"):
+        raise ReleaseError("`edges` must be the numbers that the `values` begin and end at", place=place)
+    return tuple(map(float, edges))

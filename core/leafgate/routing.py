@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.bins import bin_of
 from leafgate.errors import InconclusiveError
 from leafgate.release import Release
 from leafgate.table import Table
@@ -83,7 +84,8 @@ def predict(release: Release, table: Table) -> NDArray[np.int64]:
     """Each row's class as a position in the release's classes, -1 where no leaf speaks.
 
     Naive Bayes says the likeliest. One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves'
-    counts, `mean_per_tree` their shares and `boost` their scores; a tie goes to the first class. Raises
+    counts, `mean_per_tree` their shares and `boost` their scores; a tie goes to the first class. Numbers are
+    predicted by the interval they lie in, beyond the intervals by the outermost. Raises
     InconclusiveError for what cannot be combined from what is published.
     """
     votes = class_votes(release, table)
@@ -99,6 +101,8 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
         return release.bayes.chances(table, release.classes)
     votes = np.zeros((len(table), len(release.classes)))
     spoken = np.zeros(len(table), dtype=bool)
+    if release.predicts_numbers:
+        return _number_votes(release, table)
     silent = np.zeros((1, len(release.classes)))
     for tree in release.trees:
         routed = route(tree, table)
@@ -106,6 +110,25 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
         votes += told
         spoken |= (routed.leaf != NOWHERE) if release.combine == "boost" else told.sum(axis=1) > 0
     votes[~spoken] = np.nan
+    return votes
+
+
+def predicted_numbers(release: Release, table: Table) -> NDArray[np.float64]:
+    """The number that regression trees predict for each row: their sum, or their mean with `mean_per_tree`."""
+    total = np.zeros(len(table))
+    for tree in release.trees:
+        routed = route(tree, table)
+        told = np.array([np.nan if leaf.value is None else leaf.value for leaf in routed.leaves] + [np.nan])
+        total += told[routed.leaf]
+    return total / len(release.trees) if release.combine == "mean_per_tree" else total
+
+
+def _number_votes(release: Release, table: Table) -> NDArray[np.float64]:
+    """One vote, for the interval in which the predicted number lies."""
+    numbers = predicted_numbers(release, table)
+    inside = bin_of(numbers, release.schema.target.edges or ())
+    votes = np.eye(len(release.classes))[np.minimum(inside, len(release.classes) - 1)]
+    votes[np.isnan(numbers)] = np.nan
     return votes
 
 

@@ -20,7 +20,8 @@ Value = str | None
 class Column:
     """One column: its roles and its domain, `values` (categorical) or `bounds` (numeric).
 
-    `bins` are the edges of the intervals in which a secret number is believed to lie.
+    `bins` are the edges of the intervals in which a secret number is believed to lie. A class of numbers has the
+    names of its intervals as `values`, and their `edges`.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Column:
     missing: bool = False
     bins: tuple[float, ...] | None = None
     hierarchy: Hierarchy | None = None
+    edges: tuple[float, ...] | None = None
 
     @property
     def numeric(self) -> bool:
@@ -64,7 +66,8 @@ class Column:
         if self.bounds is not None:
             told["bounds"] = list(self.bounds)
         told |= {key: True for key in ("ordered", "missing") if getattr(self, key)}
-        return told | ({"bins": list(self.bins)} if self.bins else {})
+        told |= {"bins": list(self.bins)} if self.bins else {}
+        return told | ({"edges": list(self.edges)} if self.edges else {})
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Schema:
         """The columns that carry `role`."""
         return tuple(column for column in self.columns if role in column.roles)
 
-    @property
+    @cached_property
     def public(self) -> tuple[Column, ...]:
         """The quasi-identifiers: what the adversary knows of everyone."""
         return self.having("quasi_identifier")
@@ -96,7 +99,7 @@ class Schema:
     def secrets(self) -> tuple[Column, ...]:
         return self.having("sensitive")
 
-    @property
+    @cached_property
     def target(self) -> Column:
         """The class column; PolicyError when the policy names none."""
         found = self.having("class")
@@ -118,7 +121,7 @@ class Schema:
             )
         return values
 
-    @property
+    @cached_property
     def features(self) -> tuple[Column, ...]:
         """Everything a tree may ask about: known to the adversary or not, but never the class."""
         asked = {"quasi_identifier", "private", "sensitive"}

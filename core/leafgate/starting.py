@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from leafgate.bins import round_edges
 from leafgate.csv_cells import read_cells
 from leafgate.errors import DataError, PolicyError
 from leafgate.parquet_cells import read_parquet
@@ -143,6 +144,8 @@ def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, h
 
 
 def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
+    if is_target and hints is not None and not hints.classes:
+        return _number_to_predict(guess)
     if is_target and len(guess.values) > MANY:
         raise PolicyError(
             f"{len(guess.values)} different values are no classes", place="--class", remedy="name another column"
@@ -162,6 +165,17 @@ def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
     values = sorted(guess.values, key=float) if guess.numeric else guess.values
     codes = "          # CHECK: numbers taken as categories" if guess.numeric and not as_values else ""
     return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{codes}"
+
+
+def _number_to_predict(guess: Guess) -> str:
+    """A class of numbers, in about five intervals of a round width."""
+    if not guess.numeric or len(guess.values) < 2:
+        raise PolicyError(
+            f"the model predicts numbers, and {guess.name!r} has none", place="--class", remedy="name another column"
+        )
+    numbers = [float(text) for text in guess.values]
+    bins = ", ".join(map(_number, round_edges(min(numbers), max(numbers))))
+    return f"{{role: [class, sensitive], bins: [{bins}]}}          # CHECK: intervals the number is told in"
 
 
 def _number(number: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from leafgate.foreign.origins import Absent, Coded, Number
+from leafgate.foreign.origins import Absent, Coded, Number, Unknown
 from leafgate.foreign.reading import read_bounded, read_foreign
 from leafgate.foreign.translating import asked_features
 from leafgate.levels import Level
@@ -17,7 +17,10 @@ BETWEEN = "_=-.: "
 
 @dataclass(frozen=True)
 class Hints:
-    """The model's file, its level and classes; columns it takes as numbers, as values; features nobody can place."""
+    """The model's file, its level and classes; columns it takes as numbers, as values; features nobody can place.
+
+    `classes` are empty where it predicts numbers, `texts` the columns that are none.
+    """
 
     path: Path
     level: Level
@@ -26,6 +29,7 @@ class Hints:
     values: frozenset[str]
     riddles: tuple[str, ...]
     says: tuple[str, ...]
+    texts: frozenset[str]
 
 
 def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> Hints:
@@ -42,14 +46,16 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
             values |= {told.column} if isinstance(told, Coded) else set()
         elif feature.name in columns:
             (values if feature.sets else numbers).add(feature.name)
-            riddles += [feature.name] if (feature.name in texts or feature.sets) and not feature.texts else []
+            bare = (feature.name in texts or feature.sets) and not feature.texts
+            riddles += [feature.name] if bare or isinstance(told, Unknown) else []
         elif (column := _dummy_of(feature.name, columns)) is not None:
             values.add(column)
+            riddles += [feature.name] if isinstance(told, Unknown) else []
         else:
             riddles.append(feature.name)
-    says = tuple(f"{item.severity}: {item.says}" for item in model.discloses)
+    says = tuple(f"{item.severity}: {item.says}" for item in model.tells)
     known = frozenset(numbers - values), frozenset(values)
-    return Hints(path, model.level, model.classes, *known, tuple(riddles), says)
+    return Hints(path, model.level, model.classes, *known, tuple(riddles), says, frozenset(texts))
 
 
 def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
@@ -62,16 +68,21 @@ def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
 
 
 def class_column(hints: Hints, values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
-    """The column that has the model's classes; the last of those that no tree asks about, if several have or none."""
+    """The column that has the model's classes; the last of those that no tree asks about, if several have or none.
+
+    Of a model that predicts numbers: the last column of numbers that no tree asks about.
+    """
     free = [name for name in columns if name not in hints.numbers | hints.values]
     fitting = [name for name in free if set(values[name]) == set(hints.classes)]
+    if not hints.classes:
+        fitting = [name for name in free if name not in hints.texts]
     return (fitting or free or list(columns))[-1]
 
 
 def rest_of_policy(hints: Hints, beside: str, target: str, values: Sequence[str]) -> Iterator[str]:
     """The end of the policy: the model's file, its level, what it tells, attacks and limits to start from."""
     yield ""
-    strange = set(values) != set(hints.classes)
+    strange = bool(hints.classes) and set(values) != set(hints.classes)
     if hints.riddles or strange:
         yield f"build:\n  use: published\n  path: {json.dumps(beside)}"
         yield "  encoding:                   # CHECK: what these features are, which the file does not say"
@@ -85,7 +96,7 @@ def rest_of_policy(hints: Hints, beside: str, target: str, values: Sequence[str]
     yield ""
     yield from (f"# The file tells, beyond its predictions, {line}" for line in hints.says)
     yield f"publish: {{leaves: {hints.level}, measure: false}}"
-    yield from _LIMITS
+    yield from (line for line in _LIMITS if hints.classes or "confidence" not in line)
 
 
 _LIMITS = """

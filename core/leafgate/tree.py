@@ -15,7 +15,8 @@ class Leaf:
 
     `counts` are people per class, `shares` fractions per class, `error_rate` the fraction of
     the leaf's people that have another class than `label`. A leaf nobody reaches has neither
-    shares nor an error rate. `scores` are what it adds to each class where several trees are added up.
+    shares nor an error rate. `value` is a predicted number, or its part of a sum or a mean.
+    `scores` are what it adds to each class where several trees are added up.
     """
 
     label: str | None = None
@@ -35,6 +36,8 @@ class Leaf:
         """What it tells, for people to read."""
         if self.counts is not None:
             return ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "nobody"
+        if self.value is not None and self.label is None:
+            return f"{self.value:.6g}"
         if self.shares is not None:
             return ", ".join(f"{share:.3g} {name}" for name, share in self.shares.items() if share)
         return f"{self.label}" + (f", error rate {self.error_rate:.3g}" if self.error_rate is not None else "")

@@ -1,4 +1,4 @@
-"""Scores of somebody else's boosted trees: they tell shares of classes, which attacks on structure do not work out."""
+"""Scores of boosted trees and means of regression trees tell of the class what attacks do not work out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from leafgate.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-UNREAD = "the leaves' scores tell shares of classes, which this attack does not work out: any belief is possible"
+UNREAD = "what the leaves say tells of the class what this attack does not work out: any belief is possible"
 
 
 def open_about_scores(belief: Belief, release: Release) -> Belief:
     """The belief, open about the class where scores were not read: a limit that it might break cannot be told."""
-    unread = release.file is not None and release.combine == "boost" and belief.secret == release.target
+    scored = release.file is not None and release.combine == "boost"
+    unread = (scored or release.predicts_numbers) and belief.secret == release.target
     if not unread or belief.chances is None:
         return belief
     others = (*belief.alternatives, *_certain(belief.chances))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.possible import Possible, narrowed, unanswered
-from leafgate.routing import split_rows
+from leafgate.routing import Cells, split_rows
 from leafgate.schema import Schema
 from leafgate.table import Table
 from leafgate.tree import Cut, Fan, Leaf, Node
@@ -25,7 +25,12 @@ class Parted:
 
     def part(self, rows: Ids) -> None:
         """Part every group into its rows that are among `rows`, and the rest."""
-        distinct, place = np.unique(self.group[rows], return_inverse=True)
+        held = self.group[rows]
+        if len(rows) and (held == held[0]).all():
+            self.group[rows] = self._next
+            self._next += 1
+            return
+        distinct, place = np.unique(held, return_inverse=True)
         self.group[rows] = self._next + place
         self._next += len(distinct)
 
@@ -41,6 +46,7 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
     """
     found = Parted(np.zeros(len(public), dtype=np.int64))
     nowhere = np.zeros(len(public), dtype=bool)
+    cells: Cells = {}
     waiting: list[tuple[Node, Ids, Possible]] = [(tree, np.arange(len(public)), {})]
     while waiting:
         node, rows, possible = waiting.pop()
@@ -49,9 +55,10 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
         if isinstance(node, Leaf):
             found.part(rows)
         elif schema[node.column].public:
-            ways = list(split_rows(node, public, rows))
+            ways = list(split_rows(node, public, rows, cells))
             waiting.extend((child, mine, possible) for child, mine in ways)
-            nowhere[np.setdiff1d(rows, np.concatenate([mine for _, mine in ways]))] = True
+            if sum(len(mine) for _, mine in ways) < len(rows):
+                nowhere[np.setdiff1d(rows, np.concatenate([mine for _, mine in ways]))] = True
         else:
             waiting.extend(_ways(node, rows, possible, schema))
             nowhere[rows] |= unanswered(node, possible, schema)

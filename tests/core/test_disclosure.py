@@ -2,13 +2,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.disclosure import document
 from leafgate.interfaces import Unit
-from leafgate.report import Finding, People, Private, Report
+from leafgate.report import Finding, People, Private, Report, ScoredPeople
 from leafgate.strict_json import readable
 from leafgate.words import summary
 
@@ -100,20 +101,20 @@ def exact_counts(of: Report) -> set[int]:
     return counts
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(reports())
 def test_no_count_below_the_smallest_cell_is_shown_in_any_form(of: Report) -> None:
     assert not [count for count in exact_counts(of) if 0 < count < of.smallest_cell]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(reports())
 def test_no_two_counts_shown_tell_a_smaller_one_by_subtraction(of: Report) -> None:
     shown = exact_counts(of)
     assert not [(a, b) for a in shown for b in shown if 0 < a - b < of.smallest_cell]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(reports(smallest=1))
 def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
     public, auditor = document(of, "public"), document(of, "auditor")
@@ -122,7 +123,7 @@ def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
     assert [f["beyond"] for f in public["findings"]] == [finding.beyond for finding in of.findings]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(reports())
 def test_auditors_see_everything_and_summaries_can_always_be_written(of: Report) -> None:
     shown = document(of, "auditor")
@@ -255,3 +256,14 @@ def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int,
     assert value_told(report(average, people=1000, smallest=smallest)) == pytest.approx(told, abs=0.006)
     if smallest == 1:
         assert value_told(report(average, people=1000, smallest=1)) == 1.985
+
+
+@pytest.mark.parametrize(("smallest", "beyond"), [(10, {"from": 51, "to": 60}), (1, 60)])
+def test_bars_say_that_everyone_is_past_the_limit_only_where_the_count_does(smallest: int, beyond: Any) -> None:
+    scores, weight = np.array([1.0, 2.0, 4.0]), np.array([10, 20, 30])
+    scored = ScoredPeople(scores, weight, np.ones(3, dtype=bool), everyone=True)
+    limit = {"at_least": 10.0}
+    finding = found(60, 60, passed=False, limit=limit, unit="people", value=1.0, scored=scored)
+    told = document(report(finding, people=60, smallest=smallest), "public")["findings"][0]
+    assert told["beyond"] == beyond
+    assert {bar["past"] for bar in told["distribution"]} == (set() if smallest > 1 else {True})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from leafgate.errors import ReleaseError
 from leafgate.foreign.cutting import Asked, highest_low, made
 from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.model import Foreign, ForeignTree
+from leafgate.foreign.model import Foreign
 from leafgate.foreign.origins import Absent, Coded, Number, Origin, Step, stepped
 from leafgate.foreign.predicting import predicted
 from leafgate.foreign.translating import release_of
@@ -100,12 +100,6 @@ def test_classes_are_the_policys_by_value_or_by_code() -> None:
         released(numbered)
     assert released(numbered, income=Encoding(codes={"low": 1, "high": 0})).trees != released(MODEL).trees
     assert released(numbered, income=Encoding(codes={"low": 0, "high": 1})).trees == released(MODEL).trees
-
-
-def test_numbers_cannot_be_released_as_classes() -> None:
-    tree = ForeignTree(TREE.feature, TREE.threshold, TREE.low, TREE.high, says=np.ones((5, 1)))
-    with pytest.raises(ReleaseError, match="predicts numbers"):
-        released(Foreign("made up", MODEL.features, (), (tree,), "values"))
 
 
 STEPS = st.lists(

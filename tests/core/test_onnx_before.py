@@ -276,7 +276,7 @@ HIGHER: dict[str, Callable[[], Any]] = {
         [op("LabelEncoder", "a", keys_floats=[1.0, 2.0], values_floats=[1.0])], width=1
     ),
     "texts for texts": lambda: graph_of(
-        [op("LabelEncoder", "t", "l", keys_strings=["x"], values_strings=["y"]), HOT], width=1, made="l"
+        [op("LabelEncoder", "t", "l", keys_strings=["x"], values_strings=["y"])], width=1, made="l"
     ),
     "codes coded": lambda: graph_of(
         [
@@ -321,7 +321,7 @@ HIGHER: dict[str, Callable[[], Any]] = {
     "an attribute of its own": lambda: graph_of([op("Identity", "a", people=[1.0])], width=1),
     "beside the trees": lambda: graph_of([op("Identity", "a"), op("Identity", "b", "z")], width=1),
     "doubled again and again": lambda: doubled(40),
-    "wide again and again": lambda: doubled(16, rest=200),
+    "wide again and again": lambda: doubled(15, rest=200),
 }
 
 

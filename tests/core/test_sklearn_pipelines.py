@@ -18,6 +18,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.predicting import predicted
 from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.sampling import rows_of
 from leafgate.routing import predict
 from leafgate.schema import Schema
 from leafgate.table import Table
@@ -149,3 +150,15 @@ def test_what_a_foreign_model_predicts_of_encoded_rows_is_what_its_release_predi
         predicted(read, np.asarray(encoded.todense() if hasattr(encoded, "todense") else encoded))
     ]
     assert (mine == np.array(table.schema.classes)[predict(released(read, table.schema), table)]).all()
+
+
+@pytest.mark.parametrize("unknown", ["ignore", "infrequent_if_exist"])
+def test_a_value_never_seen_is_what_the_encoder_makes_of_it(unknown: str) -> None:
+    school = np.array(["none"] * 40 + ["basic"] * 40 + ["odd", "rare"] * 3, dtype=object)
+    frame = pd.DataFrame({"school": school})
+    encoder = OneHotEncoder(min_frequency=5, handle_unknown=unknown, sparse_output=False)
+    model = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(frame, school == "odd")
+    cells = ["never seen", "odd", "basic"]
+    made = model[0].transform(pd.DataFrame({"school": cells}))
+    assert made[0].any() == (unknown == "infrequent_if_exist")
+    assert np.array_equal(rows_of(leafgate.from_sklearn(model), {"school": cells}), made)

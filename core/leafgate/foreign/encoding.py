@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pydantic import Field, model_validator
 
 from leafgate.errors import Problem, ReleaseError
+from leafgate.foreign.misreading import Feature, misread
 from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, Origin, Unknown, rounded, stepped
 from leafgate.interfaces import Limit
 from leafgate.policy_column import Strict
@@ -38,26 +39,14 @@ class Encoding(Strict):
         return self
 
 
-@dataclass(frozen=True)
-class Feature:
-    """A feature that some tree asks about: its name, what the file says it is, and how it is asked.
-
-    `sets`: some test names categories of it; `texts`: every test does, and names them by their texts.
-    """
-
-    name: str
-    told: Origin | None = None
-    sets: bool = False
-    texts: bool = False
-
-
 def origins_of(
     features: Sequence[Feature], said: Mapping[str, Encoding], schema: Schema, place: str
 ) -> tuple[Origin, ...]:
     """Each feature's origin among the policy's columns; ReleaseError names every feature that has none."""
     found = [_origin(feature, said.get(feature.name), schema) for feature in features]
     idle = _idle(said, {feature.name for feature in features}, schema)
-    problems = [Problem(place, f"{one.column!r}: {one.why}", REMEDY) for one in found if isinstance(one, Unknown)]
+    unknown = dict.fromkeys(one for one in found if isinstance(one, Unknown))
+    problems = [Problem(place, f"{one.column!r}: {one.why}", one.remedy or REMEDY) for one in unknown]
     problems += [Problem("build.encoding", f"no tree asks about a feature {name!r}") for name in idle]
     if problems:
         raise ReleaseError.listing(problems)
@@ -87,7 +76,8 @@ def _origin(feature: Feature, said: Encoding | None, schema: Schema) -> Origin:
     column = schema[origin.column]
     if "class" in column.roles:
         return Unknown(name, "asks about the class itself")
-    return _fitting(feature, origin, column)
+    wrong = misread(feature, origin, column, explicit=said is not None)
+    return _fitting(feature, origin, column) if wrong is None else wrong
 
 
 def _renamed(told: Origin | None, said: Encoding) -> Origin | None:

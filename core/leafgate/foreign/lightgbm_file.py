@@ -14,6 +14,7 @@ import numpy as np
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.checking import MAX_TREES
+from leafgate.foreign.lightgbm_left import PATHS, left
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Setting
 from leafgate.foreign.origins import numbered
 from leafgate.json_parts import are_numbers
@@ -76,7 +77,7 @@ def read(content: bytes, place: str) -> Foreign:
         trees=trees,
         says="scores" if classes else "values",
         combine="boost" if classes else "sum",
-        discloses=tuple(_disclosed(file, trees)),
+        discloses=(*_disclosed(file, trees), *left(content.decode(), features)),
         origins=tuple(coded) if numbers else None,
         producer=f"LightGBM, file version {file.head['version'][:20]}",
         settings=_settings(file.settings, len(file.trees) // each),
@@ -319,6 +320,6 @@ def _disclosed(file: File, trees: Sequence[ForeignTree]) -> list[Disclosure]:
         found.append(Disclosure("gains", "low", "how much every test gained"))
     if file.settings:
         found.append(Disclosure("settings", "low", "every setting of the learner, its seeds among them"))
-    if file.settings.get("data") or file.settings.get("valid"):
+    if any(file.settings.get(key) for key in PATHS):
         found.append(Disclosure("paths", "medium", "where the data lay"))
     return found

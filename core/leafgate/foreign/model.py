@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.disclosed import Disclosure
+from leafgate.disclosed import NUMBERS, SCORES, Disclosure
 from leafgate.foreign.origins import Origin
 from leafgate.levels import LEVELS, Level
 from leafgate.release import Combine, Counted
@@ -104,6 +104,12 @@ class Foreign:
         """How much the file tells of its leaves, whatever it is said to tell: the most of all it discloses."""
         told = [item.level for item in self.discloses if item.level is not None]
         return max([*told, self.leaf_level], key=LEVELS.index)
+
+    @property
+    def tells(self) -> tuple[Disclosure, ...]:
+        """What the file tells beyond its predictions; of regression the leaves' numbers are part of it."""
+        others = tuple(item for item in self.discloses if item != SCORES)
+        return self.discloses if self.classes else (*others, NUMBERS)
 
     @property
     def leaf_level(self) -> Level:

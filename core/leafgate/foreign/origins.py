@@ -100,10 +100,11 @@ class Absent:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A feature that cannot be told in columns, and why."""
+    """A feature that cannot be told in columns, and why; the remedy, where it is not to say what the feature is."""
 
     column: str
     why: str
+    remedy: str = ""
 
 
 Origin = Number | Coded | Absent | Unknown

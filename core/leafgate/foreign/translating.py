@@ -11,12 +11,13 @@ import numpy as np
 from leafgate.disclosed import Disclosure, ModelFile
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.cutting import Asked, told
-from leafgate.foreign.encoding import Encoding, Feature, class_values, names_of, origins_of, plainly
+from leafgate.foreign.encoding import Encoding, class_values, names_of, origins_of, plainly
 from leafgate.foreign.merging import downwards
+from leafgate.foreign.misreading import Feature
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
 from leafgate.release import Publish, Release
-from leafgate.schema import Schema
+from leafgate.schema import Column, Schema
 from leafgate.tree import Leaf, Node
 
 
@@ -26,17 +27,16 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
     `said` is what the policy says of the features' encoding. Raises ReleaseError for what cannot be told in the
     policy's columns, each by its name.
     """
-    if not model.classes:
-        raise ReleaseError("predicts numbers; releases here predict classes", place=place)
     target = schema.target
-    values = class_values(model.classes, said.get(target.name), target, place)
+    _check_numbers(model, target, place)
+    values = class_values(model.classes, said.get(target.name), target, place) if model.classes else ()
     features = asked_features(model)
     origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
     trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
     file = ModelFile(
-        model.format, hashlib.sha256(content).hexdigest(), (*model.discloses, *_strange_columns(model, schema))
+        model.format, hashlib.sha256(content).hexdigest(), (*model.tells, *_strange_columns(model, schema))
     )
     return Release(
         _builder(model),
@@ -47,6 +47,13 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
         combine=model.combine,
         file=file,
     )
+
+
+def _check_numbers(model: Foreign, target: Column, place: str) -> None:
+    """Numbers are predicted of a class of numbers, classes of any other."""
+    if not model.classes and target.edges is None:
+        remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
+        raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
 
 
 def _builder(model: Foreign) -> dict[str, Any]:
@@ -94,11 +101,19 @@ def asked_features(model: Foreign) -> dict[int, Feature]:
     """Every feature that some tree asks about, by its number."""
     found = np.unique(np.concatenate([tree.feature for tree in model.trees]))
     by_set: dict[int, bool] = {}
+    chosen_texts: dict[int, set[str]] = {}
+    least, most = np.full(len(model.features), np.inf), np.full(len(model.features), -np.inf)
     cut: set[int] = set()
     for tree in model.trees:
+        asks = tree.feature != LEAF
+        asks[list(tree.subsets)] = False
+        np.minimum.at(least, tree.feature[asks], tree.threshold[asks])
+        np.maximum.at(most, tree.feature[asks], tree.threshold[asks])
         for node, chosen in tree.subsets.items():
             texts = all(isinstance(value, str) for value in chosen)
-            by_set[int(tree.feature[node])] = by_set.get(int(tree.feature[node]), True) and texts
+            feature = int(tree.feature[node])
+            by_set[feature] = by_set.get(feature, True) and texts
+            chosen_texts.setdefault(feature, set()).update(value for value in chosen if isinstance(value, str))
         if tree.subsets:
             cut |= set(np.delete(tree.feature, list(tree.subsets)).tolist())
         elif by_set:
@@ -106,7 +121,13 @@ def asked_features(model: Foreign) -> dict[int, Feature]:
     told = model.origins or (None,) * len(model.features)
     return {
         number: Feature(
-            model.features[number], told[number], number in by_set, by_set.get(number, False) and number not in cut
+            model.features[number],
+            told[number],
+            number in by_set,
+            by_set.get(number, False) and number not in cut,
+            frozenset(chosen_texts.get(number, ())),
+            float(least[number]),
+            float(most[number]),
         )
         for number in found.tolist()
         if number != LEAF
@@ -117,6 +138,8 @@ def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
     """What boosting starts from, as a tree of one leaf that everybody reaches."""
     if not model.base:
         return []
+    if not model.classes:
+        return [Leaf(value=model.base[0])]
     base = model.base if len(model.base) > 1 else (0.0,) * (len(values) - 1) + model.base
     return [Leaf(scores=_by_class(base, values, schema))]
 
@@ -142,6 +165,9 @@ def _tree(
 
 def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:
     """What a leaf of the tree says, by its node."""
+    if not model.classes:
+        numbers = tree.says[:, 0].tolist()
+        return lambda node: Leaf(value=numbers[node])
     order = [values.index(name) for name in schema.classes if name in values]
     here = [name for name in schema.classes if name in values]
     rest = dict.fromkeys(schema.classes, 0)

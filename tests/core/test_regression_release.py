@@ -1,0 +1,200 @@
+"""Trees that predict numbers as releases: the class is a number, told in intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeRegressor
+
+from command_line import leafgate
+from leafgate import bins
+from leafgate.errors import ReleaseError
+from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.translating import release_of
+from leafgate.known import known_of
+from leafgate.release import Release
+from leafgate.release_file import read_release, seal
+from leafgate.routing import predict, predicted_numbers
+from leafgate.schema import Column, Schema
+from leafgate.table import Table, make_table
+from leafgate_linking import Linking
+from sklearn_zoo import skops_bytes
+
+EDGES = (0.0, 20.0, 40.0, 60.0, 200.0)
+SCHEMA = Schema(
+    (
+        Column("age", frozenset({"quasi_identifier"}), bounds=(0.0, 100.0)),
+        Column("years", frozenset({"quasi_identifier"}), bounds=(0.0, 100.0)),
+        Column("pay", frozenset({"class", "sensitive"}), values=bins.bin_names(EDGES), ordered=True, edges=EDGES),
+    )
+)
+RNG = np.random.default_rng(3)
+ROWS = RNG.integers(18, 80, size=(400, 2)).astype(np.float64)
+PAY = np.round(ROWS[:, 0] / 2 + np.abs(ROWS[:, 1] - 40) + RNG.normal(size=400), 1).clip(0, 199)
+NAMED = pd.DataFrame(ROWS, columns=["age", "years"])
+SMALL: dict[str, Any] = {"num_leaves": 8, "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5}
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: DecisionTreeRegressor(max_depth=5),
+    "forest": lambda: RandomForestRegressor(7, max_depth=4),
+    "extra trees": lambda: ExtraTreesRegressor(7, max_depth=4),
+    "gradient boosting": lambda: GradientBoostingRegressor(n_estimators=9),
+    "histogram boosting": lambda: HistGradientBoostingRegressor(max_iter=9),
+}
+
+
+def people() -> Table:
+    codes = bins.bin_of(PAY, EDGES)
+    frame = NAMED.assign(pay=pd.Categorical.from_codes(codes, categories=pd.Index(bins.bin_names(EDGES))))
+    return make_table(SCHEMA, frame, np.ones(400, dtype=np.int64), dropped=0, sha256="")
+
+
+def of_file(content: bytes) -> Release:
+    return seal(release_of(read_foreign(content, "model"), content, SCHEMA, {}, "model")).release
+
+
+def assert_predicts(release: Release, expected: Any, near: float) -> None:
+    table = people()
+    mine = predicted_numbers(release, table)
+    order = {(a, b): i for i, (a, b) in enumerate(ROWS.tolist())}
+    where = [order[a, b] for a, b in zip(table.numbers("age"), table.numbers("years"), strict=True)]
+    theirs = np.asarray(expected, dtype=np.float64)[where]
+    assert mine == pytest.approx(theirs, rel=near)
+    inside = np.abs(theirs[:, None] - np.array(EDGES)).min(axis=1) > near * 100
+    assert predict(release, table)[inside].tolist() == bins.bin_of(theirs, EDGES)[inside].tolist()
+    assert inside.mean() > 0.9
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_release_of_scikit_learns_regression_predicts_its_numbers(name: str) -> None:
+    model = MODELS[name]().fit(NAMED, PAY)
+    assert_predicts(of_file(skops_bytes(model)), model.predict(NAMED), 1e-12)
+
+
+def test_a_release_of_xgboosts_and_of_lightgbms_regression_predicts_its_numbers() -> None:
+    boosted = xgboost.train({"max_depth": 3, "nthread": 1}, xgboost.DMatrix(NAMED, PAY), 9)
+    assert_predicts(of_file(bytes(boosted.save_raw("json"))), boosted.predict(xgboost.DMatrix(NAMED)), 1e-5)
+    light = lightgbm.train(SMALL | {"objective": "regression"}, lightgbm.Dataset(NAMED, PAY), 9)
+    assert_predicts(of_file(light.model_to_string().encode()), light.predict(NAMED), 1e-12)
+
+
+def test_what_lies_beyond_the_intervals_counts_to_the_outermost() -> None:
+    model = DecisionTreeRegressor(max_depth=1).fit(NAMED, np.where(NAMED["age"] > 40, 900.0, -900.0))
+    assert set(predict(of_file(skops_bytes(model)), people()).tolist()) == {0, len(EDGES) - 2}
+
+
+def test_beliefs_about_the_number_stay_open_for_leaves_tell_its_mean() -> None:
+    release = of_file(skops_bytes(DecisionTreeRegressor(max_depth=3).fit(NAMED, PAY)))
+    belief = Linking().infer(release, known_of(people()))[0]
+    assert belief.chances is not None
+    assert len(np.unique(np.asarray(belief.groups))) == 8
+    assert [set(map(float, other.max())) for other in belief.alternatives] == [{0.0, 1.0}] * (len(EDGES) - 1)
+
+
+def test_a_number_needs_a_class_of_numbers() -> None:
+    content = skops_bytes(DecisionTreeRegressor(max_depth=2).fit(NAMED, PAY))
+    schema = Schema((*SCHEMA.columns[:2], Column("pay", frozenset({"class"}), values=("low", "high"))))
+    with pytest.raises(ReleaseError, match=r"predicts numbers, and 'pay' has none.*give 'pay' `bins`"):
+        release_of(read_foreign(content, "model"), content, schema, {}, "model")
+
+
+POLICY = """
+leafgate: 1
+name: pay
+data:
+  path: people.csv
+  test: people.csv
+  columns:
+    age: {role: quasi_identifier, bounds: [0, 100]}
+    years: {role: quasi_identifier, bounds: [0, 100]}
+    pay: {role: [class, sensitive], bins: [0, 20, 40, 60, 200]}
+build: {use: published, path: model.skops}
+publish: {leaves: labels}
+attacks: [{use: linking}]
+metrics:
+  - {use: k_anonymity, at_least: 10}
+  - {use: accuracy, at_least: 0.6}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    NAMED.assign(pay=PAY).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("least", "code"), [(1, 1), (10, 0)])
+def test_an_audit_of_regression_looks_at_groups(folder: Path, least: int, code: int) -> None:
+    model = DecisionTreeRegressor(min_samples_leaf=least).fit(NAMED, PAY)
+    (folder / "model.skops").write_bytes(skops_bytes(model))
+    policy = folder / "policy.yaml"
+    sizes = np.unique(model.apply(NAMED), return_counts=True)[1]
+    # counts of people are in a skops file: scrubbed of them it tells numbers alone
+    assert leafgate("scrub", folder / "model.skops", folder / "model.json", "--leaves", "labels").code == 0
+    policy.write_text(POLICY.replace("model.skops", "model.json"))
+    ended = leafgate("audit", policy, "--json")
+    assert ended.code == code, ended.err
+    found = {one["id"]: one for one in ended.document["findings"]}
+    assert found["k_anonymity@linking#pay"]["passed"] is bool(sizes.min() >= 10)
+    right = (bins.bin_of(model.predict(NAMED), EDGES) == bins.bin_of(PAY, EDGES)).mean()
+    assert found["accuracy"]["value"] == pytest.approx(right)
+
+
+def test_a_limit_on_the_number_itself_cannot_be_told(folder: Path) -> None:
+    (folder / "model.skops").write_bytes(skops_bytes(DecisionTreeRegressor(min_samples_leaf=20).fit(NAMED, PAY)))
+    text = POLICY.replace("  - {use: accuracy", "  - {use: confidence, at_most: 0.9}\n  - {use: accuracy")
+    (folder / "policy.yaml").write_text(text)
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    found = {one["id"]: one for one in ended.document["findings"]}
+    assert found["confidence@linking#pay"]["passed"] is None
+    assert ended.code != 0
+
+
+def test_a_class_of_numbers_is_grown_as_intervals_and_read_again(folder: Path) -> None:
+    text = POLICY.replace("{use: published, path: model.skops}", "{use: c45, min_leaf: 10}")
+    (folder / "policy.yaml").write_text(text)
+    assert leafgate("build", folder / "policy.yaml", "--out", folder / "release.json").code == 0
+    release = read_release((folder / "release.json").read_bytes(), "release.json")
+    assert release.schema["pay"].edges == EDGES
+    assert release.classes == bins.bin_names(EDGES)
+    told = json.loads((folder / "release.json").read_bytes())
+    told["schema"]["pay"]["edges"][1] = 21
+    with pytest.raises(ReleaseError, match="`edges` must be the numbers that the `values` begin and end at"):
+        read_release(json.dumps(told).encode(), "release.json")
+
+
+def test_numbers_outside_the_intervals_are_refused(folder: Path) -> None:
+    (folder / "policy.yaml").write_text(POLICY.replace("60, 200", "60, 61"))
+    ended = leafgate("audit", folder / "policy.yaml")
+    assert ended.code == 2
+    assert "outside the `bins` the policy declares" in ended.err
+
+
+def test_a_first_policy_for_a_model_of_numbers_audits_it(folder: Path) -> None:
+    content = skops_bytes(DecisionTreeRegressor(min_samples_leaf=20).fit(NAMED, PAY))
+    (folder / "model.skops").write_bytes(content)
+    made = leafgate("init", folder / "people.csv", "--model", folder / "model.skops", "--out", folder / "first.yaml")
+    assert made.code == 0, made.err
+    text = (folder / "first.yaml").read_text()
+    assert '"pay": {role: [class, sensitive], bins: [0, 20, 40, 60, 80]}' in text
+    assert "low: each leaf's number" in text
+    ended = leafgate("audit", folder / "first.yaml", "--json")
+    found = {one["id"]: one for one in ended.document["findings"]}
+    assert found["k_anonymity@linking#pay"]["value"] == 20
+    kinds = [one["kind"] for one in found["published_file"]["evidence"]["discloses"]]
+    assert kinds[-1] == "numbers"
