@@ -28,9 +28,9 @@ leafgate.disclosure.document = _attacked  # before any test module imports it
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `-n` and no word on `--dist`: each takes its part of the list, and who is done takes from the others' ends."""
+    """With `-n`, no word on `--dist`: each takes a part of the list, and who is done takes from the others' ends."""
     if config.getoption("dist") != "load":
         return None
-    from xdist.scheduler import WorkStealingScheduling
+    from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
     return WorkStealingScheduling(config, log)

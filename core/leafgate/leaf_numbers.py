@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,10 +25,10 @@ def strange_records(release: Release, table: Table) -> bool:
 def strange_leaves(release: Release, table: Table) -> int:
     """How many leaves tell counts, shares or error rates that are not those of the table's people.
 
-    0 for releases whose numbers do not claim to count exactly, and for trees that ask about columns
-    the table does not have.
+    Of a sample there must be as many people of each class as it counts, of a bootstrap somebody. 0 for releases whose
+    numbers claim neither, and for trees that ask about columns the table does not have.
     """
-    if release.counted != "exact" or release.model != "trees" or release.target not in table.schema:
+    if release.counted not in {"exact", *DRAWN} or release.model != "trees" or release.target not in table.schema:
         return 0
     strange, close = 0, _close(release)
     for tree in (*release.trees, *release.alternatives.values()):
@@ -35,7 +37,10 @@ def strange_leaves(release: Release, table: Table) -> int:
         routed = route(tree, table)
         counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
         told = zip(routed.leaves, counts.tolist(), strict=True)
-        strange += sum(not _fits(leaf, dict(zip(release.classes, row, strict=True)), close) for leaf, row in told)
+        for leaf, row in told:
+            people = dict(zip(release.classes, row, strict=True))
+            drawn = DRAWN.get(release.counted)
+            strange += not (_fits(leaf, people, close) if drawn is None else drawn(leaf, people))
     return strange
 
 
@@ -51,6 +56,20 @@ def _close(release: Release) -> float:
     told = [list(leaf.shares.values()) for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
     digits = digits_of(np.array(told)) if release.file is not None and told else None
     return CLOSE if digits is None else 10.0**-digits + CLOSE
+
+
+def _sampled(leaf: Leaf, counts: dict[str, int]) -> bool:
+    """Are at least so many people there as the leaf counts?"""
+    return all(count <= counts[name] for name, count in (leaf.counts or {}).items())
+
+
+def _drawn(leaf: Leaf, counts: dict[str, int]) -> bool:
+    """Is somebody of each class there whom the leaf counts, however often?"""
+    told = leaf.counts or leaf.shares or {}
+    return all(counts[name] > 0 for name, number in told.items() if number > 0)
+
+
+DRAWN: Mapping[str, Callable[[Leaf, dict[str, int]], bool]] = {"sampled": _sampled, "bootstrap": _drawn}
 
 
 def _fits(leaf: Leaf, counts: dict[str, int], close: float) -> bool:

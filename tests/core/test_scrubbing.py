@@ -142,8 +142,8 @@ def test_a_model_is_not_written_over_itself(folder: Path) -> None:
     assert leafgate("scrub", folder / "m.skops", folder / "m.skops", "--leaves", "labels").code == 2
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path, named: bool) -> None:
+@pytest.mark.parametrize("said", ["codes", "values", "nothing"])
+def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path, said: str) -> None:
     table = pd.read_csv(folder / "people.csv", dtype={"school": str})
     schools = sorted(table["school"].unique())
     coded = table[["school"]].assign(school=table["school"].map(schools.index))
@@ -154,18 +154,20 @@ def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path
     table.assign(school=spelled).to_csv(folder / "people.csv", index=False)
     policy["data"]["columns"]["school"]["values"] = numbers
     codes = {number: i for i, number in enumerate(numbers)}
-    policy["build"]["encoding"] = {"school": {"codes": codes} if named else {"column": "school"}}
+    if said != "nothing":
+        policy["build"]["encoding"] = {"school": {"codes": codes} if said == "codes" else {"column": "school"}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
     told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
     ended = leafgate(*told, "--policy", folder / "policy.yaml")
-    assert ended.code == (0 if named else 2), ended.err
-    assert (folder / "scrubbed.json").exists() == named
-    assert named or "count other people than the policy's table" in ended.err
+    wrong = {"values": "count other people than the policy's table", "nothing": "or for codes 0, 1, 2", "codes": ""}
+    assert ended.code == (0 if said == "codes" else 2), ended.err
+    assert (folder / "scrubbed.json").exists() == (said == "codes")
+    assert wrong[said] in ended.err
     alone = leafgate(*told)
     assert (alone.code, "what is 'school'" in alone.out, "--policy" in alone.out) == (0, True, True)
     audited = leafgate("audit", folder / "policy.yaml", "--json")
-    assert audited.code == (0 if named else 2)
-    assert named or "'school': was held against no table" in audited.problems[0]["message"]
+    assert audited.code == {"codes": 0, "values": 3, "nothing": 2}[said]
+    assert said != "nothing" or "was held against no table" in audited.problems[0]["message"]
 
 
 def test_numbers_that_no_table_proved_are_what_the_policy_says(folder: Path) -> None:

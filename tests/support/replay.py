@@ -66,7 +66,7 @@ def _run(commands: list[str], folder: Path) -> list[str]:
 
 
 def _run_here(words: str, file: str | None) -> tuple[str, int]:
-    """A command of leafgate in this process, which is what most are: the start of another costs more than the command."""
+    """A command of leafgate in this process: the start of another costs more than most commands."""
     shown, written = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(written if file else shown), contextlib.redirect_stderr(shown):
         code = run(shlex.split(words))

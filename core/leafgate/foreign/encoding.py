@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import Field, model_validator
 
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.misreading import Feature, misread
-from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, Origin, Unknown, rounded, stepped
+from leafgate.foreign.origins import AS_SEEN, Absent, Coded, Number, Origin, Unknown, stepped
 from leafgate.interfaces import Limit
 from leafgate.policy_column import Strict
 from leafgate.schema import Column, Schema
@@ -180,18 +180,6 @@ def _in_domain(origin: Coded, column: Column) -> dict[str, float]:
     numbers = {see(parse_number(text)): code for text, code in codes.items() if math.isfinite(parse_number(text))}
     alike = {v: numbers[see(parse_number(v))] for v in column.values or () if see(parse_number(v)) in numbers}
     return alike | exact
-
-
-def _whole(number: float) -> float:
-    return float(math.trunc(number)) if math.isfinite(number) else number
-
-
-AS_SEEN: Mapping[AsSeen, Callable[[float], float]] = {
-    "": float,
-    "single": rounded,
-    "whole": _whole,
-    "single_whole": lambda number: _whole(rounded(number)),
-}
 
 
 def class_values(classes: Sequence[str], said: Encoding | None, target: Column, place: str) -> tuple[str, ...]:

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.foreign.encoding import AS_SEEN
 from leafgate.foreign.onnx_cells import Act, Cell, Value, Wire, check_size, constant, people, refuse, wire
 from leafgate.foreign.onnx_parts import Operator
 from leafgate.foreign.onnx_tensors import FLOAT, TEXT, WHOLE
-from leafgate.foreign.origins import SINGLE, AsSeen, Coded, Number, OneOf
+from leafgate.foreign.origins import AS_SEEN, SINGLE, AsSeen, Coded, Number, OneOf
 
 ML = "ai.onnx.ml"
 KEYS = {TEXT: "keys_strings", WHOLE: "keys_int64s", FLOAT: "keys_floats"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -147,3 +147,15 @@ def rounded(number: float) -> float:
     """The number in single precision, to the nearest; infinite where that is too large."""
     with np.errstate(over="ignore"):
         return float(np.float32(number))
+
+
+def _whole(number: float) -> float:
+    return float(math.trunc(number)) if math.isfinite(number) else number
+
+
+AS_SEEN: Mapping[AsSeen, Callable[[float], float]] = {
+    "": float,
+    "single": rounded,
+    "whole": _whole,
+    "single_whole": lambda number: _whole(rounded(number)),
+}
