@@ -272,6 +272,12 @@ HIGHER: dict[str, Callable[[], Any]] = {
     "keys of another type": lambda: graph_of(
         [op("LabelEncoder", "t", keys_floats=[1.0], values_floats=[1.0])], width=1
     ),
+    "numbers of two types for keys": lambda: graph_of(
+        [op("LabelEncoder", "a", keys_floats=[1.0], values_floats=[1.0], values_int64s=[2])], width=1
+    ),
+    "keys of two types": lambda: graph_of(
+        [op("LabelEncoder", "a", keys_floats=[1.0], keys_int64s=[1], values_floats=[1.0])], width=1
+    ),
     "fewer numbers than keys": lambda: graph_of(
         [op("LabelEncoder", "a", keys_floats=[1.0, 2.0], values_floats=[1.0])], width=1
     ),
