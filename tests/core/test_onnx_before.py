@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from leafgate.errors import ReleaseError
 from leafgate.foreign.neutral_file import written
+from leafgate.foreign.origins import Coded
 from leafgate.foreign.predicting import votes
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.sampling import rows_of
@@ -432,3 +435,71 @@ def test_names_that_begin_alike_are_two() -> None:
     document = graph_of([op("Identity", "a", long + "1"), op("Concat", f"{long}1 {long}2", axis=1)], width=2)
     with pytest.raises(ReleaseError, match="nothing before it makes"):
         read_foreign(document.SerializeToString(), "m.onnx")
+
+
+def test_an_attribute_of_another_type_than_it_says_is_refused() -> None:
+    document = graph_of([op("Scaler", "a", offset=[1.0], scale=[1.0])], width=1)
+    document.graph.node[0].attribute[0].type = onnx.AttributeProto.INTS
+    with pytest.raises(ReleaseError, match="one type with a value of another"):
+        read_foreign(document.SerializeToString(), "m.onnx")
+
+
+def rewired(graph: Any, rng: random.Random) -> None:
+    """A graph with one thing in it otherwise: a wire, an attribute, a constant, an operator, the order."""
+    node = rng.choice(list(graph.node)[:-1] or list(graph.node))
+    kind = rng.choice(["wire", "wire", "attribute", "less", "constant", "operator", "order"])
+    if kind == "wire" and node.input:
+        names = [name for each in graph.node for name in (*each.input, *each.output)]
+        node.input[rng.randrange(len(node.input))] = rng.choice([*names, *(one.name for one in graph.initializer)])
+    elif kind == "attribute" and node.attribute:
+        told = rng.choice(list(node.attribute))
+        listed = told.ints or told.floats
+        if listed:
+            listed[rng.randrange(len(listed))] = rng.choice([-1, 0, 1, 2, 3])
+        elif told.type == onnx.AttributeProto.INT:
+            told.i = rng.choice([-2, -1, 0, 1, 2, 7, 11])
+    elif kind == "less" and node.attribute:
+        del node.attribute[rng.randrange(len(node.attribute))]
+    elif kind == "constant" and graph.initializer:
+        told = rng.choice(list(graph.initializer))
+        value = numpy_helper.to_array(told).copy()
+        value.reshape(-1)[rng.randrange(value.size)] = rng.choice([-2, -1, 0, 1, 2, 3])
+        told.CopyFrom(numpy_helper.from_array(value.reshape(rng.choice([(-1,), (1, -1), value.shape])), told.name))
+    elif kind == "operator":
+        node.op_type, node.domain = rng.choice(["Add", "Sub", "Mul", "Div", "Concat", "Gather", "Flatten", "Clip"]), ""
+    elif kind == "order" and len(graph.node) > 2:
+        one, other = rng.sample(range(len(graph.node) - 1), 2)
+        swapped = type(node).FromString(graph.node[one].SerializeToString())
+        graph.node[one].CopyFrom(graph.node[other])
+        graph.node[other].CopyFrom(swapped)
+
+
+def told_alike(document: Any, people: Mapping[str, list[Any]]) -> bool:
+    """Does the graph, where it is read and runs, give these people the numbers that the model gives them?"""
+    content = document.SerializeToString()
+    try:
+        read = read_foreign(content, "m.onnx")
+    except ReleaseError:
+        return False
+    kept = [i for i in range(50) if all(people[name][i] is not None for name in read.untold_of & set(people))]
+    some = {name: [column[i] for i in kept] for name, column in people.items()}
+    try:
+        number = session(content).run(None, fed(document, some))[0]
+    except Exception:  # onnxruntime has many ways to say no
+        return False
+    if len(document.graph.input) == 1 and document.graph.input[0].name == "m":
+        some |= {f"x{i}": some[f"m{i}"] for i in range(3)}
+    coded = {one.column for one in read.origins or () if isinstance(one, Coded)}
+    spelled = {name: [str(cell) for cell in some[name]] for name in coded}
+    assert np.array_equal(votes(read, rows_of(read, {**some, **spelled}))[:, 0].astype(F), number.reshape(-1))
+    return True
+
+
+def test_whatever_is_changed_in_a_graph_it_is_refused_or_read_as_it_runs() -> None:
+    rng, people, alike = random.Random(7), cells(50), 0
+    for _ in range(400):
+        operators, constants, width = spelled(rng.choice(list(READ)))
+        document = graph_of(operators, constants, width=width)
+        rewired(document.graph, rng)
+        alike += told_alike(document, people)
+    assert alike > 60
