@@ -331,6 +331,29 @@ HIGHER: dict[str, Callable[[], Any]] = {
     "beside the trees": lambda: graph_of([op("Identity", "a"), op("Identity", "b", "z")], width=1),
     "doubled again and again": lambda: doubled(40),
     "wide again and again": lambda: doubled(15, rest=200),
+    "added to again and again": lambda: graph_of(
+        [op("Add", f"{'a' if i == 0 else f's{i}'} k", f"s{i + 1}") for i in range(60)],
+        {"k": F([1])},
+        width=1,
+        made="s60",
+    ),
+    "wide and added to": lambda: graph_of(
+        [op("Gather", "a k", "s0", axis=1), *(op("Add", f"s{i} l", f"s{i + 1}") for i in range(30))],
+        {"k": np.zeros(100_000, dtype=np.int64), "l": F([1])},
+        width=1,
+        made="s30",
+    ),
+    "more keys than anybody has values": lambda: graph_of(
+        [op("LabelEncoder", "w", keys_int64s=list(range(100_001)), values_floats=[0.0] * 100_001)], width=1
+    ),
+    "many keys again and again": lambda: graph_of(
+        [
+            op("LabelEncoder", "w", "s0", keys_int64s=list(range(90_000)), values_floats=[0.0] * 90_000),
+            *(op("Scaler", f"s{i}", f"s{i + 1}", offset=[1.0], scale=[1.0]) for i in range(12)),
+        ],
+        width=1,
+        made="s12",
+    ),
 }
 
 

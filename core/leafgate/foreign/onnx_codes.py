@@ -54,6 +54,7 @@ def _label(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     other = op.attributes.get(default, usual)
     if not isinstance(codes, np.ndarray) or len(codes) != len(texts) or not isinstance(other, int | float):
         raise refuse(op, "has not one number for each of its keys", place)
+    check_size(of.cells.size * len(texts), op, place)
     told = dict(zip(texts, map(float, codes.tolist()), strict=True))
     made: list[Cell] = []
     for cell in of.cells.ravel():
