@@ -526,3 +526,18 @@ def test_whatever_is_changed_in_a_graph_it_is_refused_or_read_as_it_runs() -> No
         rewired(document.graph, rng)
         alike += told_alike(document, people)
     assert alike > 60
+
+
+TWICE: dict[str, Callable[[Any], None]] = {
+    "an input": lambda g: g.input.append(g.input[0]),
+    "a constant": lambda g: g.initializer.append(g.initializer[0]),
+    "an attribute": lambda g: g.node[0].attribute.append(g.node[0].attribute[0]),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_nothing_may_be_said_twice(name: str) -> None:
+    document = graph_of([*WIDE, op("Add", "c k")], {"k": F([1, 2])}, width=2)
+    TWICE[name](document.graph)
+    with pytest.raises(ReleaseError, match="two inputs|twice"):
+        read_foreign(document.SerializeToString(), "m.onnx")

@@ -8,13 +8,16 @@ from dataclasses import replace
 from leafgate.errors import ReleaseError
 from leafgate.foreign.onnx_cells import Act, Cell, Value, Wire, refuse, wire
 from leafgate.foreign.onnx_codes import CODES
-from leafgate.foreign.onnx_parts import Given, Graph, Operator
+from leafgate.foreign.onnx_given import Given
+from leafgate.foreign.onnx_learned import LEARNED
+from leafgate.foreign.onnx_parts import Graph, Operator
 from leafgate.foreign.onnx_scales import SCALES
 from leafgate.foreign.onnx_shapes import SHAPES
+from leafgate.foreign.onnx_sums import SUMS
 from leafgate.foreign.onnx_tensors import DOUBLE, FLOAT, TEXT, TRUTH, WHOLE, Tensor, tensor_of
 from leafgate.foreign.origins import SINGLE, Coded, Number, OneOf
 
-ACTS: Mapping[str, tuple[Act, str, set[str]]] = {**SHAPES, **SCALES, **CODES}
+ACTS: Mapping[str, tuple[Act, str, set[str]]] = {**SHAPES, **SCALES, **LEARNED, **CODES, **SUMS}
 CONSTANT = "Constant"
 MAX_WORK = 1_000_000
 """So many cells, and steps and codes of cells, all operators may make together."""
