@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import leafgate
+from leafgate.disclosed import ModelFile
 from leafgate.foreign.translating import release_of
 from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.release import Level, Publish, Release, published
 from leafgate.table import Table
+from leafgate.tree import Leaf
 from leafgate_baselines import C45
 from leafgate_tables import PublishedTable
 from mortgage import RISK, TREE, fan, leaf, mortgage
@@ -89,3 +91,35 @@ def test_a_forest_whose_codes_are_read_as_numbers_counts_people_who_are_not_ther
         release = release_of(leafgate.from_sklearn(model), b"", table.schema, {}, "model")
         assert release.counted == "bootstrap"
         assert (strange_leaves(release, table) > 0) is strange
+
+
+@pytest.mark.parametrize(
+    ("told", "strange"),
+    [
+        ((0.67, 0.33), 0),
+        ((2 / 3, 1 / 3), 0),
+        ((0.66, 0.34), 0),  # within a unit
+        ((0.65, 0.35), 1),
+        ((0.666, 0.334), 0),
+        ((0.664, 0.336), 1),
+        ((0.7, 0.3), 0),
+        ((1.0, 0.0), 1),
+        ((0.6666, 0.3334), 1),  # no rounding any more
+    ],
+)
+def test_rounded_shares_of_a_models_file_may_be_off_by_a_unit(told: tuple[float, float], strange: int) -> None:
+    columns = [numeric("age", "quasi_identifier", bounds=(0, 99)), categorical("y", "class", values=("no", "yes"))]
+    table = table_of(columns, [(1.0, "no"), (2.0, "no"), (3.0, "yes")])
+    one = Leaf("no", shares=dict(zip(("no", "yes"), told, strict=True)))
+    release = Release({"use": "published"}, table.schema, (one,), Publish("shares", measure=False))
+    assert strange_leaves(replace(release, file=ModelFile("x", "0")), table) == strange
+    exact = abs(told[0] - 2 / 3) < 1e-6
+    assert strange_leaves(release, table) == (not exact)  # leafgate's own releases round nothing
+
+
+def test_a_leaf_is_not_pure_because_it_nearly_is() -> None:
+    columns = [numeric("age", "quasi_identifier", bounds=(0, 99)), categorical("y", "class", values=("no", "yes"))]
+    table = table_of(columns, [*((float(i % 99), "no") for i in range(999)), (1.0, "yes")])
+    one = Leaf("no", shares={"no": 1.0, "yes": 0.0})
+    release = Release({"use": "published"}, table.schema, (one,), Publish("shares", measure=False))
+    assert strange_leaves(replace(release, file=ModelFile("x", "0")), table) == 1
