@@ -35,11 +35,11 @@ def model(first: str, second: str) -> onnx.ModelProto:
         nodes_truenodeids=[1, 2, 0, 0, 0],
         nodes_falsenodeids=[4, 3, 0, 0, 0],
         nodes_missing_value_tracks_true=[0] * 5,
-        class_treeids=[0] * 6,
-        class_nodeids=[2, 2, 3, 3, 4, 4],
-        class_ids=[0, 1] * 3,
-        class_weights=[0.9, 0.1, 0.3, 0.7, 0.6, 0.4],
-        classlabels_strings=["no", "yes"],
+        class_treeids=[0] * 9,
+        class_nodeids=[2, 2, 2, 3, 3, 3, 4, 4, 4],
+        class_ids=[0, 1, 2] * 3,
+        class_weights=[0.8, 0.1, 0.1, 0.1, 0.7, 0.2, 0.1, 0.3, 0.6],
+        classlabels_strings=["no", "yes", "perhaps"],
     )
     given = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 2])]
     labels = helper.make_tensor_value_info("l", TensorProto.STRING, [None])
@@ -64,7 +64,7 @@ def test_so_are_codes_of_the_policys_values(mode: str) -> None:
     columns = (
         categorical("x", "quasi_identifier", values=("a", "b")),
         numeric("z", "quasi_identifier"),
-        categorical("y", "class", "sensitive", values=("no", "yes")),
+        categorical("y", "class", "sensitive", values=("no", "yes", "perhaps")),
     )
     table = table_of(columns, [(value, z, "no") for value in ("a", "b") for z in (0.05, 0.1, 0.5)])
     document = model(mode, "BRANCH_LEQ")
