@@ -1,6 +1,11 @@
-"""Every public report that a test makes is attacked with a pencil: no small number may follow from those it shows."""
+"""Every public report that a test makes is attacked with a pencil: no small number may follow from those it shows.
+
+Side by side, tests stay with their neighbours, with whom they share what was made once.
+"""
 
 from typing import Any
+
+import pytest
 
 import leafgate.disclosure
 from leafgate.report import Report
@@ -19,3 +24,13 @@ def _attacked(report: Report, audience: Audience) -> dict[str, Any]:
 
 
 leafgate.disclosure.document = _attacked  # before any test module imports it
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `-n`, no word on `--dist`: each takes a part of the list, and who is done takes from the others' ends."""
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
+
+    return WorkStealingScheduling(config, log)

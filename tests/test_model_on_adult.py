@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from adult import data_root
+from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.rounding import rounded
 from replay import replayed
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/your-model.md"
@@ -34,6 +40,37 @@ def test_the_session_prints_what_the_page_says() -> None:
 def test_the_page_shows_the_script_that_is_run() -> None:
     shown = PAGE.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
     assert shown in (POLICIES / "adult_model.py").read_text(encoding="utf-8")
+
+
+def guessed(least: int) -> tuple[int, dict[int | None, int]]:
+    """The leaves with both classes of the page's tree; on how many the fewest people that fit are theirs, by digits."""
+    file = data_root() / "adult" / "adult.data"
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, POLICIES / "adult_model.py", file, f"{folder}/m", str(least)], check=True)
+        (tree,) = read_foreign(Path(folder, "m").read_bytes(), "m").trees
+    assert tree.counts is not None
+    counts = tree.counts[tree.leaves]
+    counts = counts[counts.min(axis=1) > 0]
+    people, shares = counts.sum(axis=1), counts / counts.sum(axis=1, keepdims=True)
+    found = {
+        digits: int((fewest(shares if digits is None else rounded(shares, digits), digits) == people).sum())
+        for digits in (None, 2)
+    }
+    return len(counts), found
+
+
+def fewest(shares: np.ndarray, digits: int | None) -> np.ndarray:
+    """The fewest people, both classes among them, whose shares are told so; 0 where there are more than 2,000."""
+    found, half = np.zeros(len(shares)), 1e-12 if digits is None else 0.5 / 10**digits
+    for n in range(2000, 1, -1):
+        some = np.rint(shares[:, 0] * n).clip(1, n - 1)
+        found[abs(some / n - shares[:, 0]) <= half] = n
+    return found
+
+
+def test_rounding_hides_how_many_people_share_as_the_page_says() -> None:
+    assert guessed(50) == (91, {None: 57, 2: 0})
+    assert guessed(1) == (73, {None: 44, 2: 15})
 
 
 if __name__ == "__main__":

@@ -75,6 +75,17 @@ def _write_beside(folder: Path, content: bytes, mode: int) -> Path:
 
 
 def write_file(path: Path, content: bytes, mode: int) -> None:
-    """Write one file whole, making its folder where needed."""
+    """Write one file whole, making its folder where needed; a link to a file is replaced.
+
+    Raises OutputError for what is there and is no file: folders, devices, pipes.
+    """
+    if path.name == "-" or (path.exists() and not path.is_file()):
+        raise OutputError("is no file that can be written", place=str(path), remedy="name a file")
     make_folder(path.parent)
     write_files(path.parent, {path.name: content}, mode)
+
+
+def refuse_same(given: Path, out: Path) -> None:
+    """Raise OutputError where the file to write is the one that was given, whatever its name."""
+    if given.resolve() == out.resolve() or (given.exists() and out.exists() and given.samefile(out)):
+        raise OutputError("is the very file to read", place=str(out), remedy="name another file")

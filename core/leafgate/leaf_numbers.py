@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.decimals import digits_of
 from leafgate.release import Release, at_level
 from leafgate.routing import NOWHERE, route
 from leafgate.table import Table
-from leafgate.tree import Leaf, columns_asked
+from leafgate.tree import Leaf, columns_asked, leaves
 
 CLOSE = 1e-6
-"""Shares and error rates may differ by this much; counts not at all."""
+"""Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
 
 
 def strange_records(release: Release, table: Table) -> bool:
@@ -22,19 +25,22 @@ def strange_records(release: Release, table: Table) -> bool:
 def strange_leaves(release: Release, table: Table) -> int:
     """How many leaves tell counts, shares or error rates that are not those of the table's people.
 
-    0 for releases whose numbers do not claim to count exactly, and for trees that ask about columns
-    the table does not have.
+    Of a sample there must be as many people of each class as it counts, of a bootstrap somebody. 0 for releases whose
+    numbers claim neither, and for trees that ask about columns the table does not have.
     """
-    if release.counted != "exact" or release.model != "trees" or release.target not in table.schema:
+    if release.counted not in {"exact", *DRAWN} or release.model != "trees" or release.target not in table.schema:
         return 0
-    strange = 0
+    strange, close = 0, _close(release)
     for tree in (*release.trees, *release.alternatives.values()):
         if not all(name in table.schema for name in columns_asked(tree)):
             continue
         routed = route(tree, table)
         counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
         told = zip(routed.leaves, counts.tolist(), strict=True)
-        strange += sum(not _fits(leaf, dict(zip(release.classes, row, strict=True))) for leaf, row in told)
+        for leaf, row in told:
+            people = dict(zip(release.classes, row, strict=True))
+            drawn = DRAWN.get(release.counted)
+            strange += not (_fits(leaf, people, close) if drawn is None else drawn(leaf, people))
     return strange
 
 
@@ -45,14 +51,35 @@ def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -
     return counts
 
 
-def _fits(leaf: Leaf, counts: dict[str, int]) -> bool:
+def _close(release: Release) -> float:
+    """How near to the people's own shares those of the leaves must be."""
+    told = [list(leaf.shares.values()) for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
+    digits = digits_of(np.array(told)) if release.file is not None and told else None
+    return CLOSE if digits is None else 10.0**-digits + CLOSE
+
+
+def _sampled(leaf: Leaf, counts: dict[str, int]) -> bool:
+    """Are at least so many people there as the leaf counts?"""
+    return all(count <= counts[name] for name, count in (leaf.counts or {}).items())
+
+
+def _drawn(leaf: Leaf, counts: dict[str, int]) -> bool:
+    """Is somebody of each class there whom the leaf counts, however often?"""
+    told = leaf.counts or leaf.shares or {}
+    return all(counts[name] > 0 for name, number in told.items() if number > 0)
+
+
+DRAWN: Mapping[str, Callable[[Leaf, dict[str, int]], bool]] = {"sampled": _sampled, "bootstrap": _drawn}
+
+
+def _fits(leaf: Leaf, counts: dict[str, int], close: float) -> bool:
     """Does the leaf tell what it would tell if these were its people?"""
     full = Leaf(leaf.label, counts)
     if leaf.counts is not None:
         return dict(leaf.counts) == counts
     if leaf.shares is not None:
         shares = at_level(full, "shares").shares
-        return shares is not None and all(abs(shares[name] - share) <= CLOSE for name, share in leaf.shares.items())
+        return shares is not None and all(abs(shares[name] - share) <= close for name, share in leaf.shares.items())
     if leaf.error_rate is not None:
         rate = at_level(full, "error_rates").error_rate
         return rate is not None and abs(rate - leaf.error_rate) <= CLOSE

@@ -90,7 +90,7 @@ class Schema:
         """The columns that carry `role`."""
         return tuple(column for column in self.columns if role in column.roles)
 
-    @property
+    @cached_property
     def public(self) -> tuple[Column, ...]:
         """The quasi-identifiers: what the adversary knows of everyone."""
         return self.having("quasi_identifier")
@@ -99,7 +99,7 @@ class Schema:
     def secrets(self) -> tuple[Column, ...]:
         return self.having("sensitive")
 
-    @property
+    @cached_property
     def target(self) -> Column:
         """The class column; PolicyError when the policy names none."""
         found = self.having("class")
@@ -121,7 +121,7 @@ class Schema:
             )
         return values
 
-    @property
+    @cached_property
     def features(self) -> tuple[Column, ...]:
         """Everything a tree may ask about: known to the adversary or not, but never the class."""
         asked = {"quasi_identifier", "private", "sensitive"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from leafgate.foreign.origins import Absent, Coded, Number
+from leafgate.foreign.origins import Absent, Coded, Number, Unknown
 from leafgate.foreign.reading import read_bounded, read_foreign
 from leafgate.foreign.translating import asked_features
 from leafgate.levels import Level
@@ -46,9 +46,11 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
             values |= {told.column} if isinstance(told, Coded) else set()
         elif feature.name in columns:
             (values if feature.sets else numbers).add(feature.name)
-            riddles += [feature.name] if (feature.name in texts or feature.sets) and not feature.texts else []
+            bare = (feature.name in texts or feature.sets) and not feature.texts
+            riddles += [feature.name] if bare or isinstance(told, Unknown) else []
         elif (column := _dummy_of(feature.name, columns)) is not None:
             values.add(column)
+            riddles += [feature.name] if isinstance(told, Unknown) else []
         else:
             riddles.append(feature.name)
     says = tuple(f"{item.severity}: {item.says}" for item in model.tells)

@@ -35,8 +35,7 @@ def told_by_file(policy: Policy, plugins: Plugins, judged: Judged) -> Iterator[F
     }
     if broken:
         evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
-        rest = "" if claim == "labels" else " (shares of few people are their counts: then labels)"
-        evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}{rest}; or say what the file tells"
+        evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}; or say what the file tells"
     origin = plugins.origin(policy.build)
     yield Finding("published_file", "published_file", not broken, evidence=evidence, plugin=origin)
 

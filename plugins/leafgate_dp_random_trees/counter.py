@@ -40,20 +40,28 @@ def profile(k: int, beta: float, epsilons: Floats) -> Profile:
     """
     a = np.exp(epsilons)
     removed, added = np.zeros(len(a)), np.zeros(len(a))
-    before = np.ones(1)
+    before = Sums.of(np.ones(1))
     n = 0
     while True:
         n += 1
-        now = _one_more(before, beta)
-        if now[-1] < TINY:
-            now = now[:-1]
+        chances = _one_more(before.chances, beta)
+        now = Sums.of(chances[:-1] if chances[-1] < TINY else chances)
         if n >= k:
-            pair = Pair(n, beta, now, np.append(before, np.zeros(len(now) - len(before))))
-            np.maximum(removed, pair.removed(k, a), out=removed)
-            np.maximum(added, pair.added(k, a), out=added)
-            if n % 16 == 0 and (pair.removed(0, a) <= removed).all() and (pair.added(0, a) <= added).all():
+            pair = Pair(n, beta, now, before)
+            _raise_to(removed, pair.removed(k, a))
+            _raise_to(added, pair.added(k, a))
+            if n % 16 == 0 and _within(pair.removed(0, a), removed) and _within(pair.added(0, a), added):
                 return Profile(epsilons, np.minimum(removed + LEFT_OUT, 1), np.minimum(added + LEFT_OUT, 1))
         before = now
+
+
+def _raise_to(largest: Floats, first: Floats) -> None:
+    """Take the larger of each; behind its `first` a divergence is 0."""
+    np.maximum(largest[: len(first)], first, out=largest[: len(first)])
+
+
+def _within(first: Floats, largest: Floats) -> bool:
+    return bool((first <= largest[: len(first)]).all())
 
 
 def chances_of(n: int, beta: float, k: int) -> Floats:
@@ -75,24 +83,56 @@ def _one_more(chances: Floats, beta: float) -> Floats:
 
 
 @dataclass(frozen=True)
+class Sums:
+    """The chances of the counts from 0; for each count, and one more, those of it and all above, and of all below."""
+
+    chances: Floats
+    above: Floats
+    below: Floats
+
+    @classmethod
+    def of(cls, chances: Floats) -> Sums:
+        above, below = np.zeros(len(chances) + 1), np.zeros(len(chances) + 1)
+        np.add.accumulate(chances[::-1], out=above[-2::-1])
+        np.add.accumulate(chances, out=below[1:])
+        return cls(chances, above, below)
+
+
+@dataclass(frozen=True)
 class Pair:
-    """A counter of `n` people against one of n - 1: both distributions, over counts from 0, of one length."""
+    """A counter of `n` people against one of n - 1, whose counts may end one earlier.
+
+    A divergence falls as a rises: only the first of the rising `a` are answered for, behind them it is 0.
+    """
 
     n: int
     beta: float
-    now: Floats
-    before: Floats
+    now: Sums
+    before: Sums
 
     def removed(self, k: int, a: Floats) -> Floats:
         """H_a(P_n || P_{n-1}) for a >= 1: the counts from `k` up whose ratio is above a."""
+        last = len(self.now.chances)
+        most = (1 - self.beta) / (1 - (last - 1) / self.n) if last <= self.n else np.inf
+        a = _up_to(a, most)
         first = np.floor(self.n * (1 - (1 - self.beta) / a)).astype(np.int64) + 1
-        first = np.clip(first, k, len(self.now))
-        with_person, without = (np.append(np.cumsum(p[::-1])[::-1], 0.0) for p in (self.now, self.before))
-        return np.asarray(np.maximum(with_person[first] - a * without[first], 0))
+        first = np.minimum(np.maximum(first, k), last)
+        without = self.before.above[np.minimum(first, len(self.before.chances))]
+        return np.asarray(np.maximum(self.now.above[first] - a * without, 0))
 
     def added(self, k: int, a: Floats) -> Floats:
         """H_a(P_{n-1} || P_n) for a >= 1: what is shown as 0, and the counts whose ratio is above a."""
+        last, earlier = len(self.now.chances), len(self.before.chances)
+        shown = min(k, last)
+        hidden, still = self.now.below[shown], self.before.below[min(shown, earlier)]
+        ratio = still / hidden if hidden > 0 else np.inf if still > 0 else 0.0
+        a = _up_to(a, max((1 - k / self.n) / (1 - self.beta), ratio))
         end = np.ceil(self.n * (1 - a * (1 - self.beta))).astype(np.int64)
-        end = np.clip(np.maximum(end, k), 0, len(self.now))
-        with_person, without = (np.append(0.0, np.cumsum(p)) for p in (self.now, self.before))
-        return np.asarray(np.maximum(without[end] - a * with_person[end], 0))
+        end = np.minimum(np.maximum(end, k), last)
+        without = self.before.below[np.minimum(end, earlier)]
+        return np.asarray(np.maximum(without - a * self.now.below[end], 0))
+
+
+def _up_to(a: Floats, most: float) -> Floats:
+    """The numbers up to `most`, or a little above."""
+    return a[: np.searchsorted(a, most * (1 + 1e-9), side="right")]

@@ -40,12 +40,15 @@ def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, 
 def _fitted(people: People, constant: Floats, ridge: float) -> list[Floats]:
     scores = [np.zeros((len(full) + 1, len(constant))) for full in people.full]
     wanted = [_wanted(full, leaf, people.weight) for full, leaf in zip(people.full, people.where, strict=True)]
-    summed = np.tile(constant, (len(people.weight), 1))
+    summed = np.repeat(
+        constant[:, None], len(people.weight), axis=1
+    )  # classes by people: the long axis is the fast one
     for tree in [i for _ in range(SWEEPS) for i in range(len(scores))]:
         leaf = people.where[tree]
         step = _step(_softmax(summed), leaf, people.weight, wanted[tree], scores[tree][:-1], ridge)
         scores[tree][:-1] += step
-        summed += np.vstack([step, np.zeros(len(constant))])[leaf]
+        for row, added in zip(summed, np.vstack([step, np.zeros(len(constant))]).T.copy(), strict=True):
+            row += added[leaf]
     return [score[:-1] for score in scores]
 
 
@@ -58,12 +61,12 @@ def _wanted(full: Floats, leaf: Ids, weight: Floats) -> Floats:
 def _step(chance: Floats, leaf: Ids, weight: Floats, wanted: Floats, score: Floats, ridge: float) -> Floats:
     """A Newton step for the scores of one tree with a bound of the curvature, so that it never overshoots."""
     size = len(wanted) + 1
-    expected = [np.bincount(leaf, weights=weight * one, minlength=size)[:-1] for one in chance.T]
-    curved = [np.bincount(leaf, weights=weight * one * (1 - one), minlength=size)[:-1] for one in chance.T]
+    expected = [np.bincount(leaf, weights=weight * one, minlength=size)[:-1] for one in chance]
+    curved = [np.bincount(leaf, weights=weight * one * (1 - one), minlength=size)[:-1] for one in chance]
     step = (wanted - np.stack(expected, axis=1) - ridge * score) / (2 * np.stack(curved, axis=1) + ridge)
     return np.asarray(np.clip(step, -1, 1))
 
 
 def _softmax(summed: Floats) -> Floats:
-    raised = np.exp(summed - summed.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    raised = np.exp(summed - summed.max(axis=0))
+    return np.asarray(raised / raised.sum(axis=0))

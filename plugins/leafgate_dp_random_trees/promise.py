@@ -94,6 +94,7 @@ def of_noise(options: DpLaplaceTrees) -> dict[str, Any]:
     return {"at_most": claimed(epsilon), "delta": options.delta, "neighbours": options.neighbours}
 
 
+@cache
 def noise_epsilon(trees: int, scale: float, delta: float, neighbours: Neighbours) -> float:
     """The epsilon at `delta` of numbers with discrete Laplace noise in each of so many trees; at 0 they add up."""
     pure = trees / scale * (2 if neighbours == "replace_one" else 1)

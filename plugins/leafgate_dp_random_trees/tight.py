@@ -8,9 +8,11 @@ between two epsilons is drawn as the chord, which is above it).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafgate.errors import PolicyError
 from leafgate_dp_random_trees.counter import Floats, Profile, chances_of, profile
@@ -47,15 +49,24 @@ def upper(k: int, beta: float, neighbours: Neighbours = "add_remove", *, every: 
 
     With `every` above 1 only every so many steps are looked at: faster, a little larger, as true.
     """
-    fine, end = round(FINE / STEP), round(FAR / STEP)
-    parts = np.arange(0, fine, every), np.arange(fine, end + 1, COARSE * every)
-    steps = np.concatenate(parts)
-    found = profile(k, beta, np.asarray(steps * STEP, dtype=np.float64))
+    steps, found = _profile(k, beta, every)
     removed = _pessimistic(steps, found, found.removed, found.added)
     added = _pessimistic(steps, found, found.added, found.removed)
     if neighbours == "replace_one":
         return Losses((removed.compose(added),))
     return Losses((removed, added))
+
+
+@lru_cache(maxsize=128)
+def _profile(k: int, beta: float, every: int) -> tuple[NDArray[np.int64], Profile]:
+    """Some steps, and the profile there; the trees of one promise and of its account ask for the same."""
+    fine, end = round(FINE / STEP), round(FAR / STEP)
+    parts = np.arange(0, fine, every), np.arange(fine, end + 1, COARSE * every)
+    steps = np.concatenate(parts)
+    found = profile(k, beta, np.asarray(steps * STEP, dtype=np.float64))
+    for one in (steps, found.epsilons, found.removed, found.added):
+        one.setflags(write=False)
+    return steps, found
 
 
 def lower(k: int, beta: float, n: int, neighbours: Neighbours = "add_remove") -> Losses:
@@ -68,7 +79,7 @@ def lower(k: int, beta: float, n: int, neighbours: Neighbours = "add_remove") ->
     return Losses((removed, added))
 
 
-def _pessimistic(steps: np.ndarray[Any, Any], found: Profile, mine: Floats, other: Floats) -> Any:
+def _pessimistic(steps: NDArray[np.int64], found: Profile, mine: Floats, other: Floats) -> Any:
     """The distribution with profile `mine` at epsilons from 0 and, below, what the other direction's implies.
 
     H_a(P||Q) = 1 - a + a H_{1/a}(Q||P).

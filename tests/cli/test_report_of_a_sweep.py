@@ -12,20 +12,22 @@ from command_line import Ended, leafgate
 from survey import survey
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sweep and an audit for each audience, which the tests only read."""
+    folder = tmp_path_factory.mktemp("swept")
     policy = survey(
-        tmp_path,
+        folder,
         {
             "data.test": "people.csv",
             "metrics": [{"use": "k_anonymity", "at_least": 1}, {"use": "accuracy", "at_least": 0}],
         },
     )
     for audience in ("public", "auditor"):
-        out = tmp_path / audience
+        out = folder / audience
         assert leafgate("sweep", policy, "--over", "build.k=1,3,6", "--out", out, "--audience", audience).code == 0
         leafgate("audit", policy, "--out", out, "--audience", audience)
-    return tmp_path
+    return folder
 
 
 def page(audited: Path, sweep: Path) -> Ended:
@@ -48,12 +50,9 @@ def test_an_auditors_sweep_is_not_shown_in_a_public_page(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"format": "leafgate/sweep/1"}'])
-def test_what_is_no_sweep_is_refused(folder: Path, content: str) -> None:
-    (folder / "sweep.json").write_text(content)
-    assert (
-        leafgate("report", folder / "public" / "report.json", "--to", "html", "--sweep", folder / "sweep.json").code
-        == 2
-    )
+def test_what_is_no_sweep_is_refused(folder: Path, tmp_path: Path, content: str) -> None:
+    (tmp_path / "sweep.json").write_text(content)
+    assert page(folder / "public", tmp_path / "sweep.json").code == 2
 
 
 def test_only_a_page_shows_a_sweep(folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leafgate.errors import LeafgateError, OutputError
-from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file, write_files
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file, write_files
 
 CONTENTS = {"one": b"1", "two": b"22", "three": b"333"}
 
@@ -137,3 +137,31 @@ def test_a_link_is_replaced_and_what_it_led_to_is_left_alone(tmp_path: Path) -> 
     (tmp_path / "link").symlink_to("target")
     write_file(tmp_path / "link", b"new", EVERYONE)
     assert ((tmp_path / "target").read_bytes(), (tmp_path / "link").is_symlink()) == (b"old", False)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link to a device", "-"])
+def test_what_is_no_file_is_never_replaced(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("-" if kind == "-" else "out")
+    make: dict[str, Callable[[], object]] = {
+        "folder": path.mkdir,
+        "pipe": lambda: os.mkfifo(path),
+        "link to a device": lambda: path.symlink_to("/dev/null"),
+        "-": lambda: None,
+    }
+    make[kind]()
+    before = path.exists(), path.is_symlink()
+    with pytest.raises(OutputError, match="is no file that can be written") as caught:
+        write_file(path, b"1", EVERYONE)
+    assert str(path) in str(caught.value)
+    assert (path.exists(), path.is_symlink()) == before
+
+
+@pytest.mark.parametrize("kind", ["itself", "a link", "a second name"])
+def test_the_file_that_is_read_is_not_written(tmp_path: Path, kind: str) -> None:
+    given, out = tmp_path / "given", tmp_path / ("given" if kind == "itself" else "out")
+    given.write_bytes(b"1")
+    if kind != "itself":
+        (out.symlink_to if kind == "a link" else out.hardlink_to)(given)
+    with pytest.raises(OutputError, match="is the very file to read"):
+        refuse_same(given, out)
+    refuse_same(given, tmp_path / "other")

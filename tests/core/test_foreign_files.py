@@ -289,3 +289,14 @@ def test_a_hostile_model_ends_an_audit_with_exit_code_2(folder: Path, name: str)
     ended = leafgate("audit", folder / "policy.yaml", "--json")
     assert ended.code == 2
     assert ended.problems[0]["place"].startswith("model.json")
+
+
+@pytest.mark.parametrize("command", [("convert",), ("scrub", "--leaves", "labels")])
+def test_a_model_is_never_written_over(folder: Path, command: tuple[str, ...]) -> None:
+    before = (folder / "model.json").read_bytes()
+    (folder / "second").hardlink_to(folder / "model.json")
+    for out in ("model.json", "second"):
+        ended = leafgate(command[0], folder / "model.json", folder / out, *command[1:])
+        assert ended.code == 2
+        assert "is the very file to read" in ended.err
+    assert (folder / "model.json").read_bytes() == before

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from adult import adult
 from command_line import leafgate
 from foreign_rows import TABLES, Rows, probes, random_rows, same_leaves
+from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.model import LEAF, Foreign
@@ -84,6 +85,7 @@ def test_so_it_does_however_it_was_trained(options: dict[str, Any]) -> None:
     rows = random_rows()
     booster = fitted(rows, **options)
     check_alike(read(booster), booster, rows, mean_of=8 if options.get("boosting") == "rf" else 0)
+    assert other_parts(booster.model_to_string()) == []
 
 
 @pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
@@ -168,6 +170,51 @@ def test_it_tells_ranges_categories_and_settings() -> None:
 def test_it_tells_how_the_learner_was_set() -> None:
     told = read(fitted(random_rows(4), max_depth=5)).settings
     assert told == {"n_estimators": 8, "max_depth": 5, "min_child_weight": 0.001}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ("\nfeature_names", "\nnote=of a person\nfeature_names", "a line before the trees"),
+        ("\nversion=v4", "\nversion=v4 of a person", "a line before the trees"),
+        ("\ntree_sizes=", "\ntree_sizes=1 2 3 4 5 ", "a line before the trees"),
+        ("\nTree=1\n", "\nTree=311299\n", "a tree's number"),
+        ("\nshrinkage=", "\nshrinkage=31 12 99 ", "a line among a tree's"),
+        ("\nleaf_weight=", "\nleaf_weight=17 ", "a line among a tree's"),
+        ("\nis_linear=0\n", "\nis_linear=0\n=of a person\n", "a line among a tree's"),
+        ("\nis_linear=0\n", "\nis_linear=0\nleaf_age=31\n", "a line among a tree's"),
+        ("\nparameters:", "\nof a person\nparameters:", "a line after the trees"),
+        ("\nfeature_importances:\n", "\nfeature_importances:\na person=3\n", "a line after the trees"),
+        ("\n[boosting: gbdt]", "\n[boosting: gbdt]\n[person: 3]", "a line among the settings"),
+        ("\n[boosting: gbdt]", "\n[boosting: gbdt, of a person]", "a line among the settings"),
+        ("\npandas_categorical", "\nof a person\npandas_categorical", "a line after the settings"),
+        ("\npandas_categorical:null\n", "\npandas_categorical:null\nof a person\n", "a line after the settings"),
+    ],
+)
+def test_whatever_lightgbm_did_not_write_is_told(old: str, new: str, where: str) -> None:
+    assert old in TEXT
+    (item,) = [one for one in read_foreign(TEXT.replace(old, new, 1).encode(), "m").discloses if "other" in one.kind]
+    assert (item.kind, item.severity) == ("other_content", "medium")
+    assert f"part(s) ({where})" in item.says
+    assert "person" not in item.says
+    (many,) = other_parts(TEXT.replace(old, new.replace("person", "person " * 200).replace("99 ", "99 " * 700), 1))
+    assert many.severity == ("high" if "person" in new or "99 " in new else "medium")
+
+
+def other_parts(text: str) -> list[Disclosure]:
+    return [item for item in read_foreign(text.encode(), "m").discloses if item.kind == "other_content"]
+
+
+def test_a_file_with_other_ends_of_lines_has_nothing_else() -> None:
+    assert other_parts(TEXT.replace("\n", "\r\n")) == []
+
+
+def test_where_the_data_lay_is_told() -> None:
+    for key in ("data", "valid", "forcedsplits_filename"):
+        told = read_foreign(TEXT.replace(f"[{key}: ]", f"[{key}: /home/her/people.csv]").encode(), "m").discloses
+        assert {item.kind for item in told} - {item.kind for item in read_foreign(TEXT.encode(), "m").discloses} == {
+            "paths"
+        }
 
 
 # What is refused

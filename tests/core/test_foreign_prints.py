@@ -300,6 +300,52 @@ def test_what_is_no_print_out_of_rpart_is_refused(text: str, why: str) -> None:
         read_foreign(text.encode(), "model")
 
 
+# What stands around a tree
+
+
+def others(text: str) -> list[tuple[str, str]]:
+    """Severity and words of what nobody read."""
+    model = read_foreign(text.encode(), "m")
+    return [(item.severity, item.says) for item in model.discloses if item.kind == "other_content"]
+
+
+def test_a_tree_alone_tells_nothing_else() -> None:
+    tree = WEATHER[WEATHER.index("J48 pruned") :].partition("=== Confusion")[0]
+    assert others(tree) == others(KYPHOSIS) == others(FLOWERS) == []
+    leaf = "J48 pruned tree\n------------------\n: yes (9.0/5.0)\n\nNumber of Leaves  : \t1\n\nSize of the tree : \t1\n"
+    matrix = "\n=== Confusion Matrix ===\n\n 9 0 | a = yes\n 5 0 | b = no\n"
+    assert [severity for severity, _ in others(leaf + matrix)] == ["medium"]
+
+
+PREDICTIONS = """
+=== Predictions on training set ===
+
+    inst#     actual  predicted error prediction
+        1       1:no      2:yes   +   0.667
+"""
+AROUND = {
+    "the run": (WEATHER, "medium", "5 part(s) (the run's information, a confusion matrix)"),
+    "one person's prediction": (WEATHER + PREDICTIONS, "high", "predictions of people, one by one"),
+    "words before": ("of a person\n" + KYPHOSIS, "medium", "1 part(s) (text before the tree)"),
+    "many words before": ("of a person\n" * 100 + KYPHOSIS, "high", "100 part(s) (text before the tree)"),
+    "whom R left out": (KYPHOSIS.replace("n= 81 ", "n=81 (2 observations deleted)"), "medium", "text before the tree"),
+    "another number": (KYPHOSIS.replace("n= 81 ", "n= 4711"), "medium", "text before the tree"),
+    "words after": (WEATHER.replace("=== Conf", "of a person\n=== Conf"), "medium", "text after the tree"),
+    "another size": (WEATHER.replace("tree : \t8", "tree : \t4711"), "medium", "text after the tree"),
+    "a section": (WEATHER + "=== Of a person ===\n31\n", "medium", "7 part(s)"),
+    "a long section": (WEATHER + f"=== Summary {'person ' * 99}===\n", "medium", "6 part(s)"),
+    "a rule": (WEATHER.replace("------------------", "--- of a person"), "medium", "text after the tree"),
+}
+
+
+@pytest.mark.parametrize(("text", "severity", "says"), AROUND.values(), ids=AROUND)
+def test_what_stands_around_a_tree_is_told(text: str, severity: str, says: str) -> None:
+    ((found, words),) = others(text)
+    assert found == severity
+    assert says in words
+    assert "person" not in words.replace("predictions of people", "")
+
+
 POLICY = """
 leafgate: 1
 name: model

@@ -340,7 +340,7 @@ def _passes(metric: Metric, scores: Any, people: Any) -> bool:
     return bool(beyond / people.sum() <= getattr(metric, "allow"))  # noqa: B009
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(family=families(), seeds=st.lists(st.integers(0, 10**6), min_size=10, max_size=10))
 def test_whatever_passes_an_accepted_child_passes_its_parent(
     family: tuple[dict[str, Any], dict[str, Any]], seeds: list[int]
@@ -358,7 +358,7 @@ def test_whatever_passes_an_accepted_child_passes_its_parent(
         assert judged(parent, seed) or not passed
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(old=policies(), new=policies())
 def test_there_and_back_again_turns_tighter_into_looser(old: dict[str, Any], new: dict[str, Any]) -> None:
     opposite = {"tighter": "looser", "looser": "tighter"}

@@ -63,7 +63,7 @@ def own_function(document: Any) -> None:
 
 CHANGING: dict[str, tuple[Callable[[Any], None], str]] = {
     "numbers made true or false": (before(cast("X", "b", TensorProto.BOOL), cast("b", "f", TensorProto.FLOAT)), "Cast"),
-    "numbers made whole": (before(cast("X", "b", TensorProto.INT64)), "Cast"),
+    "numbers made whole": (before(cast("X", "b", TensorProto.INT64)), "row of numbers"),
     "rows joined": (before(helper.make_node("Concat", ["X"], ["b"], axis=0)), "Concat"),
     "labels made true or false": (after(cast("label", "b", TensorProto.BOOL)), "Cast"),
     "scores made whole": (after(cast("probabilities", "b", TensorProto.INT64)), "Cast"),

@@ -44,7 +44,8 @@ def planted(draw: st.DrawFn, *, lacking: bool = False) -> tuple[Table, Table, tu
     """
     table = draw(tables(most=15))
     schema = Schema(table.schema.public)
-    rows = draw(st.lists(st.tuples(*(cells(column) for column in schema.columns)), min_size=int(lacking), max_size=15))
+    record = st.tuples(*(st.sampled_from(cells(column)) for column in schema.columns))
+    rows = draw(st.lists(record, min_size=int(lacking), max_size=15))
     weight = draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows)))
     mine: list[list[Cell]] = [] if lacking else [list(person.values()) for person in persons(table.public[0].frame)]
     known = [] if lacking else table.public[0].weight.tolist()
@@ -74,7 +75,7 @@ def cases(table: Table, population: Table | None, forest: tuple[Node, ...], leve
     return [Case(table, None, release, known, belief) for belief in beliefs]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(planted())
 def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_apart(
     plant: tuple[Table, Table, tuple[Node, ...]],
@@ -87,7 +88,7 @@ def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_ap
         assert journalist.tolist() == pytest.approx([1 / size for size in expected])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(planted())
 def test_the_risk_among_the_table_is_one_over_its_people_and_never_less_than_among_the_population(
     plant: tuple[Table, Table, tuple[Node, ...]],
@@ -100,7 +101,7 @@ def test_the_risk_among_the_table_is_one_over_its_people_and_never_less_than_amo
         assert (prosecutor >= ReidentificationRisk(among="population", at_most=1).score(case)).all()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(planted(lacking=True))
 def test_a_population_that_lacks_people_of_some_group_of_the_table_is_inconclusive(
     plant: tuple[Table, Table, tuple[Node, ...]],
@@ -115,7 +116,7 @@ def test_a_population_that_lacks_people_of_some_group_of_the_table_is_inconclusi
                 assert case.population.any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(planted(lacking=True), st.sampled_from(LEVELS))
 def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
     plant: tuple[Table, Table, tuple[Node, ...]], level: Level
@@ -130,7 +131,7 @@ def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
             assert np.allclose(alone.chances, among.chances, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(planted(lacking=True), st.sampled_from(LEVELS))
 @example(
     (

@@ -1,5 +1,6 @@
 import json
 import pickle
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
@@ -17,10 +21,17 @@ import leafgate as gate
 from command_line import leafgate
 from leafgate.disclosed import RATIOS
 from leafgate.errors import ReleaseError
+from leafgate.foreign.betraying import pinned
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.neutral_file import written
+from leafgate.foreign.origins import Coded
+from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.rounding import rounded, same_labels
+from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
+from leafgate.foreign.unproved import unproved, with_unproved
+from leafgate.starting_model import hints_of
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes
@@ -98,9 +109,12 @@ def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Lef
         with pytest.raises(ReleaseError, match="--leaves shares"):
             refuse_different([("points", proof)], leaves, "model")
         return
+    if leaves == "shares" and model.combine == "mean_per_tree" and proof.different:
+        with pytest.raises(ReleaseError, match="--digits 3"):
+            refuse_different([("points", proof)], leaves, "model", 2)
+        return
     assert proof.different == 0
-    expected = "counts" if leaves == "shares" and model.says != "scores" else leaves
-    assert read_foreign(written(less), "less").level == expected  # shares of few people are their counts
+    assert read_foreign(written(less), "less").level == leaves
     assert not {"seed", "impurity", "bootstrap_rows", "sizes"} & {item.kind for item in less.discloses}
 
 
@@ -128,27 +142,64 @@ def test_a_model_is_not_written_over_itself(folder: Path) -> None:
     assert leafgate("scrub", folder / "m.skops", folder / "m.skops", "--leaves", "labels").code == 2
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path, named: bool) -> None:
+@pytest.mark.parametrize("said", ["codes", "values", "nothing"])
+def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path, said: str) -> None:
     table = pd.read_csv(folder / "people.csv", dtype={"school": str})
     schools = sorted(table["school"].unique())
     coded = table[["school"]].assign(school=table["school"].map(schools.index))
     (folder / "m.skops").write_bytes(skops_bytes(DecisionTreeClassifier(max_depth=2).fit(coded, table["rich"])))
-    policy = json.loads((folder / "policy.yaml").read_text())
+    policy = json.loads((folder / "policy.yaml").read_text()) | {"publish": {"leaves": "shares"}}
     numbers = [str(3 * i) for i in range(len(schools))]
     spelled = table["school"].map(dict(zip(schools, numbers, strict=True)))
     table.assign(school=spelled).to_csv(folder / "people.csv", index=False)
     policy["data"]["columns"]["school"]["values"] = numbers
-    if named:
-        policy["build"]["encoding"] = {"school": {"codes": {number: i for i, number in enumerate(numbers)}}}
+    codes = {number: i for i, number in enumerate(numbers)}
+    if said != "nothing":
+        policy["build"]["encoding"] = {"school": {"codes": codes} if said == "codes" else {"column": "school"}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
-    told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "labels")
-    alone = leafgate(*told)
-    assert (alone.code, "'school' may be codes" in alone.err, "--policy" in alone.err) == (2, True, True)
+    told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
     ended = leafgate(*told, "--policy", folder / "policy.yaml")
-    assert ended.code == (0 if named else 2), ended.err
-    assert (folder / "scrubbed.json").exists() == named
-    assert named or "count other people than the policy's table" in ended.err
+    wrong = {"values": "count other people than the policy's table", "nothing": "or for codes 0, 1, 2", "codes": ""}
+    assert ended.code == (0 if said == "codes" else 2), ended.err
+    assert (folder / "scrubbed.json").exists() == (said == "codes")
+    assert wrong[said] in ended.err
+    alone = leafgate(*told)
+    assert (alone.code, "what is 'school'" in alone.out, "--policy" in alone.out) == (0, True, True)
+    audited = leafgate("audit", folder / "policy.yaml", "--json")
+    assert audited.code == {"codes": 0, "values": 3, "nothing": 2}[said]
+    assert said != "nothing" or "was held against no table" in audited.problems[0]["message"]
+
+
+def test_numbers_that_no_table_proved_are_what_the_policy_says(folder: Path) -> None:
+    table = pd.read_csv(folder / "people.csv")
+    model = DecisionTreeClassifier(max_depth=3).fit(table[["age", "pay"]], table["rich"])
+    (folder / "m.skops").write_bytes(skops_bytes(model))
+    assert leafgate("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "labels").code == 0
+    assert leafgate("scrub", folder / "scrubbed.json", folder / "twice.json", "--leaves", "labels").code == 0
+    assert (folder / "twice.json").read_bytes() == (folder / "scrubbed.json").read_bytes()
+    refused = leafgate("audit", folder / "policy.yaml", "--json")
+    assert refused.code == 2
+    assert {problem["message"].partition(":")[0] for problem in refused.problems} == {"'age'", "'pay'"}
+    assert all("encoding" in problem["remedy"] for problem in refused.problems)
+    policy = json.loads((folder / "policy.yaml").read_text())
+    policy["build"]["encoding"] = {"age": {"column": "age"}, "pay": {}}
+    (folder / "policy.yaml").write_text(json.dumps(policy))
+    assert leafgate("audit", folder / "policy.yaml").code == 0
+    hints = hints_of(folder / "scrubbed.json", ["age", "pay"], {})
+    assert hints.riddles == ("age", "pay")
+
+
+def test_what_counts_could_never_prove_is_not_asked_for(folder: Path) -> None:
+    whole = read_foreign((folder / "m.skops").read_bytes(), "m.skops")
+    less = scrubbed(whole, "labels", "m.skops")
+    marked = with_unproved(whole, less)
+    by_values = {name for name, one in zip(less.features, less.origins or (), strict=True) if isinstance(one, Coded)}
+    assert by_values
+    assert set(unproved(marked)) == set(less.features) - by_values
+    assert with_unproved(replace(whole, counted="bootstrap"), less) == less
+    assert with_unproved(whole, scrubbed(whole, "counts", "m.skops")).origins == scrubbed(whole, "counts", "m").origins
+    codes = replace(less, origins=tuple(Coded("school", {"1": 0.0, "2": 1.0}) for _ in less.features))
+    assert unproved(with_unproved(whole, codes)) == less.features
 
 
 def test_a_pickle_is_converted_by_who_trusts_it(folder: Path) -> None:
@@ -190,15 +241,31 @@ def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
         assert "categories" in {item.kind for item in silent.discloses}
 
 
+@pytest.mark.parametrize("fill", [-100.0, 100.0])
+def test_a_missing_cell_goes_where_its_stand_in_went(fill: float) -> None:
+    age = np.array([20, 30, np.nan, 50, 60, 70] * 20)
+    frame = pd.DataFrame({"age": age})
+    filled = SimpleImputer(strategy="constant", fill_value=fill)
+    model = make_pipeline(filled, DecisionTreeClassifier(max_depth=1)).fit(frame, age > 40)
+    whole = gate.from_sklearn(model)
+    less = scrubbed(whole, "labels", "model")
+    assert compared(whole, less, 0).different == 0
+    gone = {"age": [None, 10.0, 90.0]}
+    labels = [str(one) for one in model.predict(pd.DataFrame({"age": [np.nan, 10.0, 90.0]}))]
+    assert [less.classes[i] for i in predicted(less, rows_of(less, gone))] == labels
+    assert labels[0] == labels[1 if fill < 0 else 2]
+
+
 def of_shares(shares: list[float]) -> Any:
     """A tree whose leaves say these shares of the second class, and its level as its file tells it."""
-    says = np.array([[np.nan, np.nan], *([1 - share, share] for share in shares)])
+    inner, n = len(shares) - 1, len(shares)
+    none = [LEAF] * n
     tree = ForeignTree(
-        np.array([0, LEAF, LEAF]),
-        np.array([0.5, np.nan, np.nan]),
-        np.array([1, LEAF, LEAF]),
-        np.array([2, LEAF, LEAF]),
-        says,
+        np.array([0] * inner + none),
+        np.array([*np.arange(inner)[::-1] + 0.5, *[np.nan] * n]),
+        np.array([*range(1, inner), 2 * inner, *none] if inner else none),
+        np.array([*range(inner, 2 * inner), *none] if inner else none),
+        np.array([[np.nan, np.nan]] * inner + [[1 - share, share] for share in shares]),
     )
     return Foreign("x", ("x",), ("no", "yes"), (tree,), "shares", discloses=(RATIOS,))
 
@@ -212,9 +279,97 @@ def of_shares(shares: list[float]) -> Any:
         ([0.557, 0.429], "shares"),
         ([0.55743, 0.7310585786300049], "shares"),
         ([0.0, 1.0], "shares"),
+        ([0.67, 0.43, 0.5], "shares"),
+        ([0.557, 0.667], "counts"),  # nobody but multiples of 3 has 0.667, up to 400 people
+        ([0.5574, 0.6667, 0.4286, 0.2857], "counts"),
+        ([*(n / 100 + 0.00123456 for n in range(60)), 2 / 3], "counts"),
+        ([*(n / 100 for n in range(60)), 2 / 3], "counts"),
+        ([*(float(np.float32(n / 100 + 0.00123456)) for n in range(30)), float(np.float32(2 / 3))], "counts"),
     ],
 )
 def test_shares_to_the_last_digit_betray_counts_and_rounded_ones_do_not(shares: list[float], level: str) -> None:
     model = of_shares(shares)
     assert read_foreign(written(model), "model").level == level
-    assert scrubbed(model, "shares", "model").level == level
+    assert read_foreign(written(scrubbed(model, "shares", "model")), "model").level == "shares"
+
+
+def shown(counts: tuple[int, ...], digits: int) -> tuple[float, ...]:
+    """What leaves with these people say."""
+    return tuple(rounded(np.array([counts], dtype=float) / sum(counts), digits)[0].tolist())
+
+
+def test_of_two_digits_every_share_is_one_of_different_numbers_of_people() -> None:
+    """Every leaf of up to 200 people, rounded: which numbers of people say the same."""
+    people: dict[tuple[float, ...], set[int]] = {}
+    for n in range(2, 201):
+        for some in range(1, n):
+            people.setdefault(shown((some, n - some), 2), set()).add(n)
+    assert len(people) == 99
+    assert all(any(n % min(each) for n in each) for each in people.values())
+    assert not pinned(np.array(list(people)), 2).any()
+
+
+def test_of_three_digits_some_are_not_and_are_refused() -> None:
+    people: dict[tuple[float, ...], set[int]] = {}
+    for n in range(2, 201):
+        for some in range(1, n):
+            people.setdefault(shown((some, n - some), 3), set()).add(n)
+    rows = np.array(list(people))
+    alone = [not any(n % min(each) for n in each) for each in people.values()]
+    assert (pinned(rows, 3) == alone).all()
+    assert {row[0] for row in rows[np.array(alone)].tolist()} >= {0.5, 0.333, 0.667, 0.25, 0.75}
+    with pytest.raises(ReleaseError, match="--digits 2"):
+        scrubbed(of_shares([2 / 3, 165 / 296]), "shares", "model", 3)
+    assert scrubbed(of_shares([165 / 296, 71 / 304]), "shares", "model", 3).level == "shares"
+
+
+@settings(max_examples=300)
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=5).filter(any), st.sampled_from([1, 2, 3]))
+def test_rounded_shares_sum_to_one_and_keep_who_is_there_and_who_is_first(counts: list[int], digits: int) -> None:
+    shares = np.array([counts], dtype=float) / sum(counts)
+    units = rounded(shares, digits)[0] * 10**digits
+    assert np.allclose(units, np.rint(units))
+    assert units.sum() == pytest.approx(10**digits)
+    assert units.argmax() == shares[0].argmax()
+    if np.count_nonzero(counts) == 2:
+        assert ((units > 0) == (shares[0] > 0)).all()
+        assert abs(units / 10**digits - shares[0]).max() <= 10.0**-digits + 1e-12
+
+
+def test_more_classes_than_digits_can_tell_apart_are_refused() -> None:
+    says = np.full((1, 30), 0.4 / 29)
+    says[0, 7] = 0.6
+    leaf = np.array([LEAF])
+    tree = ForeignTree(leaf, np.array([np.nan]), leaf, leaf, says)
+    model = Foreign("x", ("x",), tuple(map(str, range(30))), (tree,), "shares")
+    with pytest.raises(ReleaseError, match="--digits 2"):
+        scrubbed(model, "shares", "model", 1)
+    assert scrubbed(model, "shares", "model").trees[0].says.argmax() == 7
+
+
+def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_table(folder: Path) -> None:
+    told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
+    ended = leafgate(*told, "--policy", folder / "policy.yaml")
+    assert ended.code == 0, ended.err
+    found = re.search(r"shares on its leaves, which change by at most (0\.00\d\d); no label changes", ended.out)
+    assert found is not None
+    whole, less = (read_foreign((folder / name).read_bytes(), name) for name in ("m.skops", "scrubbed.json"))
+    cells = random_cells((whole, less), 5000, np.random.default_rng(1))
+    exact = votes(replace(whole, combine="mean_per_tree"), rows_of(whole, cells))
+    rough = votes(replace(less, combine="mean_per_tree"), rows_of(less, cells))
+    assert abs(exact - rough).max() == pytest.approx(float(found[1]), abs=5e-5)
+    policy = json.loads((folder / "policy.yaml").read_text())
+    (folder / "policy.yaml").write_text(json.dumps(policy | {"publish": {"leaves": "shares"}}))
+    assert leafgate("audit", folder / "policy.yaml").code == 0
+    (tree,) = less.trees
+    lied = replace(tree, says=rounded(np.nan_to_num(0.9 * tree.says + 0.05, nan=0.5), 2))
+    (folder / "scrubbed.json").write_bytes(written(replace(less, trees=(lied,))))
+    assert leafgate("audit", folder / "policy.yaml").code == 3
+
+
+def test_whether_labels_of_two_trees_stay_is_tried_on_all_leaves_that_can_meet() -> None:
+    trees = [of_shares(shares).trees[0] for shares in ([0.104, 0.908], [0.204, 0.858])]
+    model = replace(of_shares([0.5]), trees=tuple(trees), combine="mean_per_tree")
+    assert same_labels(model, 1)
+    assert not same_labels(replace(model, trees=(trees[0], of_shares([0.1, 0.897]).trees[0])), 2)  # 0.104 + 0.897 > 1
+    assert not same_labels(replace(model, trees=tuple(trees * 20)), 2)

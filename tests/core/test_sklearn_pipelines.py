@@ -1,4 +1,3 @@
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,27 +13,18 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from adult import adult
-from data_files import DATA
+from foreign_releases import asked, at_the_edges, german, released
 from leafgate.errors import ReleaseError
 from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.model import Foreign
 from leafgate.foreign.predicting import predicted
 from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.possible import edge
-from leafgate.release import Release
-from leafgate.release_file import seal
+from leafgate.foreign.sampling import rows_of
 from leafgate.routing import predict
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table, typed_column
-from leafgate.tree import Cut, Fan, children
-from random_tables import categorical, numeric
+from leafgate.schema import Schema
+from leafgate.table import Table
+from leafgate.tree import Cut, Fan
 from sklearn_pipelines import NUMBERS, PIPELINES, TEXTS, as_frame, people
 from sklearn_zoo import skops_bytes
-
-
-def released(model: Foreign, schema: Schema, **said: Encoding) -> Release:
-    return seal(release_of(model, b"file", schema, said, "model")).release
 
 
 def fit(name: str, table: Table) -> Any:
@@ -49,20 +39,6 @@ def truth(model: Any, name: str, table: Table) -> Any:
     if name == "its own categories":
         features = features.astype({c.name: "category" for c in table.schema.features if not c.numeric})
     return pd.Index(table.schema.classes).get_indexer(model.predict(features))
-
-
-def at_the_edges(release: Release, table: Table) -> Table:
-    """The table's first rows again with every threshold of the release in turn, and the doubles above and below."""
-    cuts, waiting = set(), list(release.trees[:4])
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Cut):
-            cuts |= {
-                (node.column, x) for x in (node.at, edge(node), math.nextafter(edge(node), math.inf)) if abs(x) < 1e9
-            }
-        waiting.extend(children(node))
-    frames = [table.frame.iloc[[i % len(table)]].assign(**{c: x}) for i, (c, x) in enumerate(sorted(cuts))]
-    return make_table(table.schema, pd.concat([*frames, table.frame.iloc[:1]], ignore_index=True))
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -86,28 +62,6 @@ def test_adult_is_predicted_as_the_library_predicts_it(name: str) -> None:
         assert (predict(release, tried) == truth(model, name, tried)).all()
 
 
-def german() -> Table:
-    """German credit: 7 numbers, 13 columns of codes, class 1 or 2."""
-    file = DATA / "german_credit" / "german.data"
-    if not file.exists():
-        pytest.skip("German credit is not here: set LEAFGATE_DATA to the folder that holds `german_credit`")
-    raw = pd.read_csv(file, sep=" ", header=None, dtype=str)
-    columns: list[Column] = []
-    for i in range(21):
-        cells, name = raw[i], f"a{i}"
-        if i == 20:
-            columns.append(categorical(name, "class", "sensitive", values=("1", "2")))
-        elif cells.str.startswith("A").all():
-            columns.append(categorical(name, "quasi_identifier", values=sorted(set(cells))))
-        else:
-            columns.append(numeric(name, "quasi_identifier", bounds=(0, 1e6)))
-    typed = {
-        c.name: typed_column(c, [float(x) for x in raw[i]] if c.numeric else list(raw[i]))
-        for i, c in enumerate(columns)
-    }
-    return make_table(Schema(tuple(columns)), pd.DataFrame(typed))
-
-
 @pytest.mark.parametrize("name", ["one-hot", "ordinal", "scaled", "rare"])
 def test_german_credit_is_predicted_as_the_library_predicts_it(name: str) -> None:
     table = german()
@@ -115,15 +69,6 @@ def test_german_credit_is_predicted_as_the_library_predicts_it(name: str) -> Non
     release = released(leafgate.from_sklearn(model), table.schema)
     for tried in (table, at_the_edges(release, table)):
         assert (predict(release, tried) == truth(model, name, tried)).all()
-
-
-def asked(release: Release, kind: type[Cut] | type[Fan]) -> list[Any]:
-    found, waiting = [], list(release.trees)
-    while waiting:
-        node = waiting.pop()
-        found += [node] if isinstance(node, kind) else []
-        waiting.extend(children(node))
-    return found
 
 
 def test_tests_read_as_the_policy_speaks() -> None:
@@ -205,3 +150,15 @@ def test_what_a_foreign_model_predicts_of_encoded_rows_is_what_its_release_predi
         predicted(read, np.asarray(encoded.todense() if hasattr(encoded, "todense") else encoded))
     ]
     assert (mine == np.array(table.schema.classes)[predict(released(read, table.schema), table)]).all()
+
+
+@pytest.mark.parametrize("unknown", ["ignore", "infrequent_if_exist"])
+def test_a_value_never_seen_is_what_the_encoder_makes_of_it(unknown: str) -> None:
+    school = np.array(["none"] * 40 + ["basic"] * 40 + ["odd", "rare"] * 3, dtype=object)
+    frame = pd.DataFrame({"school": school})
+    encoder = OneHotEncoder(min_frequency=5, handle_unknown=unknown, sparse_output=False)
+    model = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(frame, school == "odd")
+    cells = ["never seen", "odd", "basic"]
+    made = model[0].transform(pd.DataFrame({"school": cells}))
+    assert made[0].any() == (unknown == "infrequent_if_exist")
+    assert np.array_equal(rows_of(leafgate.from_sklearn(model), {"school": cells}), made)

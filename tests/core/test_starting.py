@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_files import DATA
-from leafgate.errors import InvalidError
+from leafgate.errors import DataError, InvalidError
 from leafgate.policy_file import load_policy
 from leafgate.running import prepare
-from leafgate.starting import first_policy
+from leafgate.starting import MISSING, first_policy
 from leafgate.strict_yaml import parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
@@ -118,7 +119,8 @@ def test_any_text_gets_through_a_first_policy_unharmed(
     head = ",".join(["age", quoted(f"x{name}"), "ill"])
     policy = started(folder, table([quoted(text) for text in texts] * 7, head=head), header=True)
     assert set(columns(policy)) == {"age", f"x{name}", "ill"}
-    assert prepare(policy).table.people > 0
+    with contextlib.suppress(DataError) if set(texts) & set(MISSING) else contextlib.nullcontext():  # few may be left
+        assert prepare(policy).table.people > 0
 
 
 def quoted(text: str) -> str:

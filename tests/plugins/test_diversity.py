@@ -211,7 +211,7 @@ def together(several: Sequence[Counts]) -> Counts:
 
 
 @forms
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(crowd=crowds())
 def test_a_score_is_what_the_definition_says_of_people_counted_by_hand(
     use: str, options: dict[str, Any], score: Score, crowd: tuple[Column, list[Counts]]
@@ -247,7 +247,7 @@ def cheapest(p: Sequence[Fraction], overall: Sequence[Fraction], cost: Sequence[
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(crowd=crowds())
 def test_t_is_the_cheapest_way_to_move_a_groups_shares_to_everyones(
     distance: str, crowd: tuple[Column, list[Counts]]
@@ -282,7 +282,7 @@ ALL_FORMS = {name: (use, options) for name, (use, options, _) in FORMS.items()} 
 
 
 @pytest.mark.parametrize(("use", "options"), ALL_FORMS.values(), ids=ALL_FORMS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(crowd=crowds())
 def test_two_groups_made_one_are_never_worse_off_than_the_worse_of_them(
     use: str, options: dict[str, Any], crowd: tuple[Column, list[Counts]]
@@ -296,7 +296,7 @@ def test_two_groups_made_one_are_never_worse_off_than_the_worse_of_them(
         assert merged <= max(apart) + 1e-11
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(crowds())
 def test_entropy_l_is_at_most_distinct_l(crowd: tuple[Column, list[Counts]]) -> None:
     case = case_of(*crowd)

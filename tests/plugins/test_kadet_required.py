@@ -237,7 +237,7 @@ def tree_of(table: Table, wanted: Sequence[Any], k: int, measure: Measure) -> No
     return finished(people, root, table.schema)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(asking(), st.integers(1, 4), st.sampled_from(["gain", "gini"]))
 def test_the_tree_is_the_one_the_pseudo_code_grows_when_ok_asks_for_more(
     asked: tuple[Table, tuple[Any, ...]], k: int, measure: Measure
@@ -289,7 +289,7 @@ def holds(wanted: Required, column: Column, everyone: Counts, counts: Counts) ->
     return bool(made.holds(np.array(counts, dtype=float)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(crowds(3), one_required())
 def test_what_holds_for_two_groups_holds_for_both_together(
     asked: tuple[Column, list[Counts]], wanted: Required
@@ -300,7 +300,7 @@ def test_what_holds_for_two_groups_holds_for_both_together(
     assert holds(wanted, column, everyone, together([one, other]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(crowds(3), one_required())
 def test_a_requirement_is_what_exact_arithmetic_makes_of_its_definition(
     asked: tuple[Column, list[Counts]], wanted: Required
@@ -350,7 +350,7 @@ def limited(wanted: Required, limit: float) -> Required:
     return wanted.model_copy(update={"at_least" if isinstance(wanted, LDiversityRequired) else "at_most": limit})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(crowds(3), one_required(), st.sampled_from([0.0, 1e-9, -1e-9, 1e-3, -1e-3]))
 def test_a_requirement_agrees_with_the_metric_of_its_name_at_its_very_score_too(
     asked: tuple[Column, list[Counts]], wanted: Required, off: float

@@ -21,7 +21,7 @@ from random_maxent import Case, cases, release_of, sklearn_cases
 Solver = Callable[[Model, Floats], Answer | None]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(cases() | sklearn_cases())
 def test_the_truth_meets_every_constraint(case: Case) -> None:
     table, release, known = case

@@ -25,7 +25,7 @@ N = numeric("n", "quasi_identifier")
 
 MEASURES = st.sampled_from(["gain", "gini", "gain_ratio"])
 REQUIRED = [(), ({"use": "l_diversity", "at_least": 1.2},), ({"use": "confidence", "at_most": 0.9},)]
-some = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -52,7 +52,7 @@ def broken(release: Release, table: Table, known: Known) -> float:
     return max(problem.broken(truth_in(problem, release, table)).values())
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(secret_tables() | tables(most=12), builders(), st.sampled_from(LEVELS), st.booleans())
 def test_the_truth_keeps_every_constraint(table: Table, builder: TreeBuilder, level: Level, distribution: bool) -> None:
     release = built(builder, table, level)

@@ -20,17 +20,25 @@ STRICTER = ("k_anonymity, at_least: 3", "k_anonymity, at_least: 4")
 CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 
-@pytest.fixture
-def audits(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the reports of an audit that passes and of one that fails."""
-    shutil.copy(POLICIES / "mortgage.csv", tmp_path)
+    folder = tmp_path_factory.mktemp("audited")
+    shutil.copy(POLICIES / "mortgage.csv", folder)
     policy = (POLICIES / "mortgage.yaml").read_text()
     for name, text in (("pass", policy), ("fail", policy.replace(*STRICTER))):
-        (tmp_path / f"{name}.yaml").write_text(text)
-        assert leafgate("audit", tmp_path / f"{name}.yaml", "--out", tmp_path / name).code == CODES[name]
-    told = json.loads((tmp_path / "fail" / "report.json").read_text()) | {"verdict": "inconclusive", "release": None}
-    (tmp_path / "inconclusive").mkdir()
-    (tmp_path / "inconclusive" / "report.json").write_text(json.dumps(told))
+        (folder / f"{name}.yaml").write_text(text)
+        assert leafgate("audit", folder / f"{name}.yaml", "--out", folder / name).code == CODES[name]
+    told = json.loads((folder / "fail" / "report.json").read_text()) | {"verdict": "inconclusive", "release": None}
+    (folder / "inconclusive").mkdir()
+    (folder / "inconclusive" / "report.json").write_text(json.dumps(told))
+    return folder
+
+
+@pytest.fixture
+def audits(audited: Path, tmp_path: Path) -> Path:
+    """The same reports in a folder of the test's own, without a store."""
+    shutil.copytree(audited, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -68,7 +68,7 @@ def _possible(model: Model) -> tuple[Whole, Whole]:
         tables = np.repeat(tables, len(options), axis=0)
         tables[:, row] = np.tile(options, (len(ways), 1))
         ways = np.outer(ways, alike).ravel()
-        fits = _short_of(model, tables)
+        fits = _short_of(model, tables, row)
         tables, ways = tables[fits], ways[fits]
     return tables, ways
 
@@ -83,31 +83,34 @@ def _shared_out(people: int, values: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def _short_of(model: Model, tables: Whole) -> NDArray[np.bool_]:
-    """Which tables, some rows still empty, have not yet more people than an equation allows."""
+def _short_of(model: Model, tables: Whole, row: int) -> NDArray[np.bool_]:
+    """Which tables, filled up to `row`, have not by that row more people than an equation allows."""
     fits = np.ones(len(tables), dtype=bool)
     for each in model.linear:
-        if each.sense == "=" and (each.coefficients >= 0).all():
+        if each.sense == "=" and each.coefficients[row].any() and (each.coefficients >= 0).all():
             fits &= _told(model, each.coefficients, tables) <= each.people + TIE * model.weight.sum()
     return fits
 
 
 def _told(model: Model, coefficients: Floats, tables: Whole) -> Floats:
     """The left side of a linear constraint, for every table."""
-    return np.asarray((coefficients / model.weight[:, None] * tables).sum(axis=(1, 2)))
+    a_person = (coefficients / model.weight[:, None]).ravel()
+    asked = np.flatnonzero(a_person)
+    return np.asarray(tables.reshape(len(tables), -1)[:, asked] @ a_person[asked])
 
 
-def _agrees(model: Model, tables: Whole) -> NDArray[np.bool_]:
-    """Which tables meet every constraint."""
-    fits = np.ones(len(tables), dtype=bool)
+def _agrees(model: Model, tables: Whole) -> Whole:
+    """The places of the tables that meet every constraint."""
+    left = np.arange(len(tables))
     for each in model.linear:
-        off = _told(model, each.coefficients, tables) - each.people
-        fits &= (np.abs(off) if each.sense == "=" else -off) <= TIE * model.weight.sum()
+        off = _told(model, each.coefficients, tables[left]) - each.people
+        left = left[(np.abs(off) if each.sense == "=" else -off) <= TIE * model.weight.sum()]
     for one in model.comparisons:
         people = model.weight[list(one.rows)].sum()
-        candidate = _gain(one, one.candidate.parts, tables)
-        fits &= one.factor * candidate <= _gain(one, one.asked, tables) + TIE * people
-    return fits
+        here = tables[left]
+        candidate = _gain(one, one.candidate.parts, here)
+        left = left[one.factor * candidate <= _gain(one, one.asked, here) + TIE * people]
+    return left
 
 
 def _gain(one: Comparison, parts: Parts, tables: Whole) -> Floats:

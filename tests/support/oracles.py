@@ -29,7 +29,7 @@ Bins = frozenset[tuple[tuple[Path, ...], Cell]]
 
 def persons(frame: pd.DataFrame) -> list[Person]:
     """The rows of a frame as dicts, None where a cell is missing."""
-    told = [[None if pd.isna(cell) else cell for cell in frame[name]] for name in frame]
+    told = [[None if cell != cell else cell for cell in frame[name].tolist()] for name in frame]  # NaN is not itself
     return [dict(zip(map(str, frame), row, strict=True)) for row in zip(*told, strict=True)]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from leafgate.schema import Column, Schema
 from leafgate.table import Table
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
-from oracles import Cell, People, people_of
+from oracles import Cell, People
 
 NOTHING = 1e-12
 Measure = Literal["gain", "gain_ratio", "gini"]
@@ -52,7 +52,10 @@ def size(people: People) -> int:
 
 def class_counts(people: People, schema: Schema) -> dict[str, int]:
     """People in each class."""
-    return {name: sum(n for person, n in people if person[schema.target.name] == name) for name in schema.classes}
+    counts, target = dict.fromkeys(schema.classes, 0), schema.target.name
+    for person, n in people:
+        counts[str(person[target])] += n
+    return counts
 
 
 def impurity(people: People, schema: Schema, measure: Measure) -> float:
@@ -87,7 +90,7 @@ def worth(people: People, question: Question, schema: Schema, measure: Measure) 
 def thresholds(column: Column, people: People, table: Table) -> list[Question]:
     """Cuts after each number of these people, midway to the next number of the whole table."""
     mine = {-math.inf if (cell := person[column.name]) is None else float(cell) for person, _ in people}
-    everyone = {float(cell) for person, _ in people_of(table) if (cell := person[column.name]) is not None}
+    everyone = set(table.frame[column.name].dropna().tolist())
     floor = column.bounds[0] if column.bounds else math.inf
     found = []
     for number in sorted(mine)[:-1]:

@@ -18,7 +18,7 @@ from leafgate.table import Table
 from leafgate.tree import Cut, Leaf, Node
 from leafgate_baselines import C45, Id3
 from leafgate_kadet import Kadet
-from random_tables import categorical, cells, hierarchies, numeric, table_of
+from random_tables import categorical, hierarchies, numeric, records, table_of
 
 VALUES = ("none", "mild", "grave", "fatal")
 LEVELS: tuple[Level, ...] = ("labels", "error_rates", "counts")
@@ -44,9 +44,8 @@ def secret_tables(
     values = VALUES[: draw(st.integers(2, 4))]
     columns.append(categorical("y", "class", "sensitive", values=values))
     size = draw(st.integers(least, most))
-    rows = draw(st.lists(st.tuples(*map(cells, columns)), min_size=size, max_size=size))
-    weight = draw(st.lists(st.integers(1, heaviest), min_size=size, max_size=size))
-    return table_of(columns, rows, weight)
+    rows = draw(records(columns, size, heaviest=heaviest))
+    return table_of(columns, [row[:-1] for row in rows], [row[-1] for row in rows])
 
 
 @st.composite

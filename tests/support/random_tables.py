@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,10 +76,26 @@ def schemas(draw: st.DrawFn, *, numbers: bool, gaps: bool, public_class: bool | 
     return Schema((*columns, categorical("y", "class", "quasi_identifier" if known else "sensitive", values=classes)))
 
 
-def cells(column: Column) -> st.SearchStrategy[Cell]:
-    """A cell of a column."""
+def cells(column: Column) -> tuple[Cell, ...]:
+    """What a cell of a column may be."""
     present: tuple[Cell, ...] = NUMBERS if column.values is None else column.values
-    return st.sampled_from((*present, None) if column.missing else present)
+    return (*present, None) if column.missing else present
+
+
+def one_of_each(choices: Sequence[Sequence[Any]], number: int) -> list[Any]:
+    """One of each of the choices; every number below the product of how many they are says another."""
+    found = []
+    for choice in choices:
+        number, place = divmod(number, len(choice))
+        found.append(choice[place])
+    return found
+
+
+def records(columns: Sequence[Column], size: int, *, heaviest: int = 5) -> st.SearchStrategy[list[list[Any]]]:
+    """So many rows, each with its weight behind its cells; each is drawn as one number, which is cheap."""
+    choices = [*(cells(column) for column in columns), range(1, heaviest + 1)]
+    numbers = st.integers(0, math.prod(map(len, choices)) - 1)
+    return st.lists(numbers.map(partial(one_of_each, choices)), min_size=size, max_size=size)
 
 
 @st.composite
@@ -85,8 +104,5 @@ def tables(
 ) -> Table:
     """Up to `most` weighted records of a random schema; `gaps` allows missing cells."""
     schema = draw(schemas(numbers=numbers, gaps=gaps, public_class=public_class))
-    size = draw(st.integers(1, most))
-    record = st.tuples(*(cells(column) for column in schema.columns))
-    rows = draw(st.lists(record, min_size=size, max_size=size))
-    weight = draw(st.lists(st.integers(1, 5), min_size=size, max_size=size))
-    return table_of(schema.columns, rows, weight)
+    rows = draw(records(schema.columns, draw(st.integers(1, most))))
+    return table_of(schema.columns, [row[:-1] for row in rows], [row[-1] for row in rows])

@@ -8,16 +8,23 @@ A fenced `console` block holds commands after `$ ` with their output; `# ...` en
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from leafgate.cli import run
+
 BLOCK = re.compile(r"^```(console|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUT = "# ...\n"
+PLAIN = re.compile(r"leafgate ([^|<>;&$`*?~{}\\#]+?)(?: > (\S+))?")
+"""A command that asks nothing of the shell but to write its output to a file."""
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
@@ -49,19 +56,37 @@ def _as_long_as(told: str, printed: str) -> str:
 
 def _run(commands: list[str], folder: Path) -> list[str]:
     """What each command prints, stderr included; `$?` is the exit code of the one before, as at a prompt."""
-    script = "".join(f'(exit "${{code:-0}}")\n{command}\ncode=$?\nprintf "\\036"\n' for command in commands)
+    printed, code = [], 0
+    with contextlib.chdir(folder):
+        for command in commands:
+            plain = PLAIN.fullmatch(command)
+            told, code = _run_here(plain[1], plain[2]) if plain else _run_by_shell(command, code)
+            printed.append(told)
+    return printed
+
+
+def _run_here(words: str, file: str | None) -> tuple[str, int]:
+    """A command of leafgate in this process: the start of another costs more than most commands."""
+    shown, written = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(written if file else shown), contextlib.redirect_stderr(shown):
+        code = run(shlex.split(words))
+    if file:
+        Path(file).write_text(written.getvalue(), encoding="utf-8")
+    return shown.getvalue(), code
+
+
+def _run_by_shell(command: str, code: int) -> tuple[str, int]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=folder,
+        ["bash", "-c", f"(exit {code})\n{command}"],
         env=os.environ | {"PATH": path, "LC_ALL": "C"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         timeout=300,
-        check=True,
+        check=False,
     )
-    return done.stdout.split("\x1e")[:-1]
+    return done.stdout, done.returncode
 
 
 def _edit(diff: str, folder: Path) -> None:

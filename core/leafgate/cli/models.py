@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audits import Root
-from leafgate.errors import InvalidError
-from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
 
 class Left(StrEnum):
@@ -36,6 +35,7 @@ def convert(
     from leafgate.foreign.neutral_file import written
     from leafgate.foreign.pickles import read_any
 
+    refuse_same(model, out)
     make_folder(out.parent)
     found = read_any(model, trust=trust)
     write_file(out, written(found), OWNER_ONLY)
@@ -51,26 +51,33 @@ def scrub(
         Path | None, typer.Option(metavar="POLICY", help="A policy with the data that predictions are compared on.")
     ] = None,
     root: Root = None,
+    digits: Annotated[int, typer.Option(min=1, max=3, help="With so many digits shares are told.")] = 2,
 ) -> int:
     """Write a neutral file that predicts the same, as is proved on points, and tells on its leaves what is chosen."""
     from leafgate.foreign.neutral_file import written
     from leafgate.foreign.reading import read_bounded, read_foreign
-    from leafgate.foreign.scrubbing import compared, refuse_different, refuse_unproved, scrubbed
+    from leafgate.foreign.scrubbing import compared, refuse_different, scrubbed, shares_changed
+    from leafgate.foreign.seen import shown
+    from leafgate.foreign.unproved import unproved, with_unproved
 
-    if model.resolve() == out.resolve():
-        raise InvalidError("is the model itself", place=str(out), remedy="name another file")
+    refuse_same(model, out)
     make_folder(out.parent)
     found = read_foreign(read_bounded(model), model.name)
-    if policy is None:
-        refuse_unproved(found, leaves.value, model.name)
-    less = scrubbed(found, leaves.value, model.name)
+    less = scrubbed(found, leaves.value, model.name, digits)
     proofs = [("random points", compared(found, less, seed=0))]
     if policy is not None:
         from leafgate.foreign.proving import on_data
 
         proofs.append(("records of the table", on_data(found, less, policy, root, model.name)))
-    refuse_different(proofs, leaves.value, model.name)
+    refuse_different(proofs, leaves.value, model.name, digits)
+    less = with_unproved(found, less) if policy is None else less
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{proof.points:,} {where}" for where, proof in proofs)
-    typer.echo(f"{out}: tells {less.level} on its leaves; predicts the same on {same}")
+    change = shares_changed(found, leaves.value, digits)
+    typer.echo(f"{out}: tells {less.level} on its leaves{change}; predicts the same on {same}")
+    if names := unproved(less):
+        told = ", ".join(repr(shown(name)) for name in names)[:200]
+        typer.echo(
+            f"no table has shown what is {told}: audits ask for their `encoding`; scrubbed with --policy, they do not"
+        )
     return 0

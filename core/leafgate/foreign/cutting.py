@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from leafgate.foreign.model import Floats
-from leafgate.foreign.origins import Absent, Coded, Number, Origin, Step
+from leafgate.foreign.origins import Absent, Coded, Number, Origin, Step, rounded
 from leafgate.schema import Column, Value
 from leafgate.tree import Branch, Cut, Fan, Node
 
@@ -32,10 +32,9 @@ class Asked:
         """Does the feature's number go low?"""
         if math.isnan(number):
             return self.missing_low
+        seen = rounded(number) if self.float32 else number
         if self.chosen is not None:
-            return number in self.chosen
-        with np.errstate(over="ignore"):
-            seen = float(np.float32(number)) if self.float32 else number
+            return seen in self.chosen
         return seen < self.at if self.strict else seen <= self.at
 
 
@@ -76,14 +75,18 @@ def _cut(asked: Asked, origin: Number, low: Node, high: Node) -> Node:
 
 def made(numbers: Floats, steps: tuple[Step, ...]) -> Floats:
     """The numbers after the steps, each in double precision as NumPy does it."""
-    act = {
+    act: Mapping[str, Callable[[Floats, float], Floats]] = {
         **{"plus": np.add, "minus": np.subtract, "times": np.multiply, "over": np.divide},
-        **{"at_least": np.maximum, "at_most": np.minimum},
+        **{"at_least": np.maximum, "at_most": np.minimum, "single": _singles},
     }
     with np.errstate(all="ignore"):
         for step in steps:
             numbers = act[step.operation](numbers, step.by)
     return numbers
+
+
+def _singles(numbers: Floats, by: float) -> Floats:
+    return numbers.astype(np.float32).astype(np.float64)
 
 
 def highest_low(asked: Asked, steps: tuple[Step, ...]) -> float:

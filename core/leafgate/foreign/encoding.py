@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from pydantic import Field, model_validator
 
 from leafgate.errors import Problem, ReleaseError
-from leafgate.foreign.origins import Coded, Number, Origin, Unknown, stepped
+from leafgate.foreign.misreading import Feature, misread
+from leafgate.foreign.origins import AS_SEEN, Absent, Coded, Number, Origin, Unknown, stepped
 from leafgate.interfaces import Limit
 from leafgate.policy_column import Strict
 from leafgate.schema import Column, Schema
@@ -17,6 +19,9 @@ from leafgate.text_numbers import parse_number
 
 BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
 """What stands between column and value in names of dummy features."""
+
+
+Found = Number | Coded | Absent
 
 
 class Encoding(Strict):
@@ -34,26 +39,14 @@ class Encoding(Strict):
         return self
 
 
-@dataclass(frozen=True)
-class Feature:
-    """A feature that some tree asks about: its name, what the file says it is, and how it is asked.
-
-    `sets`: some test names categories of it; `texts`: every test does, and names them by their texts.
-    """
-
-    name: str
-    told: Origin | None = None
-    sets: bool = False
-    texts: bool = False
-
-
 def origins_of(
     features: Sequence[Feature], said: Mapping[str, Encoding], schema: Schema, place: str
 ) -> tuple[Origin, ...]:
     """Each feature's origin among the policy's columns; ReleaseError names every feature that has none."""
     found = [_origin(feature, said.get(feature.name), schema) for feature in features]
     idle = _idle(said, {feature.name for feature in features}, schema)
-    problems = [Problem(place, f"{one.column!r}: {one.why}", REMEDY) for one in found if isinstance(one, Unknown)]
+    unknown = dict.fromkeys(one for one in found if isinstance(one, Unknown))
+    problems = [Problem(place, f"{one.column!r}: {one.why}", one.remedy or REMEDY) for one in unknown]
     problems += [Problem("build.encoding", f"no tree asks about a feature {name!r}") for name in idle]
     if problems:
         raise ReleaseError.listing(problems)
@@ -70,15 +63,45 @@ def _idle(said: Mapping[str, Encoding], features: Collection[str], schema: Schem
 
 def _origin(feature: Feature, said: Encoding | None, schema: Schema) -> Origin:
     name, told = feature.name, feature.told
-    origin = _said(name, said, schema) if said is not None else told if told is not None else _named(name, schema)
+    if said is not None:
+        origin = _renamed(told, said) or _said(name, said, schema)
+    else:
+        origin = told if told is not None else _named(name, schema)
     if isinstance(origin, Unknown):
         return origin
+    if said is None and origin.column not in schema:
+        origin = _spelled_plainly(origin, schema)
     if origin.column not in schema:
         return Unknown(name, "asks about a column that the policy does not have, or drops")
     column = schema[origin.column]
     if "class" in column.roles:
         return Unknown(name, "asks about the class itself")
-    return _fitting(feature, origin, column)
+    wrong = misread(feature, origin, column, explicit=said is not None)
+    return _fitting(feature, origin, column) if wrong is None else wrong
+
+
+def _renamed(told: Origin | None, said: Encoding) -> Origin | None:
+    """What the file says of a feature, of the column that the policy says it is made from; None where that is not so.
+
+    A file's columns may have no names but positions; how they were scaled stays as the file says.
+    """
+    if told is None or isinstance(told, Unknown) or said.column is None:
+        return None
+    return replace(told, column=said.column) if (said.value, said.codes, said.missing) == (None, None, None) else None
+
+
+def _spelled_plainly(origin: Found, schema: Schema) -> Found:
+    """The origin by its column's name in the policy, where the file has `_` for signs that it does not take."""
+    found = [column.name for column in schema.columns if plainly(column.name) == origin.column]
+    return replace(origin, column=found[0]) if len(found) == 1 else origin
+
+
+def plainly(name: str) -> str:
+    """A name as skl2onnx writes it: letters, digits, `_` and `+`, with no digit first.
+
+    Source: skl2onnx, common/_topology.py, `Scope._generate_unique_name`.
+    """
+    return re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))
 
 
 def _said(name: str, said: Encoding, schema: Schema) -> Origin:
@@ -110,15 +133,21 @@ def _named(name: str, schema: Schema) -> Origin:
         if len(found) == 1:
             column, value = found.pop()
             return Coded(column, {value: 1.0}, 0.0, 0.0)
-    return Unknown(name, "is neither a column of the policy nor a column and one of its values")
+    plain = _spelled_plainly(Number(name), schema)
+    return (
+        plain
+        if plain.column in schema
+        else Unknown(name, "is neither a column of the policy nor a column and one of its values")
+    )
 
 
 def names_of(schema: Schema) -> frozenset[str]:
     """What features may be called: a column, or a column and one of its values, missing ones and rare ones too."""
     rest = ("infrequent", "infrequent_sklearn", "nan", "None")
     columns = schema.columns
+    plain = {plainly(one.name) for one in columns}
     made = {f"{one.name}{sign}{value}" for one in columns for sign in BETWEEN for value in (*(one.values or ()), *rest)}
-    return frozenset(made | {prefix + one.name for one in columns for prefix in ("", "missing ")})
+    return frozenset(made | {prefix + one.name for one in columns for prefix in ("", "missing ")} | plain)
 
 
 def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
@@ -140,15 +169,16 @@ def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
     if isinstance(origin, Coded) and column.numeric:
         return Unknown(name, "gives each value a number of its own; the column needs `values` in the policy")
     if isinstance(origin, Coded):
-        return Coded(column.name, _in_domain(origin.codes, column), origin.other, origin.missing)
+        return Coded(column.name, _in_domain(origin, column), origin.other, origin.missing)
     return origin
 
 
-def _in_domain(codes: Mapping[str, float], column: Column) -> dict[str, float]:
-    """The codes under the policy's spelling: a model's 3.0 is the value `3`."""
+def _in_domain(origin: Coded, column: Column) -> dict[str, float]:
+    """The codes under the policy's spelling: a model's 3.0 is the value `3`, and what it sees as 3.0 too."""
+    codes, see = origin.codes, AS_SEEN[origin.seen]
     exact = {value: codes[value] for value in column.values or () if value in codes}
-    numbers = {parse_number(text): code for text, code in codes.items() if math.isfinite(parse_number(text))}
-    alike = {v: numbers[parse_number(v)] for v in column.values or () if parse_number(v) in numbers}
+    numbers = {see(parse_number(text)): code for text, code in codes.items() if math.isfinite(parse_number(text))}
+    alike = {v: numbers[see(parse_number(v))] for v in column.values or () if see(parse_number(v)) in numbers}
     return alike | exact
 
 

@@ -12,6 +12,7 @@ from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Floats, Foreign, ForeignTree
 from leafgate.foreign.printed import Growing, lines_of, number_in
+from leafgate.foreign.printed_left import left
 from leafgate.tree_file import MAX_DEPTH
 
 MAX_BYTES = 16 * 2**20
@@ -68,7 +69,7 @@ def read(content: bytes, place: str) -> Foreign:
         trees=(tree,),
         says="labels",
         counted="exact" if tree.counts is not None and whole else "unknown",
-        discloses=(level,),
+        discloses=(level, *left(lines, _read(lines, start, told))),
         producer="WEKA J48",
         untold_missing=UNTOLD,
     )
@@ -83,6 +84,17 @@ def _lines(lines: Sequence[str], start: int, place: str) -> list[Line]:
         if line.strip():
             found.append(_line(line.rstrip(), number, f"{place}, line {number + 1}"))
     raise ReleaseError("does not say how many leaves its tree has: is it whole?", place=place)
+
+
+def _read(lines: Sequence[str], start: int, told: Sequence[Line]) -> set[int]:
+    """The numbers of the lines that say nothing but the tree: title, tests, leaves, and how many there are of these."""
+    leaves = sum(line.label is not None for line in told)
+    size = 1 if not told[0].name else len(told) + 1
+    ends = {f"Number of Leaves:{leaves}", f"Size of the tree:{size}"}
+    after = range(told[-1].number + 1, len(lines))
+    found = {number for number in after if re.sub(r"\s*:\s*", ":", lines[number].strip()) in ends}
+    rule = {start + 1} if re.fullmatch(r"-{3,}\s*", lines[start + 1]) else set()
+    return {start, *rule, *(line.number for line in told), *found}
 
 
 def _line(line: str, number: int, place: str) -> Line:

@@ -15,6 +15,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import BitSets, Budget, refuse_many
 from leafgate.foreign.checking import MAX_TREES
+from leafgate.foreign.lightgbm_left import PATHS, left
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Setting
 from leafgate.foreign.origins import numbered
 from leafgate.json_parts import are_numbers
@@ -81,7 +82,7 @@ def read(content: bytes, place: str) -> Foreign:
         trees=trees,
         says="scores" if classes else "values",
         combine="boost" if classes else "sum",
-        discloses=tuple(_disclosed(file, trees)),
+        discloses=(*_disclosed(file, trees), *left(content.decode(), features)),
         origins=tuple(coded) if numbers else None,
         producer=f"LightGBM, file version {file.head['version'][:20]}",
         settings=_settings(file.settings, len(file.trees) // each),
@@ -326,6 +327,6 @@ def _disclosed(file: File, trees: Sequence[ForeignTree]) -> list[Disclosure]:
         found.append(Disclosure("gains", "low", "how much every test gained"))
     if file.settings:
         found.append(Disclosure("settings", "low", "every setting of the learner, its seeds among them"))
-    if file.settings.get("data") or file.settings.get("valid"):
+    if any(file.settings.get(key) for key in PATHS):
         found.append(Disclosure("paths", "medium", "where the data lay"))
     return found

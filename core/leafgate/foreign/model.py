@@ -79,9 +79,9 @@ class Foreign:
     are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
     second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
-    `untold_missing` says why the file does not tell where missing cells go; it is empty where it does. A leaf of labels
-    that says nothing of any class predicts nothing. `settings` are the learner's, where the file tells them, by
-    scikit-learn's names.
+    `untold_missing` says why the file does not tell where missing cells go, of the columns `untold_of` (none: of
+    any); it is empty where it does. A leaf of labels that says nothing of any class predicts nothing. `settings`
+    are the learner's, where the file tells them, by scikit-learn's names.
     """
 
     format: str
@@ -96,6 +96,7 @@ class Foreign:
     origins: tuple[Origin | None, ...] | None = None
     producer: str = ""
     untold_missing: str = ""
+    untold_of: frozenset[str] = frozenset()
     settings: Mapping[str, Setting] = field(default_factory=dict)
 
     @property

@@ -14,7 +14,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
-from leafgate.foreign.origins import Absent, Coded, Number, OneOf, Operation, Origin, Step, Unknown
+from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, OneOf, Operation, Origin, Step, Unknown
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
 from leafgate.release import Combine, Counted
 from leafgate.strict_json import canonical, is_number, refuse_unknown
@@ -22,6 +22,7 @@ from leafgate.strict_json import canonical, is_number, refuse_unknown
 FORMAT = "leafgate/model/1"
 MAX_BYTES = 512 * 2**20
 KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
+SOMETIMES = ("untold_missing", "untold_of", "settings", "groups")
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
 NUMBERS = ("counts", "size")
 ORIGINS = {"number": Number, "coded": Coded, "absent": Absent, "unknown": Unknown}
@@ -48,6 +49,7 @@ def written(model: Foreign) -> bytes:
         "base": list(model.base),
         "counted": model.counted,
         **({"untold_missing": model.untold_missing} if model.untold_missing else {}),
+        **({"untold_of": sorted(model.untold_of)} if model.untold_of else {}),
         **({"settings": dict(model.settings)} if model.settings else {}),
         "discloses": [item.described() for item in model.discloses],
         "trees": [_tree_told(tree) for tree in model.trees],
@@ -80,6 +82,8 @@ def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
             mine = codes.mine() if isinstance(codes, OneOf) else codes
             told["codes"] = {value: _sayable(code) for value, code in mine.items()}
         told["missing"], told["other"] = _sayable(origin.missing), _sayable(origin.other)
+        if not origin.seen:
+            del told["seen"]  # as it was before there was such a thing
     if isinstance(origin, Number):
         told["steps"] = [[step.operation, step.by] for step in origin.steps]
     return told
@@ -122,7 +126,7 @@ def read(content: bytes, place: str) -> Foreign:
     told = object_at(parse_bounded(content, place), place)
     if told.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
-    refuse_unknown(told, (*KEYS, "untold_missing", "settings", "groups", "discloses", "trees"), ReleaseError, place)
+    refuse_unknown(told, (*KEYS, *SOMETIMES, "discloses", "trees"), ReleaseError, place)
     if not all(are_texts(told.get(key)) for key in ("features", "classes")) or not are_numbers(told.get("base")):
         raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
     if not all(isinstance(told.get(key), str) for key in ("from", "producer")):
@@ -142,6 +146,7 @@ def read(content: bytes, place: str) -> Foreign:
         origins=_origins(told, place),
         producer=told["producer"],
         untold_missing=_text(told.get("untold_missing", ""), f"{place}.untold_missing"),
+        untold_of=_untold_of(told.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(told.get("settings", {}), f"{place}.settings"),
     )
     return replace(model, discloses=(*model.discloses, *_undeclared(model)))
@@ -195,6 +200,12 @@ def _one_of(told: Any, tables: Sequence[_Table], place: str) -> OneOf[str]:
     return OneOf(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
 
 
+def _untold_of(told: Any, place: str) -> frozenset[str]:
+    if not are_texts(told):
+        raise ReleaseError("must be a list of columns", place=place)
+    return frozenset(told)
+
+
 def _origin(told: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | None:
     if told is None:
         return None
@@ -204,13 +215,16 @@ def _origin(told: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | No
         raise ReleaseError("`column` must be a text", place=place)
     if kind == "number" and (told.get("fill") is None or is_number(told["fill"])):
         return Number(column, _steps(told.get("steps"), place), told.get("fill"))
+    seen = told.get("seen", "")
+    if kind == "coded" and seen not in get_args(AsSeen):
+        raise ReleaseError("`seen` must say how numbers are looked up", place=place)
     if kind == "coded" and isinstance(told.get("codes"), list):
         shared = _one_of(told["codes"], tables, place)
-        return Coded(column, shared, _code(told.get("other"), place), _code(told.get("missing"), place))
+        return Coded(column, shared, _code(told.get("other"), place), _code(told.get("missing"), place), seen)
     if kind == "coded" and isinstance(told.get("codes"), dict):
         codes = {value: _code(code, place) for value, code in told["codes"].items()}
         known = {value: code for value, code in codes.items() if code is not None}
-        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place))
+        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place), seen)
     if kind == "absent" and is_number(told.get("there")) and is_number(told.get("gone")):
         return Absent(column, told["there"], told["gone"])
     if kind == "unknown" and isinstance(told.get("why"), str):

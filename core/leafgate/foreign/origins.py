@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
+import numpy as np
+
 Value = TypeVar("Value")
 
-Operation = Literal["plus", "minus", "times", "over", "at_least", "at_most"]
+Operation = Literal["plus", "minus", "times", "over", "at_least", "at_most", "single"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One operation in double precision that keeps larger numbers larger; `times` and `over` are above 0."""
+    """One operation in double precision that keeps larger numbers larger; `times` and `over` are above 0.
+
+    `single` rounds to single precision. After any one of plus, minus, times and over on numbers of single precision it
+    gives what arithmetic in single precision does: 53 bits are more than twice 24 and 2, so rounding twice is rounding
+    once.
+
+    Source: Figueroa, "When is double rounding innocuous?", ACM SIGNUM Newsletter 30(3), 1995. doi:10.1145/221332.221334
+    """
 
     operation: Operation
-    by: float
+    by: float = 0.0
+
+
+SINGLE = Step("single")
+
+AsSeen = Literal["", "single", "whole", "single_whole"]
 
 
 @dataclass(frozen=True)
@@ -64,13 +78,15 @@ class OneOf(Mapping[Value, float]):
 class Coded:
     """A number for each value of a column: `codes`, `other` for values that are not among them, `missing`.
 
-    NaN is a missing number; None says that the model takes no such value at all.
+    NaN is a missing number; None says that the model takes no such value at all. `seen`: the values are numbers, and
+    looked up in single precision, or cut down to whole ones.
     """
 
     column: str
     codes: Mapping[str, float] = field(default_factory=dict)
     other: float | None = None
     missing: float | None = math.nan
+    seen: AsSeen = ""
 
 
 @dataclass(frozen=True)
@@ -84,13 +100,20 @@ class Absent:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A feature that cannot be told in columns, and why."""
+    """A feature that cannot be told in columns, and why; the remedy, where it is not to say what the feature is."""
 
     column: str
     why: str
+    remedy: str = ""
 
 
 Origin = Number | Coded | Absent | Unknown
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, a second one of the same name with its position."""
+    first = {name: i for i, name in reversed(list(enumerate(names)))}
+    return tuple(name if first[name] == i else f"{name} ({i})" for i, name in enumerate(names))
 
 
 def numbered(column: str, categories: Sequence[float], other: float | None) -> Coded:
@@ -115,4 +138,24 @@ def stepped(number: float, steps: Sequence[Step]) -> float:
                 number = max(number, step.by)
             case "at_most":
                 number = min(number, step.by)
+            case "single":
+                number = rounded(number)
     return number
+
+
+def rounded(number: float) -> float:
+    """The number in single precision, to the nearest; infinite where that is too large."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(number))
+
+
+def _whole(number: float) -> float:
+    return float(math.trunc(number)) if math.isfinite(number) else number
+
+
+AS_SEEN: Mapping[AsSeen, Callable[[float], float]] = {
+    "": float,
+    "single": rounded,
+    "whole": _whole,
+    "single_whole": lambda number: _whole(rounded(number)),
+}

@@ -22,7 +22,7 @@ def leaves_of(tree: ForeignTree, rows: Floats) -> Ids:
             seen = np.where(float32[node], x.astype(np.float32).astype(np.float64), x)
         low = np.where(strict[node], seen < tree.threshold[node], seen <= tree.threshold[node])
         for i in np.flatnonzero(chosen[node]):
-            low[i] = x[i] in tree.subsets[int(node[i])]
+            low[i] = seen[i] in tree.subsets[int(node[i])]
         low = np.where(np.isnan(x), missing_low[node], low)
         at[waiting] = np.where(low, tree.low[node], tree.high[node])
         waiting = waiting[tree.feature[at[waiting]] != LEAF]

@@ -12,6 +12,7 @@ from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Floats, Foreign
 from leafgate.foreign.printed import Growing, lines_of, number_in
+from leafgate.foreign.printed_left import left
 
 MAX_BYTES = 16 * 2**20
 DEEPEST = 31
@@ -46,7 +47,8 @@ class Line:
 
 def read(content: bytes, place: str) -> Foreign:
     """The model, not yet checked. Thresholds are as printed, with seven digits or as many as R was told to show."""
-    told = _nodes(lines_of(content, place), place)
+    lines = lines_of(content, place)
+    told = _nodes(lines, place)
     classes = _classes(told, place)
     growing = Growing(classes)
     where = _grow(growing, told, place)
@@ -60,7 +62,7 @@ def read(content: bytes, place: str) -> Foreign:
         trees=(growing.tree(counts),),
         says="labels",
         counted="exact" if counts is not None else "unknown",
-        discloses=(shares if counts is None else people,),
+        discloses=(shares if counts is None else people, *left(lines, _read(lines, told[1]))),
         producer="R rpart",
         untold_missing=UNTOLD,
     )
@@ -83,6 +85,14 @@ def _nodes(lines: Sequence[str], place: str) -> dict[int, Line]:
     if 1 not in found or any(node != 1 and node // 2 not in found for node in found):
         raise ReleaseError("has no root, or a node without the one above it", place=place)
     return found
+
+
+def _read(lines: Sequence[str], root: Line) -> set[int]:
+    """The numbers of the lines that say nothing but the tree: all from its header on, and how many people there are."""
+    start = next(i for i, line in enumerate(lines) if line.startswith("node), split, n,"))
+    people = re.compile(r"n= ?(\d{1,15})\s*")
+    told = {i for i in range(start) if (found := people.fullmatch(lines[i])) and float(found[1]) == root.people}
+    return {*told, *range(start, len(lines))}
 
 
 def _node(line: str, place: str) -> tuple[int, Line]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.foreign.cutting import Asked, highest_low, made
 from leafgate.foreign.model import Floats, Foreign
-from leafgate.foreign.origins import Absent, Coded, Number, Origin
+from leafgate.foreign.origins import Absent, Coded, Number, Origin, Unknown
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
@@ -23,9 +23,10 @@ MOST_EDGES = 5_000
 
 
 def origins_of(model: Foreign) -> list[Origin]:
-    """Each feature's origin; a feature without one is a column of its own."""
+    """Each feature's origin; a feature whose origin is not known is a column of its own."""
     told = model.origins or (None,) * len(model.features)
-    return [Number(name) if one is None else one for name, one in zip(model.features, told, strict=True)]
+    known = (None if isinstance(one, Unknown) else one for one in told)
+    return [Number(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
 
 
 def random_cells(models: Iterable[Foreign], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:

@@ -10,13 +10,13 @@ import numpy as np
 
 from leafgate.disclosed import COUNTS, RATIOS, SCORES
 from leafgate.errors import ReleaseError
-from leafgate.foreign.betraying import with_betrayed
 from leafgate.foreign.categories import needed, values_told
 from leafgate.foreign.cutting import Asked, highest_low
 from leafgate.foreign.merging import merged
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
 from leafgate.foreign.origins import Number
 from leafgate.foreign.predicting import predicted, votes
+from leafgate.foreign.rounding import DIGITS, largest_change, same_labels, with_rounded
 from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.release import Combine
 
@@ -24,8 +24,10 @@ Left = Literal["labels", "shares", "counts"]
 POINTS = 20_000
 
 
-def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
+def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> Foreign:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
+
+    Shares are left with so many digits; all scores of boosting, without which nobody could predict.
 
     Features no tree asks about go, with their names, tests between leaves of one label, and values that no test parts
     from values never seen. How numbers were scaled and gaps filled goes into the thresholds. Raises ReleaseError where
@@ -42,6 +44,8 @@ def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
     if leaves == "shares" and model.leaf_level == "labels":
         raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
     model = _at_level(replace(model, trees=tuple(_folded(model, tree) for tree in model.trees)), leaves)
+    if leaves == "shares" and model.says == "shares":
+        model = with_rounded(model, digits, place)
     asked = sorted(_asked(model))
     number = {old: new for new, old in enumerate(asked)}
     trees = [_renumbered(tree, number) for tree in model.trees]
@@ -51,7 +55,16 @@ def scrubbed(model: Foreign, leaves: Left, place: str) -> Foreign:
         origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
     less = needed(replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={}))
-    return with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less))))
+    return replace(less, discloses=(*less.discloses, *values_told(less)))
+
+
+def shares_changed(model: Foreign, leaves: Left, digits: int = DIGITS) -> str:
+    """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
+    if leaves != "shares" or not model.classes or model.says not in {"shares", "counts"}:
+        return ""
+    model = _at_level(model, leaves)
+    certain = "; no label changes, whichever leaves meet" if same_labels(model, digits) else ""
+    return f", which change by at most {largest_change(model, digits):.4f}{certain}"
 
 
 def _at_level(model: Foreign, leaves: Left) -> Foreign:
@@ -117,34 +130,8 @@ def _renumbered(tree: ForeignTree, number: Mapping[int, int]) -> ForeignTree:
     return replace(tree, feature=feature)
 
 
-def refuse_unproved(model: Foreign, leaves: Left, place: str) -> None:
-    """ReleaseError where exact counts would go that alone could show a number to be a code of the model's own.
-
-    A column of codes and one of whole numbers look the same in a file: every threshold is halfway between two.
-    """
-    told = all(tree.counts is not None for tree in model.trees)
-    if leaves == "counts" or model.counted != "exact" or not told:
-        return
-    names = [model.features[f] for f in sorted(_asked(model)) if _maybe_codes(model, f)]
-    if names:
-        raise ReleaseError(
-            f"{', '.join(map(repr, names))[:200]} may be codes, and without its counts no audit can find that out",
-            place=place,
-            remedy="--policy POLICY: its counts are held against the table before they go",
-        )
-
-
 def _asked(model: Foreign) -> set[int]:
     return {int(f) for tree in model.trees for f in np.unique(tree.feature) if f != LEAF}
-
-
-def _maybe_codes(model: Foreign, feature: int) -> bool:
-    """Is it a number as it was given, asked only between whole numbers?"""
-    origin = None if model.origins is None else model.origins[feature]
-    if not (origin is None or (isinstance(origin, Number) and not origin.steps)):
-        return False
-    at = np.concatenate([tree.threshold[tree.feature == feature] for tree in model.trees])
-    return bool((at[np.isfinite(at)] % 1 == 0.5).all())
 
 
 @dataclass(frozen=True)
@@ -166,14 +153,17 @@ def compared(one: Foreign, other: Foreign, seed: int) -> Proof:
     return Proof(len(mine), int(different.sum()))
 
 
-def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: str) -> None:
+def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: str, digits: int = DIGITS) -> None:
     """ReleaseError unless all proofs found no difference."""
+    remedies = {
+        "labels": "its trees' shares decide together, so labels are not enough: --leaves shares",
+        "shares": f"its trees' shares decide together, so fewer trees, or --digits {digits + 1} where that is allowed",
+        "counts": "please report it",
+    }
     for where, proof in proofs:
         if proof.different:
             raise ReleaseError(
                 f"would predict otherwise on {proof.different:,} of {proof.points:,} {where}",
                 place=place,
-                remedy="its trees' shares decide together, so labels are not enough: --leaves shares"
-                if leaves == "labels"
-                else "please report it",
+                remedy=remedies[leaves],
             )

@@ -183,7 +183,7 @@ def _stepped(made: Made, step: Step, of: Seen) -> Made:
         case Coded(column, codes, other, missing):
             changed = codes.stepped(step) if isinstance(codes, OneOf) else _each_stepped(codes, step)
             rest = [None if number is None else stepped(number, (step,)) for number in (other, missing)]
-            return replace(made, origin=Coded(column, changed, *rest))
+            return replace(made, origin=Coded(column, changed, rest[0], rest[1]))
         case Absent(column, there, gone):
             return replace(made, origin=Absent(column, stepped(there, (step,)), stepped(gone, (step,))))
     return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.foreign.category_sets import BitSets, Budget
 from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Setting
-from leafgate.foreign.origins import Number
+from leafgate.foreign.origins import Number, distinct
 from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn_columns import Made, raw, transformed
 from leafgate.foreign.sklearn_left import left
@@ -32,7 +32,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
     made = _given(estimator, made) if made is None else made
     if read.made is not None:
         made = read.made(estimator, made)
-    named = _distinct([one.name for one in made])
+    named = distinct([one.name for one in made])
     told = any(one.origin != Number(one.name) for one in made)
     return Foreign(
         format=format,
@@ -93,12 +93,6 @@ def _given(step: Seen, made: list[Made] | None) -> list[Made]:
     if not isinstance(width, int) or not 0 < width < 10**6:
         raise ReleaseError("`n_features_in_` must be a number of features", place=step.place)
     return raw([f"x{i}" for i in range(width)])
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, a second one of the same name with its position."""
-    first = {name: i for i, name in reversed(list(enumerate(names)))}
-    return tuple(name if first[name] == i else f"{name} ({i})" for i, name in enumerate(names))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import numpy as np
 from leafgate.disclosed import Disclosure, ModelFile
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.cutting import Asked, told
-from leafgate.foreign.encoding import Encoding, Feature, class_values, names_of, origins_of
+from leafgate.foreign.encoding import Encoding, class_values, names_of, origins_of, plainly
 from leafgate.foreign.merging import downwards
+from leafgate.foreign.misreading import Feature
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
 from leafgate.release import Publish, Release
@@ -32,6 +33,7 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
     features = asked_features(model)
     origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
     _check_missing(model, origins, schema, place)
+    _check_spelling(model, origins, schema, place)
     trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
     file = ModelFile(
         model.format, hashlib.sha256(content).hexdigest(), (*model.tells, *_strange_columns(model, schema))
@@ -63,12 +65,26 @@ def _builder(model: Foreign) -> dict[str, Any]:
 
 def _check_missing(model: Foreign, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
     """Columns that may be missing need a model whose file tells where such cells go."""
-    gone = sorted({origin.column for origin in origins.values() if schema[origin.column].missing})
+    told = model.origins or (None,) * len(model.features)
+    own = [name if one is None else one.column for name, one in zip(model.features, told, strict=True)]
+    asked = {one.column for number, one in origins.items() if not model.untold_of or own[number] in model.untold_of}
+    gone = sorted(name for name in asked if schema[name].missing)
     if model.untold_missing and gone:
         remedy = "leave people with missing cells out: `data: {on_missing: drop}`"
         raise ReleaseError.listing(
             Problem(place, f"{name!r} may be missing, and {model.untold_missing}", remedy) for name in gone
         )
+
+
+def _check_spelling(model: Foreign, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
+    """Names of columns in ONNX files have `_` for other signs: two columns may have become one name, and its number."""
+    if model.format != "onnx":
+        return
+    names = [plainly(column.name) for column in schema.columns]
+    twice = sorted({one.column for one in origins.values() if names.count(plainly(one.column)) > 1})
+    if twice:
+        remedy = "train and save it under names that differ in letters and digits"
+        raise ReleaseError.listing(Problem(place, f"{name!r} may be another column of it", remedy) for name in twice)
 
 
 def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
@@ -85,11 +101,19 @@ def asked_features(model: Foreign) -> dict[int, Feature]:
     """Every feature that some tree asks about, by its number."""
     found = np.unique(np.concatenate([tree.feature for tree in model.trees]))
     by_set: dict[int, bool] = {}
+    chosen_texts: dict[int, set[str]] = {}
+    least, most = np.full(len(model.features), np.inf), np.full(len(model.features), -np.inf)
     cut: set[int] = set()
     for tree in model.trees:
+        asks = tree.feature != LEAF
+        asks[list(tree.subsets)] = False
+        np.minimum.at(least, tree.feature[asks], tree.threshold[asks])
+        np.maximum.at(most, tree.feature[asks], tree.threshold[asks])
         for node, chosen in tree.subsets.items():
             texts = all(isinstance(value, str) for value in chosen)
-            by_set[int(tree.feature[node])] = by_set.get(int(tree.feature[node]), True) and texts
+            feature = int(tree.feature[node])
+            by_set[feature] = by_set.get(feature, True) and texts
+            chosen_texts.setdefault(feature, set()).update(value for value in chosen if isinstance(value, str))
         if tree.subsets:
             cut |= set(np.delete(tree.feature, list(tree.subsets)).tolist())
         elif by_set:
@@ -97,7 +121,13 @@ def asked_features(model: Foreign) -> dict[int, Feature]:
     told = model.origins or (None,) * len(model.features)
     return {
         number: Feature(
-            model.features[number], told[number], number in by_set, by_set.get(number, False) and number not in cut
+            model.features[number],
+            told[number],
+            number in by_set,
+            by_set.get(number, False) and number not in cut,
+            frozenset(chosen_texts.get(number, ())),
+            float(least[number]),
+            float(most[number]),
         )
         for number in found.tolist()
         if number != LEAF
