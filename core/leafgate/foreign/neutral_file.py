@@ -14,6 +14,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
+from leafgate.foreign.neutral_left import left
 from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, OneOf, Operation, Origin, Step, Unknown
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
 from leafgate.release import Combine, Counted
@@ -149,7 +150,7 @@ def read(content: bytes, place: str) -> Foreign:
         untold_of=_untold_of(told.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(told.get("settings", {}), f"{place}.settings"),
     )
-    return replace(model, discloses=(*model.discloses, *_undeclared(model)))
+    return replace(model, discloses=(*model.discloses, *_undeclared(model), *left(told, model)))
 
 
 def _undeclared(model: Foreign) -> list[Disclosure]:
