@@ -443,7 +443,7 @@ def test_more_elements_than_are_read_in_seconds_are_refused() -> None:
 def test_predicates_without_end_are_refused_soon() -> None:
     part = Walk({}, "false", last=False, silent=np.zeros(2), nobody=np.zeros(2))
     part.asked = MAX_ASKED
-    with pytest.raises(ReleaseError, match="asks more than 150,000 predicates"):
+    with pytest.raises(ReleaseError, match="asks more than 100,000 predicates"):
         part.tree(PmmlNode(True, np.zeros(2), np.zeros(2), ()), "model")
 
 

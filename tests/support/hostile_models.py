@@ -206,6 +206,27 @@ def values_again_and_again() -> bytes:
     return pmml("".join(one.format(i) for i in range(20_000)), values)
 
 
+def lists_of_nothing() -> bytes:
+    """Two million empty lists."""
+    return b'{"learner":[' + b"[]," * (2 * 10**6) + b"[]]}"
+
+
+def values_of_nothing() -> bytes:
+    """As many nulls as a file of XGBoost's binary form may hold, and more."""
+    return b"{L" + (7).to_bytes(8, "big") + b"learner[" + b"Z" * 3_000_000 + b"]}"
+
+
+def pipes() -> bytes:
+    """A line of J48 that compares and compares."""
+    return b"J48 pruned tree\n------------------\n\n" + b" <= " * 200_000 + b": x (1.0)\nNumber of Leaves  : \t2\n"
+
+
+def comparisons() -> bytes:
+    """A line of rpart that compares and compares."""
+    line = b"2) " + b"a<" * 200_000 + b"1 1 0 a (1 0) *\n"
+    return b"node), split, n, loss, yval, (yprob)\n1) root 2 1 a (0.5 0.5)\n" + line + b"3) x>=1 1 0 b (0 1) *\n"
+
+
 LARGE: Mapping[str, Mapping[str, Callable[[], bytes]]] = {
     "skops": {
         "scalers in a row": scalers,
@@ -213,6 +234,8 @@ LARGE: Mapping[str, Mapping[str, Callable[[], bytes]]] = {
         "sets without end": histogram,
         **SKOPS,
     },
+    "XGBoost": {"lists of nothing": lists_of_nothing, "values of nothing": values_of_nothing},
+    "print-outs": {"pipes without end": pipes, "comparisons without end": comparisons},
     "LightGBM": {"a set for every node": sets_shared, "three million categories": categories_listed},
     "PMML": {"exclusive ors": exclusive, "values again and again": values_again_and_again},
     "leafgate/model/1": {"one large set": one_large_set, "sets below sets": sets_below_sets},

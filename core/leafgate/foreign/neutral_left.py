@@ -9,6 +9,7 @@ import numpy as np
 
 from leafgate.disclosed import SIGNS, Disclosure, other_content
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
+from leafgate.foreign.origins import Unknown
 
 SHORT = {"from": 40, "producer": 100, "untold_missing": 300}
 KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
@@ -27,7 +28,7 @@ def _texts(told: Mapping[str, Any], model: Foreign) -> Iterator[tuple[str, int]]
     found = [(key, told.get(key, ""), most) for key, most in SHORT.items()]
     found += [("settings", value, SETTING) for value in model.settings.values() if isinstance(value, str)]
     found += [(key, name, NAME) for key in ("features", "classes") for name in told[key]]
-    found += [("origins", one.why, SAYS) for one in model.origins or () if hasattr(one, "why")]
+    found += [("origins", one.why, SAYS) for one in model.origins or () if isinstance(one, Unknown)]
     for item in model.discloses:
         found += [("discloses", item.kind, KIND), ("discloses", item.says, SAYS)]
     yield from ((f"a long text in `{key}`", 1 + len(text) // SIGNS) for key, text, most in found if len(text) > most)

@@ -17,7 +17,7 @@ from leafgate.foreign.pmml_paths import Known, Left, left_of, split
 MAX_NODES = 100_000
 """So many nodes a tree may come to, once compound predicates are asked one after the other."""
 
-MAX_ASKED = 150_000
+MAX_ASKED = 100_000
 """So many predicates may be looked at on the way, whether they become nodes or not."""
 
 VALUES = 100
