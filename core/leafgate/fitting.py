@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from leafgate.errors import Problem, ReleaseError
+from leafgate.foreign.categories import without_declared
 from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.reading import head_of, is_foreign, read_bounded, read_foreign
 from leafgate.foreign.translating import release_of
@@ -22,7 +23,8 @@ def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | 
     """
     if is_foreign(head_of(path)):
         content = read_bounded(path)
-        return release_of(read_foreign(content, path.name), content, schema, encoding or {}, path.name)
+        model = without_declared(read_foreign(content, path.name), schema)
+        return release_of(model, content, schema, encoding or {}, path.name)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
     release = read_release(read_bounded(path), path.name)

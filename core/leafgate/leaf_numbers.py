@@ -72,6 +72,11 @@ def _drawn(leaf: Leaf, counts: dict[str, int]) -> bool:
 DRAWN: Mapping[str, Callable[[Leaf, dict[str, int]], bool]] = {"sampled": _sampled, "bootstrap": _drawn}
 
 
+def _near(share: float, told: float, close: float) -> bool:
+    """Is the share told as it is, or rounded, where nobody who is there is said to be missing?"""
+    return abs(share - told) <= (close if (share > 0) == (told > 0) else CLOSE)
+
+
 def _fits(leaf: Leaf, counts: dict[str, int], close: float) -> bool:
     """Does the leaf tell what it would tell if these were its people?"""
     full = Leaf(leaf.label, counts)
@@ -79,7 +84,7 @@ def _fits(leaf: Leaf, counts: dict[str, int], close: float) -> bool:
         return dict(leaf.counts) == counts
     if leaf.shares is not None:
         shares = at_level(full, "shares").shares
-        return shares is not None and all(abs(shares[name] - share) <= close for name, share in leaf.shares.items())
+        return shares is not None and all(_near(shares[name], share, close) for name, share in leaf.shares.items())
     if leaf.error_rate is not None:
         rate = at_level(full, "error_rates").error_rate
         return rate is not None and abs(rate - leaf.error_rate) <= CLOSE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from leafgate.schema import Schema
 from leafgate.tree import Cut, Fan, Leaf, Node
 
 WIDEST = 8
@@ -40,7 +41,7 @@ class TreeLayout:
         return above[::-1]
 
 
-def layout_of(tree: Node) -> TreeLayout:
+def layout_of(tree: Node, schema: Schema) -> TreeLayout:
     """The tree as lists; deep trees need no recursion."""
     laid = TreeLayout()
     waiting: list[tuple[Node, int, str]] = [(tree, -1, "")]
@@ -58,7 +59,7 @@ def layout_of(tree: Node) -> TreeLayout:
             children[parent].append(here)
         if isinstance(node, Leaf):
             laid.place_of_leaf.append(here)
-        waiting.extend((child, here, words) for words, child in reversed(list(ways(node))))
+        waiting.extend((child, here, words) for words, child in reversed(list(ways(node, schema))))
     laid.below = list(children)
     laid.span = _spans(laid)
     return laid
@@ -73,11 +74,12 @@ def _spans(laid: TreeLayout) -> list[tuple[int, int]]:
     return spans
 
 
-def ways(node: Node) -> Iterator[tuple[str, Node]]:
-    """Each child with the answer that leads to it, in words."""
+def ways(node: Node, schema: Schema) -> Iterator[tuple[str, Node]]:
+    """Each child with the answer that leads to it, in words; where missing cells go only if there may be any."""
     if isinstance(node, Cut):
         low, high = ("<", ">=") if node.strict else ("<=", ">")
-        missing = {side: ", or missing" if node.missing == side else "" for side in ("low", "high")}
+        side = node.missing if schema[node.column].missing else None
+        missing = {way: ", or missing" if way == side else "" for way in ("low", "high")}
         yield f"{low} {node.at:.6g}{missing['low']}", node.low
         yield f"{high} {node.at:.6g}{missing['high']}", node.high
     elif isinstance(node, Fan):

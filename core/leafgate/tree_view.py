@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from leafgate.case import Case
 from leafgate.report import Finding, People, Private
 from leafgate.routing import NOWHERE, route
+from leafgate.schema import Schema
 from leafgate.scoring import Judged
 from leafgate.tree import Node
 from leafgate.tree_layout import TreeLayout, layout_of
@@ -50,20 +51,20 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
         return None
     tree = judged.release.trees[0]
     leaf = route(tree, judged.table).leaf
-    laid = layout_of(tree)
+    laid = layout_of(tree, judged.release.schema)
     risks = _risks(leaf, laid.leaves, findings, judged)
     drawn = _unfolded(laid, _by_urgency(risks))
     coloured = _nodes(
         laid, drawn, risks, _beliefs(judged, leaf, {laid.number[i] for i in drawn if laid.number[i] >= 0})
     )
-    plain = bare_view(tree)
+    plain = bare_view(tree, judged.release.schema)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
     return TreeView(len(judged.release.trees), coloured, plain, leaves_past)
 
 
-def bare_view(tree: Node) -> list[dict[str, Any]]:
+def bare_view(tree: Node, schema: Schema) -> list[dict[str, Any]]:
     """The nodes of a tree to draw, and nothing of the people in it."""
-    laid = layout_of(tree)
+    laid = layout_of(tree, schema)
     return _nodes(laid, _unfolded(laid, []), None, {})
 
 

@@ -40,9 +40,7 @@ def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, 
 def _fitted(people: People, constant: Floats, ridge: float) -> list[Floats]:
     scores = [np.zeros((len(full) + 1, len(constant))) for full in people.full]
     wanted = [_wanted(full, leaf, people.weight) for full, leaf in zip(people.full, people.where, strict=True)]
-    summed = np.repeat(
-        constant[:, None], len(people.weight), axis=1
-    )  # classes by people: the long axis is the fast one
+    summed = np.repeat(constant[:, None], len(people.weight), axis=1)  # classes by people: fast that way
     for tree in [i for _ in range(SWEEPS) for i in range(len(scores))]:
         leaf = people.where[tree]
         step = _step(_softmax(summed), leaf, people.weight, wanted[tree], scores[tree][:-1], ridge)

@@ -21,6 +21,7 @@ from foreign_rows import TABLES, Rows, probes, random_rows, same_leaves
 from leafgate.errors import ReleaseError
 from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.model import LEAF, Foreign
+from leafgate.foreign.neutral_file import written
 from leafgate.foreign.predicting import leaves_of, predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
 from leafgate.foreign.translating import release_of
@@ -233,6 +234,51 @@ def test_a_model_that_stopped_early_is_refused_with_the_remedy() -> None:
     told = document()
     told["learner"]["attributes"]["best_iteration"] = "0"
     refused(told, "stopped early.*best_iteration")
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_one_of_which_the_last_round_is_the_best_was_not_stopped(parallel: int) -> None:
+    """XGBoost 1.7 writes best_iteration and best_ntree_limit of every model."""
+    booster = fitted(random_rows(4), 3, num_parallel_tree=parallel)
+    told = json.loads(bytes(booster.save_raw(raw_format="json")))
+    told["learner"]["attributes"] |= {"best_iteration": "2", "best_ntree_limit": str(3 * parallel)}
+    del told["learner"]["gradient_booster"]["model"]["iteration_indptr"]
+    model = read_foreign(json.dumps(told).encode(), "model")
+    assert len(model.trees) == 3 * 4 * parallel
+    assert "other_content" not in {item.kind for item in model.discloses}
+    told["learner"]["attributes"]["best_ntree_limit"] = "of a person"
+    assert "other_content" in {item.kind for item in read_foreign(json.dumps(told).encode(), "model").discloses}
+    for other in ("1", "3", str(3 * parallel * 4 - 1), 2):
+        told["learner"]["attributes"]["best_iteration"] = other
+        refused(told, "stopped early")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_test_by_a_set_may_have_no_number_for_a_threshold(form: str) -> None:
+    """XGBoost 1.7 and 2.1 write NaN there, which is no JSON."""
+    booster = fitted(random_rows(), 2, max_cat_to_onehot=1)
+    content, told = bytes(booster.save_raw(raw_format=form)), json.loads(bytes(booster.save_raw(raw_format="json")))
+    whole = read_foreign(content, "model")
+    trees = told["learner"]["gradient_booster"]["model"]["trees"]
+    for tree in trees:
+        before = np.array(tree["split_conditions"], dtype=">f4")
+        gone = before.copy()
+        gone[tree["categories_nodes"]] = np.nan
+        assert content.count(before.tobytes()) == (form == "ubj")
+        content = content.replace(before.tobytes(), gone.tobytes())
+        tree["split_conditions"] = gone.tolist()
+    model = read_foreign(content if form == "ubj" else json.dumps(told).encode(), "model")
+    assert any(tree.subsets for tree in model.trees)
+    assert written(model) == written(whole)
+    leaf = trees[0]["left_children"].index(LEAF)
+    trees[0]["split_conditions"][leaf] = np.nan
+    refused_text(json.dumps(told), "finite numbers")
+    refused_text(json.dumps(told).replace("NaN", "Infinity"), "not a JSON number")
+
+
+def refused_text(text: str, why: str) -> None:
+    with pytest.raises(ReleaseError, match=why):
+        read_foreign(text.encode(), "model")
 
 
 def _in_tree(key: str, value: Any) -> Callable[[Any], None]:

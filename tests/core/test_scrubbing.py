@@ -21,7 +21,9 @@ import leafgate as gate
 from command_line import leafgate
 from leafgate.disclosed import RATIOS
 from leafgate.errors import ReleaseError
+from leafgate.foreign.betraying import _fewest as fewest_people
 from leafgate.foreign.betraying import pinned
+from leafgate.foreign.categories import without_declared
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Coded
@@ -31,6 +33,7 @@ from leafgate.foreign.rounding import rounded, same_labels
 from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
 from leafgate.foreign.unproved import unproved, with_unproved
+from leafgate.schema import Schema
 from leafgate.starting_model import hints_of
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
@@ -87,7 +90,7 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
     assert audited.code == 0
     (found,) = [f for f in audited.document["findings"] if f["id"] == "published_file"]
     assert found["evidence"]["effective"] == "labels"
-    assert [(item["kind"], item["severity"]) for item in found["evidence"]["discloses"]] == [("categories", "low")]
+    assert found["evidence"]["discloses"] == []  # the policy declares the values that tests name
     content = (folder / "scrubbed.json").read_bytes()
     assert b'"counts":null' in content
     assert b'"size":null' in content
@@ -131,6 +134,24 @@ def test_leaves_of_one_label_become_one() -> None:
     assert less.feature.tolist() == [0, LEAF, LEAF]
     assert less.says.tolist()[1:] == [[1, 0], [0, 1]]
     assert scrubbed(MODEL, "labels", "model").features == ("age",)
+
+
+def test_values_that_the_policy_declares_and_tests_need_are_no_disclosure(folder: Path) -> None:
+    whole = read_foreign((folder / "m.skops").read_bytes(), "m.skops")
+    less = scrubbed(whole, "labels", "m.skops")
+    schema = people(1, gaps=False).schema
+    assert [item.kind for item in less.discloses] == ["categories"]
+    assert without_declared(less, schema).discloses == ()
+    used = next(value for one in less.origins or () if isinstance(one, Coded) for value in one.codes)
+    fewer = tuple(
+        replace(column, values=tuple(value for value in column.values or () if value != used) or None)
+        if column.values is not None
+        else column
+        for column in schema.columns
+    )
+    assert without_declared(less, Schema(fewer)) == less
+    listed = replace(whole, discloses=less.discloses)  # every value of the encoder, whether a test needs it or not
+    assert without_declared(listed, schema) == listed
 
 
 def test_what_is_not_there_cannot_be_left() -> None:
@@ -198,7 +219,8 @@ def test_what_counts_could_never_prove_is_not_asked_for(folder: Path) -> None:
     by_values = {name for name, one in zip(less.features, less.origins or (), strict=True) if isinstance(one, Coded)}
     assert by_values
     assert set(unproved(marked)) == set(less.features) - by_values
-    assert with_unproved(replace(whole, counted="bootstrap"), less) == less
+    assert with_unproved(replace(whole, counted="bootstrap"), less) == marked
+    assert with_unproved(replace(whole, counted="unknown"), less) == less
     assert with_unproved(whole, scrubbed(whole, "counts", "m.skops")).origins == scrubbed(whole, "counts", "m").origins
     codes = replace(less, origins=tuple(Coded("school", {"1": 0.0, "2": 1.0}) for _ in less.features))
     assert unproved(with_unproved(whole, codes)) == less.features
@@ -323,6 +345,32 @@ def test_of_three_digits_some_are_not_and_are_refused() -> None:
     with pytest.raises(ReleaseError, match="--digits 2"):
         scrubbed(of_shares([2 / 3, 165 / 296]), "shares", "model", 3)
     assert scrubbed(of_shares([165 / 296, 71 / 304]), "shares", "model", 3).level == "shares"
+
+
+def test_of_three_classes_so_it_is_too() -> None:
+    people: dict[int, list[int]] = {}
+    for n in range(2, 130):
+        first, second = (each.ravel() for each in np.meshgrid(np.arange(n + 1), np.arange(n + 1)))
+        counts = np.column_stack([first, second, n - first - second])[first + second <= n]
+        units = np.rint(rounded(counts[(counts > 0).sum(axis=1) > 1] / n, 2) * 100).astype(int)
+        for code in np.unique(units[:, 0] * 1000 + units[:, 1]).tolist():
+            people.setdefault(code, []).append(n)
+    assert len(people) == 5148
+    assert all(any(n % each[0] for n in each) for each in people.values())
+    rows = np.array([[code // 1000, code % 1000, 100 - code // 1000 - code % 1000] for code in people]) / 100
+    assert not pinned(rows, 2).any()
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.integers(0, 1200), min_size=2, max_size=4).filter(lambda counts: np.count_nonzero(counts) > 1),
+    st.sampled_from([1e-12, 1e-7, 1e-4]),
+)
+def test_the_fewest_people_are_those_that_trying_each_number_finds(counts: list[int], close: float) -> None:
+    shares = np.array([counts], dtype=float) / sum(counts)
+    tried = np.arange(1, 1001)[:, None]
+    fits = (abs(shares - np.rint(shares * tried) / tried) <= close).all(axis=1)
+    assert fewest_people(shares, close)[0] == (np.flatnonzero(fits)[0] + 1 if fits.any() else 1001)
 
 
 @settings(max_examples=300)

@@ -2,6 +2,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,14 @@ def test_what_somebody_set_on_an_estimator_is_told(attribute: str, value: Any, s
     model = DecisionTreeClassifier(max_depth=2).fit(made, answers(made, 2))
     setattr(model, attribute, value)
     assert kinds(model)["other_content"] == severity
+
+
+def test_what_older_versions_keep_of_a_loss_is_scikit_learns_own() -> None:
+    made = rows(1)
+    model = GradientBoostingRegressor(n_estimators=2, loss="huber").fit(made, answers(made, 2))
+    model._n_classes = 1
+    model._loss = SimpleNamespace(K=1, alpha=0.9, gamma=0.3)  # as 1.3 keeps it
+    assert "other_content" not in kinds(model)
 
 
 def test_names_of_dropped_columns_are_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from leafgate.demo import run_demo
 from leafgate.disclosure import document
 from leafgate.report import Finding, Report
 from leafgate.running import Run, prepare
+from leafgate.schema import Column, Schema
 from leafgate.tree import Cut, Leaf, Node
 from leafgate.tree_layout import layout_of
 from leafgate.tree_view import NODES, TreeView, _unfolded
@@ -88,8 +90,18 @@ def chain(length: int) -> Node:
     return tree
 
 
+AGE = Schema((Column("age", frozenset({"quasi_identifier"}), bounds=(0, 9)),))
+
+
+@pytest.mark.parametrize(("kept", "way"), [(True, "> 3, or missing"), (False, "> 3")])
+def test_where_missing_cells_go_is_told_where_there_may_be_any(kept: bool, way: str) -> None:
+    schema = Schema((replace(AGE["age"], missing=kept),))
+    tree = Cut("age", 3.0, Leaf(label="yes"), Leaf(label="no"), "high")
+    assert layout_of(tree, schema).way == ["", "<= 3", way]
+
+
 def test_a_tree_of_any_depth_is_laid_out_and_folded() -> None:
-    laid = layout_of(chain(5000))
+    laid = layout_of(chain(5000), AGE)
     assert laid.leaves == 5001
     assert laid.span[0] == (0, 5001)
     assert laid.way[:3] == ["", "<= 1", "> 1"]

@@ -67,25 +67,28 @@ def pinned(shares: Floats, digits: int) -> Flags:
     """
     width = (0.5 if shares.shape[1] == 2 else 1.0) / 10**digits + EXACT
     first = np.zeros(len(shares), dtype=np.int64)
-    free = np.zeros(len(shares), dtype=bool)
-    there = shares > CLOSE
+    left = np.arange(len(shares))
     for people in range(1, FEW + 1):
-        least = np.where(there, np.maximum(np.ceil((shares - width) * people), 1), 0)
-        most = np.where(there, np.floor((shares + width) * people), 0)
+        told, there = shares[left], shares[left] > CLOSE
+        least = np.where(there, np.maximum(np.ceil((told - width) * people), 1), 0)
+        most = np.where(there, np.floor((told + width) * people), 0)
         fits = (least <= most).all(axis=1) & (least.sum(axis=1) <= people) & (most.sum(axis=1) >= people)
-        free |= fits & (first > 0) & (people % np.maximum(first, 1) != 0)
-        first[fits & (first == 0)] = people
-    return np.asarray((first > 0) & ~free)
+        free = fits & (first[left] > 0) & (people % np.maximum(first[left], 1) != 0)
+        first[left] = np.where(fits & (first[left] == 0), people, first[left])
+        left = left[~free]
+    found = np.zeros(len(shares), dtype=bool)
+    found[left] = first[left] > 0
+    return found
 
 
 def _fractions(shares: Floats) -> bool:
     """Are more leaves fractions of few people, to the last digit, than by accident?"""
     if (_fewest(shares, CLOSE) <= PEOPLE).mean() > OFTEN:
         return True
+    found = [(close, _fewest(shares, close)) for close in _closeness(shares)]
     return any(
         _is_no_accident(int((fewest <= people).sum()), len(shares) * close * people**2)
-        for close in _closeness(shares)
-        for fewest in [_fewest(shares, close)]
+        for close, fewest in found
         for people in (30, FEW, PEOPLE)
     )
 
@@ -98,13 +101,35 @@ def _closeness(shares: Floats) -> tuple[float, ...]:
 
 def _fewest(shares: Floats, close: float) -> Ids:
     """The fewest people of whom the shares of each row are whole numbers; more than PEOPLE where there are none."""
+    alone = np.column_stack([_simplest(column, close) for column in shares.T]).max(axis=1)
+    if shares.shape[1] == 2:
+        return np.asarray(alone)
     found = np.full(len(shares), PEOPLE + 1)
     for people in range(2, PEOPLE + 1):
-        waiting = np.flatnonzero(found > PEOPLE)
-        if not len(waiting):
-            break
+        waiting = np.flatnonzero((found > PEOPLE) & (alone <= people))
         counted = shares[waiting] * people
         found[waiting[(abs(counted - np.rint(counted)) <= close * people).all(axis=1)]] = people
+    return found
+
+
+def _simplest(shares: Floats, close: float) -> Ids:
+    """The denominator of the simplest fraction this close to each share; more than PEOPLE where that is larger.
+
+    Of all fractions in an interval the one whose continued fraction is that of all of it, up to where its ends part.
+    """
+    found = np.full(len(shares), PEOPLE + 1)
+    least, most = np.maximum(shares - close, 0), shares + close
+    before, now = np.ones(len(shares)), np.zeros(len(shares))
+    left = np.arange(len(shares))
+    while len(left):
+        term = np.ceil(least)
+        ends = term <= most
+        found[left[ends]] = np.minimum(term * now + before, PEOPLE + 1)[ends]
+        whole = np.floor(least)
+        before, now = now, whole * now + before
+        goes_on = ~ends & (now <= PEOPLE)
+        left, before, now = left[goes_on], before[goes_on], now[goes_on]
+        least, most = 1 / (most - whole)[goes_on], 1 / (least - whole)[goes_on]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -19,15 +20,19 @@ OBJECT, LIST, ITEM, STRING = 240, 88, 40, 40
 """What CPython takes for a small object, a list and one of its items, measured with sys.getsizeof, rounded up."""
 
 
-def parse_bounded(content: bytes, place: str) -> Any:
-    """The JSON document in `content`: no key twice, nothing infinite; ReleaseError for what is none, or too large."""
+def parse_bounded(content: bytes, place: str, *, with_nan: bool = False) -> Any:
+    """The JSON document in `content`: no key twice, nothing infinite; ReleaseError for what is none, or too large.
+
+    `with_nan` takes NaN for a number, which it is not in JSON, though some write it.
+    """
     items = content.count(b",") + content.count(b":")
     text = len(content) * (1 + _width(content)) + STRING * content.count(b'"') // 2
     estimate = text + ITEM * items + OBJECT * content.count(b"{") + LIST * content.count(b"[")
     if estimate > LARGEST:
         raise ReleaseError(f"would take more than {LARGEST / 2**20:.0f} MB of memory", place=place)
+    constant = _nan if with_nan else no_constant
     try:
-        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
+        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=constant, parse_float=finite_only)
         if SURROGATE.search(content):
             json.dumps(found, ensure_ascii=False).encode()
         return found
@@ -39,6 +44,10 @@ def parse_bounded(content: bytes, place: str) -> Any:
         raise ReleaseError(
             "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong), place=place
         ) from None
+
+
+def _nan(text: str) -> float:
+    return math.nan if text == "NaN" else no_constant(text)
 
 
 def _width(content: bytes) -> int:

@@ -12,6 +12,7 @@ from leafgate.disclosed import Disclosure
 from leafgate.foreign.cutting import Asked
 from leafgate.foreign.model import Foreign, ForeignTree
 from leafgate.foreign.origins import Coded
+from leafgate.schema import Schema
 
 
 def needed(model: Foreign) -> Foreign:
@@ -35,6 +36,22 @@ def values_told(model: Foreign) -> tuple[Disclosure, ...]:
     coded = [one for one in model.origins or () if isinstance(one, Coded)]
     n = len({(one.column, value) for one in coded for value in one.codes})
     return (Disclosure("categories", "low", f"the names of {n} value(s) that tests part from others"),) if n else ()
+
+
+def without_declared(model: Foreign, schema: Schema) -> Foreign:
+    """The model, names of values no disclosure of it where the policy declares all of them, and tests need each.
+
+    Then they tell nothing but the tests: what may occur, everybody knows from the policy. A value that no test parts
+    from others was listed for another reason: somebody in training had it.
+    """
+    coded = [one for one in model.origins or () if isinstance(one, Coded)]
+    least = [one for one in needed(model).origins or () if isinstance(one, Coded)]
+    tested = all(len(one.codes) == len(few.codes) for one, few in zip(coded, least, strict=True))
+    declared = all(one.column in schema and set(one.codes) <= set(schema[one.column].values or ()) for one in coded)
+    if not (tested and declared):
+        return model
+    mine = values_told(replace(model, discloses=()))
+    return replace(model, discloses=tuple(item for item in model.discloses if item not in mine))
 
 
 def _tests(trees: Sequence[ForeignTree], features: int) -> list[set[Asked]]:

@@ -136,7 +136,7 @@ def _categories(rest: str, place: str) -> Any:
         return None
     here = f"{place}.pandas_categorical"
     refuse_many(last.count(","), here)
-    return parse_bounded(last.partition(":")[2].encode(), here)
+    return parse_bounded(last.partition(":")[2].encode(), here, with_nan=True)
 
 
 def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ...]:

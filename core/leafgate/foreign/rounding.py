@@ -39,7 +39,7 @@ def with_rounded(model: Foreign, digits: int, place: str) -> Foreign:
                 remedy=f"--digits {digits + 1}",
             )
         trees.append(merged(replace(tree, says=says)))
-    says_so = f"shares of classes, rounded to {digits} digit(s): how many people they are of cannot be told from them"
+    says_so = f"shares of classes, rounded to {digits} digit(s)"
     less = replace(model, trees=tuple(trees), discloses=(Disclosure("ratios", "medium", says_so),))
     if betrayed(less):
         raise ReleaseError(

@@ -41,6 +41,7 @@ FITTED = """
     node_count nodes oob_decision_function_ oob_improvement_ oob_prediction_ oob_score_ oob_scores_ output_indices_
     pattern raw_left_cat_bitsets scale_ sparse_output_ state statistics_ train_score_ transformers_ tree_
     validation_score_ values var_ xp y_true_int y_true_one_hot _n_outputs _name_to_fitted_passthrough
+    K _n_classes gamma
 """
 KNOWN = frozenset((PARAMETERS + FITTED).split())
 """Attributes of scikit-learn's own: read here, told of elsewhere, or how the algorithm was set."""

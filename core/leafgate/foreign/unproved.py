@@ -11,6 +11,9 @@ from leafgate.text_numbers import parse_number
 
 WHY = "was held against no table before the counts went that could show it to be a code of the model's own"
 
+CHECKED = {"exact", "sampled", "bootstrap"}
+"""What leaves may count for an audit to hold it against the table."""
+
 
 def with_unproved(model: Foreign, less: Foreign) -> Foreign:
     """The scrubbed model `less`, its features marked whose reading only the counts that `model` has could prove.
@@ -20,7 +23,7 @@ def with_unproved(model: Foreign, less: Foreign) -> Foreign:
     """
     told = all(tree.counts is not None for tree in model.trees)
     kept = any(tree.counts is not None for tree in less.trees)
-    if model.counted != "exact" or not told or kept:
+    if model.counted not in CHECKED or not told or kept:
         return less
     origins = less.origins or (None,) * len(less.features)
     marked = (Unknown(name, WHY) if _is_bare(one) else one for name, one in zip(less.features, origins, strict=True))

@@ -44,10 +44,9 @@ def sniff(head: bytes) -> bool:
 def read(content: bytes, place: str) -> Foreign:
     """The model, not yet checked. Thresholds and what people have are compared in single precision, as XGBoost does."""
     text = content[:64].lstrip()[1:].lstrip()[:1] == b'"'
-    told = object_at((parse_bounded if text else parse_ubjson)(content, place), place)
+    told = object_at(parse_bounded(content, place, with_nan=True) if text else parse_ubjson(content, place), place)
     learner = _part(told, "learner", place)
     here = f"{place}.learner"
-    _refuse_early_stop(learner, here)
     shape = _part(learner, "learner_model_param", here)
     objective = str(_part(learner, "objective", here).get("name"))
     classes = _classes(objective, _whole(shape, "num_class", here), here)
@@ -55,6 +54,7 @@ def read(content: bytes, place: str) -> Foreign:
     at = f"{here}.gradient_booster.model"
     features = _features(learner, _whole(shape, "num_feature", here), here)
     trees = list_at(booster, "trees", at)
+    _refuse_early_stop(learner, booster, len(trees) // (len(classes) if len(classes) > 2 else 1), here)
     groups = whole_at(booster, "tree_info", at, len(trees))
     names = _categories(booster, features, at)
     numbers = _number_categories(booster, features, at)
@@ -97,9 +97,17 @@ def _version(told: Mapping[str, Any]) -> list[int]:
     return parts if good and isinstance(parts, list) else []
 
 
-def _refuse_early_stop(learner: Mapping[str, Any], place: str) -> None:
-    attributes = learner.get("attributes")
-    if isinstance(attributes, dict) and "best_iteration" in attributes:
+def _refuse_early_stop(learner: Mapping[str, Any], booster: Mapping[str, Any], trees: int, place: str) -> None:
+    """Before 2.0 XGBoost wrote of every model which of its rounds was the best: the last, unless it was stopped.
+
+    `trees` are those of one class; several of them may be parallel, in one round.
+    """
+    attributes, shape = learner.get("attributes"), booster.get("gbtree_model_param")
+    if not isinstance(attributes, dict) or "best_iteration" not in attributes:
+        return
+    parallel = shape.get("num_parallel_tree", "1") if isinstance(shape, dict) else "1"
+    rounds = trees // int(parallel) if parallel in map(str, range(1, trees + 1)) else 0
+    if attributes["best_iteration"] != str(rounds - 1):
         raise ReleaseError(
             "was stopped early, so that it is not clear which of its trees predict",
             place=f"{place}.attributes.best_iteration",
@@ -222,10 +230,10 @@ def _tree(told: Any, group: int, classes: int, names: Names, weight: float, plac
     left = whole_at(told, "left_children", place)
     n = len(left)
     right = whole_at(told, "right_children", place, n)
-    value = _single(floats_at(told, "split_conditions", place, n), f"{place}.split_conditions")
+    subsets = _subsets(told, n, names, place)
+    value = _single(floats_at(_conditions(told, subsets), "split_conditions", place, n), f"{place}.split_conditions")
     leaf = left == LEAF
     default_left = whole_at(told, "default_left", place, n) != 0
-    subsets = _subsets(told, n, names, place)
     by_set = np.zeros(n, dtype=bool)
     by_set[list(subsets)] = True
     kind = whole_at(told, "split_type", place, n) if "split_type" in told else np.zeros(n, dtype=np.int64)
@@ -244,6 +252,17 @@ def _tree(told: Any, group: int, classes: int, names: Names, weight: float, plac
         output=group if classes > 2 else None,
     )
     return _without_deleted(tree)
+
+
+def _conditions(told: Mapping[str, Any], by_set: Collection[int]) -> Mapping[str, Any]:
+    """The tree's leaves and thresholds; where a test asks for a set there is none: NaN, as XGBoost wrote before 3.0."""
+    found = told.get("split_conditions")
+    if not by_set or not isinstance(found, list | np.ndarray) or len(found) <= max(by_set):
+        return told
+    numbers = list(found) if isinstance(found, list) else found.copy()
+    for node in by_set:
+        numbers[node] = 0.0
+    return {"split_conditions": numbers}
 
 
 def _single(numbers: Floats, place: str) -> NDArray[np.float32]:

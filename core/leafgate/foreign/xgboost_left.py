@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -63,8 +64,11 @@ PARTS: Mapping[str, frozenset[str]] = {
 }
 """What XGBoost itself writes, by place; whatever else stands there is somebody's own."""
 
-KIND = "scikit_learn"
-"""XGBoost's own attribute that says a classifier was saved."""
+OWN = {
+    "scikit_learn": re.compile(r".{0,99}", re.DOTALL),
+    **dict.fromkeys(("best_iteration", "best_ntree_limit"), re.compile(r"\d{1,7}")),
+}
+"""XGBoost's own attributes: that a classifier was saved, and before 2.0 which of its rounds was the best."""
 
 
 def left(told: Mapping[str, Any]) -> tuple[Disclosure, ...]:
@@ -85,7 +89,7 @@ def _unread(told: Any, place: str) -> Iterator[tuple[str, int]]:
         for key, value in told.items():
             if key in PARTS[place]:
                 yield from _unread(value, f"{place}.{key}" if place else key)
-            elif not (place == "learner.attributes" and key == KIND and len(str(value)) < 100):
+            elif not (place == "learner.attributes" and key in OWN and OWN[key].fullmatch(str(value))):
                 yield f"unknown entries of {place or 'the file'}", _size(value)
 
 

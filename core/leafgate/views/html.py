@@ -46,7 +46,11 @@ def tree_page(release: Release) -> str:
     from leafgate.shown import told as everything
     from leafgate.tree_view import bare_view
 
-    nodes = [everything(node, Shown(1, ()), "auditor") for node in bare_view(release.trees[0])] if release.trees else []
+    nodes = (
+        [everything(node, Shown(1, ()), "auditor") for node in bare_view(release.trees[0], release.schema)]
+        if release.trees
+        else []
+    )
     picture = tree_picture(nodes) if nodes else None
     facts = {"use": release.builder.get("use", "?"), "trees": len(release.trees), "picture": picture}
     return environment().get_template("tree.html.j2").render(**facts)
