@@ -349,7 +349,7 @@ REFUSED = {
             + '</CompoundPredicate></Node><Node score="low"><True/></Node></Node>',
             {f"f{i}": "double" for i in range(30)},
         ),
-        "nodes",
+        "nodes|predicates",
     ),
 }
 
