@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from leafgate.foreign.encoding import plainly
 from leafgate.foreign.origins import Absent, Coded, Number, Unknown
 from leafgate.foreign.reading import read_bounded, read_foreign
 from leafgate.foreign.translating import asked_features
@@ -38,8 +39,11 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
     numbers: set[str] = set()
     values: set[str] = set()
     riddles: list[str] = []
+    plain = {plainly(column): column for column in reversed(columns)}
     for feature in asked_features(model).values():
         told = feature.told
+        if isinstance(told, Number | Coded | Absent) and told.column not in columns and told.column in plain:
+            told = replace(told, column=plain[told.column])
         if isinstance(told, Number) and told.column in columns:
             (values if told.column in texts or feature.sets else numbers).add(told.column)
         elif isinstance(told, Coded | Absent) and told.column in columns:

@@ -156,6 +156,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "feature out of range": lambda: attribute("nodes_featureids", 0, 2**62),
     "negative feature": lambda: attribute("nodes_featureids", 0, -1),
     "NaN threshold": lambda: attribute("nodes_values", 0, float("nan")),
+    "neither true nor false of missing numbers": lambda: attribute("nodes_missing_value_tracks_true", 0, 2),
     "infinite weight": lambda: attribute("class_weights", 0, float("inf")),
     "no such mode": lambda: attribute("nodes_modes", 0, b"BRANCH_EVAL"),
     "a class there is not": lambda: attribute("class_ids", 0, 7),

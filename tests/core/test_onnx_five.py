@@ -122,8 +122,8 @@ def test_sets_of_numbers_are_asked_for(tracks: int) -> None:
     assert (np.array(model.classes)[predicted(model, x)] == label).all()
 
 
-@pytest.mark.parametrize("mode", [b"BRANCH_EQ", b"BRANCH_NEQ", b"BRANCH_GT"])
-def test_the_older_operator_asks_so_of_missing_numbers_too(mode: bytes) -> None:
+def older(mode: bytes, weights: list[float]) -> Any:
+    """A TreeEnsembleClassifier that asks once, with numbers of two classes on each leaf."""
     told: dict[str, Any] = {
         "nodes_treeids": [0, 0, 0],
         "nodes_nodeids": [0, 1, 2],
@@ -135,16 +135,30 @@ def test_the_older_operator_asks_so_of_missing_numbers_too(mode: bytes) -> None:
         "class_treeids": [0, 0, 0, 0],
         "class_nodeids": [1, 1, 2, 2],
         "class_ids": [0, 1, 0, 1],
-        "class_weights": [1.0, 0.0, 0.0, 1.0],
+        "class_weights": weights,
         "classlabels_strings": ["yes", "no"],
     }
     node = helper.make_node("TreeEnsembleClassifier", ["X"], ["label", "scores"], domain="ai.onnx.ml", **told)
     document = graph(node, 1, 2)
     document.graph.output.append(helper.make_tensor_value_info("label", TensorProto.STRING, None))
     document.opset_import[1].version = 3
+    return document
+
+
+@pytest.mark.parametrize("mode", [b"BRANCH_EQ", b"BRANCH_NEQ", b"BRANCH_GT"])
+def test_the_older_operator_asks_so_of_missing_numbers_too(mode: bytes) -> None:
+    document = older(mode, [1.0, 0.0, 0.0, 1.0])
     model, x = read(document), np.array(SPECIAL, dtype=np.float64)[:, None]
     label = session(document.SerializeToString()).run(["label"], {"X": x.astype(np.float32)})[0]
     assert (np.array(model.classes)[predicted(model, x)] == label).all()
+
+
+def test_two_classes_of_which_the_runtime_does_not_say_the_larger_are_refused() -> None:
+    document = older(b"BRANCH_LEQ", [0.7, 0.3, 0.2, 0.8])
+    label = session(document.SerializeToString()).run(["label"], {"X": np.zeros((1, 1), dtype=np.float32)})[0]
+    assert label.tolist() == ["no"]
+    with pytest.raises(ReleaseError, match="does not say the larger"):
+        read(document)
 
 
 def pair(**more: Any) -> Any:
@@ -206,6 +220,11 @@ HOSTILE: dict[str, tuple[str, Any]] = {
     "thresholds too few": ("nodes_splits", tensor(0.5, 1.5, 2.5)),
     "thresholds of another precision": ("nodes_splits", tensor(0.5, 1.5, 2.5, 0.1, kind=np.float64)),
     "features beyond the input": ("nodes_featureids", [0, 1, 2, 0]),
+    "a feature below nothing": ("nodes_featureids", [0, 1, -1, 0]),
+    "a target below nothing": ("leaf_targetids", [0, 1, 2, 0, 1, -1]),
+    "a leaf below nothing": ("nodes_falsenodeids", [-1, 2, 3, 5]),
+    "neither true nor false of missing numbers": ("nodes_missing_value_tracks_true", [0, 2, 0, 0]),
+    "no nodes": ("nodes_modes", tensor(kind=np.uint8)),
     "features of 2^62": ("nodes_featureids", [0, 1, 2**62, 0]),
     "the least of all trees": ("aggregate_function", 2),
     "the most of all trees": ("aggregate_function", 3),
@@ -220,6 +239,7 @@ def test_what_is_no_ensemble_is_refused(name: str) -> None:
     with pytest.raises(ReleaseError) as caught:
         read(changed(*HOSTILE[name]))
     assert caught.value.exit_code == 2
+    assert "is not what its format says" not in str(caught.value)
 
 
 def test_several_numbers_without_a_largest_are_refused() -> None:

@@ -6,8 +6,10 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+import onnx_pipelines
 from command_line import leafgate
 from leafgate.policy_file import load_policy
+from onnx_pipelines import document_of, with_texts
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import skops_bytes
 
@@ -62,3 +64,21 @@ def test_a_model_that_cannot_be_read_makes_no_policy(folder: Path) -> None:
     (folder / "m.skops").write_bytes(b"PK\x03\x04")
     assert leafgate("init", folder / "people.csv", "--model", folder / "m.skops", "--out", folder / "p.yaml").code == 2
     assert not (folder / "p.yaml").exists()
+
+
+def test_an_onnx_pipeline_is_audited_and_scrubbed_under_the_tables_names(tmp_path: Path) -> None:
+    """skl2onnx writes `pay_a_year` for `pay-a-year`."""
+    features, target = as_frame(with_texts(people(1, gaps=False)), each=True)
+    features = features.rename(columns={"pay": "pay-a-year"})
+    features.assign(rich=target.astype(str)).to_csv(tmp_path / "people.csv", index=False)
+    document = document_of(onnx_pipelines.PIPELINES["min and max"]().fit(features, target), features)
+    (tmp_path / "m.onnx").write_bytes(document.SerializeToString())
+    made = leafgate("init", tmp_path / "people.csv", "--model", tmp_path / "m.onnx", "--out", tmp_path / "p.yaml")
+    assert made.code == 0
+    assert "CHECK" not in (tmp_path / "p.yaml").read_text().partition("build:")[2]
+    ended = leafgate("audit", tmp_path / "p.yaml", "--json")
+    assert ended.code == 1
+    assert "does not know" not in ended.out
+    told = ("scrub", tmp_path / "m.onnx", tmp_path / "s.json", "--leaves", "labels")
+    scrubbed = leafgate(*told, "--policy", tmp_path / "p.yaml")
+    assert (scrubbed.code, "20,000 random points and 900 records" in scrubbed.out) == (0, True)

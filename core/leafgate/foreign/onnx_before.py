@@ -8,16 +8,19 @@ from dataclasses import replace
 from leafgate.errors import ReleaseError
 from leafgate.foreign.onnx_cells import Act, Cell, Value, Wire, refuse, wire
 from leafgate.foreign.onnx_codes import CODES
-from leafgate.foreign.onnx_parts import Given, Graph, Operator
+from leafgate.foreign.onnx_given import Given
+from leafgate.foreign.onnx_learned import LEARNED
+from leafgate.foreign.onnx_parts import Graph, Operator
 from leafgate.foreign.onnx_scales import SCALES
 from leafgate.foreign.onnx_shapes import SHAPES
+from leafgate.foreign.onnx_sums import SUMS
 from leafgate.foreign.onnx_tensors import DOUBLE, FLOAT, TEXT, TRUTH, WHOLE, Tensor, tensor_of
 from leafgate.foreign.origins import SINGLE, Coded, Number, OneOf
 
-ACTS: Mapping[str, tuple[Act, str, set[str]]] = {**SHAPES, **SCALES, **CODES}
+ACTS: Mapping[str, tuple[Act, str, set[str]]] = {**SHAPES, **SCALES, **LEARNED, **CODES, **SUMS}
 CONSTANT = "Constant"
-MAX_WORK = 4_000_000
-"""So many cells and codes all operators may make together."""
+MAX_WORK = 1_000_000
+"""So many cells, and steps and codes of cells, all operators may make together."""
 
 
 def leading(graph: Graph, ensemble: Operator) -> list[Operator]:
@@ -108,11 +111,16 @@ def _given(name: str, graph: Graph, width: int, place: str) -> Wire:
 
 
 def _work(value: Value) -> int:
-    """How much there is of it: cells, and codes of their own."""
+    """How much there is of it: cells, and of each its steps, or codes that it shares with none."""
     if not isinstance(value, Wire):
         return 0
-    coded = (cell.origin.codes for cell in value.cells.ravel() if isinstance(cell.origin, Coded))
-    return int(value.cells.size) + sum(0 if isinstance(codes, OneOf) else len(codes) for codes in coded)
+    return int(value.cells.size) + sum(_parts(cell.origin) for cell in value.cells.ravel())
+
+
+def _parts(origin: Number | Coded) -> int:
+    if isinstance(origin, Number):
+        return len(origin.steps)
+    return 0 if isinstance(origin.codes, OneOf) else len(origin.codes)
 
 
 def _numbers(asked: Wire, ensemble: Operator, width: int, place: str) -> Wire:

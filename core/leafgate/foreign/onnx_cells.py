@@ -14,7 +14,7 @@ from leafgate.foreign.onnx_parts import Operator
 from leafgate.foreign.onnx_tensors import FLOAT, Tensor
 from leafgate.foreign.origins import SINGLE, Coded, Number, OneOf, Step, stepped
 
-MAX_CELLS = 100_000
+MAX_CELLS, MAX_STEPS = 100_000, 100
 REMEDY = "audit the pipeline as skops; or save the trees alone, and say what its inputs are under `encoding`"
 
 
@@ -95,6 +95,8 @@ def stepped_cell(cell: Cell, step: Step, kind: int, op: Operator, place: str) ->
         if cell.cut or not math.isfinite(step.by) or (step.operation in {"times", "over"} and step.by <= 0):
             raise refuse(op, f"changes {cell.name[:60]!r} so that larger numbers may not stay larger", place)
         steps = steps[1:] if origin.steps[-1:] == (SINGLE,) and steps[0] is SINGLE else steps
+        if len(origin.steps) + len(steps) > MAX_STEPS:
+            raise refuse(op, f"changes {cell.name[:60]!r} again after {MAX_STEPS} steps", place)
         fill = None if origin.fill is None else stepped(origin.fill, steps)
         return replace(cell, origin=Number(origin.column, (*origin.steps, *steps), fill))
     return replace(cell, origin=recoded(origin, lambda number: stepped(number, steps)))

@@ -65,6 +65,8 @@ def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> Forei
         else _alone(ensemble, trees, place)
     )
     leaves = np.concatenate([tree.says[tree.leaves] for tree in made])
+    if len(classes) == 2 and not alone:
+        _check_two(ensemble, made, leaves, place)
     positive = bool((leaves >= 0).all()) and not any(start)
     n = len(made)
     if positive and alone and (leaves <= (1 + CLOSE) / n).all():
@@ -78,6 +80,21 @@ def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> Forei
         bias = -0.5 if positive else 0.0
         start = ((start[0] if start else 0.0) + bias,)
     return Foreign("onnx", (), classes, made, "scores", "boost", start, discloses=(SCORES,))
+
+
+def _check_two(ensemble: Operator, trees: Sequence[ForeignTree], leaves: Floats, place: str) -> None:
+    """Two classes with a number each: onnxruntime says the second wherever its number is above 0, larger or not.
+
+    Source: onnxruntime, tree_ensemble_aggregator.h, `_set_score_binary`.
+    """
+    said = len(whole(ensemble, "class_ids", place))
+    second = leaves[:, 1] > 0
+    if len(trees) > 1 or said != 2 * len(leaves) or (second != (leaves[:, 1] > leaves[:, 0])).any():
+        raise ReleaseError(
+            "has two classes with numbers of both, of which onnxruntime does not say the larger",
+            place=place,
+            remedy="leave the numbers of the first class out, as skl2onnx does",
+        )
 
 
 def _alone(ensemble: Operator, trees: Sequence[Grown], place: str) -> tuple[ForeignTree, ...]:

@@ -34,6 +34,8 @@ def trees_of(ensemble: Operator, place: str) -> tuple[list[Grown], int]:
     tracks = np.zeros(len(modes)) if tracks is None or not len(tracks) else tracks
     if values is None or any(len(one) != len(modes) for one in (*lists.values(), *ways.values(), values, tracks)):
         raise ReleaseError("its lists of nodes are not of one length", place=place)
+    if not np.isin(tracks, (0, 1)).all():
+        raise ReleaseError("says neither yes nor no where missing numbers go", place=place)
     if not set(modes) <= MODES:
         raise ReleaseError("asks in a way that is not read here", place=place)
     kinds = np.array(modes, dtype="S12")

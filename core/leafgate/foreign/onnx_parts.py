@@ -10,7 +10,8 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.foreign.onnx_attributes import attribute_of
-from leafgate.foreign.onnx_tensors import MAX_AXES, Tensor
+from leafgate.foreign.onnx_given import Given, given_of
+from leafgate.foreign.onnx_tensors import Tensor
 from leafgate.foreign.protobuf import BYTES, fields
 
 MAX_OPERATORS, MAX_NAME = 10_000, 1_000
@@ -25,17 +26,6 @@ class Operator:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     domain: str = ""
-
-
-@dataclass(frozen=True)
-class Given:
-    """What the graph is given under one name: its type (0 where the file says none), and the size of each axis.
-
-    An axis of size None may have any; no shape where the file says none.
-    """
-
-    kind: int
-    shape: tuple[int | None, ...] | None
 
 
 @dataclass(frozen=True)
@@ -70,7 +60,7 @@ def graph_of(content: bytes, place: str) -> Graph:
             if number == 5:
                 constants[name] = value
             else:
-                given[name] = _given(value, place)
+                given[name] = given_of(value, place)
     if len(operators) > MAX_OPERATORS:
         raise ReleaseError(f"has more than {MAX_OPERATORS:,} operators", place=place)
     free = {name: one for name, one in given.items() if name not in constants}
@@ -95,40 +85,6 @@ def _name(value: bytes, place: str) -> str:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         raise ReleaseError("has a name that is no text", place=place) from None
-
-
-def _part(message: bytes, wanted: int, place: str) -> bytes:
-    """The message in one field of a message; no parts of it in several."""
-    found = [value for number, wire, value in fields(message, place) if number == wanted and wire == BYTES]
-    if len(found) > 1:
-        raise ReleaseError("says twice what it is given", place=place)
-    return found[0] if found and isinstance(found[0], bytes) else b""
-
-
-def _given(message: bytes, place: str) -> Given:
-    """The type and shape of an input, where that is a tensor."""
-    tensor = _part(_part(message, 2, place), 1, place)
-    kind, shape = 0, None
-    for number, wire, value in fields(tensor, place):
-        if number == 1 and isinstance(value, int):
-            kind = value
-        elif number == 2 and wire == BYTES and isinstance(value, bytes) and shape is None:
-            shape = _shape(value, place)
-        elif number == 2:
-            raise ReleaseError("says twice what it is given", place=place)
-    return Given(kind, shape)
-
-
-def _shape(message: bytes, place: str) -> tuple[int | None, ...]:
-    sizes: list[int | None] = []
-    for number, wire, value in fields(message, place):
-        if number != 1 or wire != BYTES or not isinstance(value, bytes):
-            continue
-        told = [size for inner, _, size in fields(value, place) if inner == 1 and isinstance(size, int) and size > 0]
-        sizes.append(told[-1] if told else None)
-        if len(sizes) > MAX_AXES:
-            raise ReleaseError("has a tensor of a shape that there is not", place=place)
-    return tuple(sizes)
 
 
 def _operator(message: bytes, place: str) -> Operator:

@@ -1,4 +1,4 @@
-"""Operators of ONNX that change numbers one by one: types, arithmetic with constants, scalers, imputers."""
+"""Operators of ONNX that change numbers one by one: types, arithmetic with constants, bounds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.foreign.onnx_cells import Act, Cell, Value, Wire, each, people, recoded, refuse, stepped_cell, wire
+from leafgate.foreign.onnx_cells import Act, Cell, Value, Wire, each, people, refuse, stepped_cell, wire
 from leafgate.foreign.onnx_parts import Operator
 from leafgate.foreign.onnx_tensors import DOUBLE, FLOAT, TRUTH, WHOLE, Tensor
 from leafgate.foreign.origins import SINGLE, Coded, Number, Operation, Step
 
-ML = "ai.onnx.ml"
 TRUTHS = {"False": 0.0, "True": 1.0, "false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0}
 """How tables spell what is true or false."""
 
@@ -28,13 +27,13 @@ def _cast(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     if of.kind in {FLOAT, DOUBLE} and to == WHOLE:
         return [each(lambda cell: _cut(cell, op, place), of, WHOLE)]
     if of.kind in {WHOLE, DOUBLE} and to == FLOAT:
-        return [_single(of, op, place)]
+        return [single(of, op, place)]
     if of.kind in {WHOLE, FLOAT} and to == DOUBLE and not any(cell.cut for cell in of.cells.ravel()):
         return [Wire(DOUBLE, of.cells)]
     raise refuse(op, "changes a type in a way that is not read here", place)
 
 
-def _single(of: Wire, op: Operator, place: str) -> Wire:
+def single(of: Wire, op: Operator, place: str) -> Wire:
     """The numbers rounded to single precision."""
     return each(lambda cell: stepped_cell(cell, SINGLE, FLOAT, op, place), of, FLOAT)
 
@@ -63,12 +62,12 @@ def _arithmetic(operation: Operation) -> Act:
         beside = _beside(op, of, by, place)
         if not np.isfinite(beside).all() or (operation == "over" and not beside.all()):
             raise refuse(op, "works with a constant that is no number to work with", place)
-        return [_worked(of, operation, beside, op, place)]
+        return [worked(of, operation, beside, op, place)]
 
     return act
 
 
-def _worked(of: Wire, operation: Operation, by: Any, op: Operator, place: str) -> Wire:
+def worked(of: Wire, operation: Operation, by: Any, op: Operator, place: str) -> Wire:
     """Every cell after an operation with a number of its own."""
     return each(lambda cell, one: stepped_cell(cell, Step(operation, float(one)), of.kind, op, place), of, of.kind, by)
 
@@ -112,48 +111,6 @@ def _bounded(cell: Cell, step: Step, op: Operator, place: str) -> Cell:
     return replace(stepped_cell(cell, step, DOUBLE, op, place), untold=cell.untold or origin.fill is None)
 
 
-def _scaler(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
-    """(number - offset) * scale in single precision, as onnxruntime's `ScalerOp` does it."""
-    of = people(op, given, place)
-    if of.kind not in {FLOAT, WHOLE} or of.cells.ndim != 1:
-        raise refuse(op, "works not on rows of numbers in single precision", place)
-    of = _single(of, op, place)
-    attributes: dict[str, Operation] = {"offset": "minus", "scale": "times"}
-    for name, operation in attributes.items():
-        by = op.attributes.get(name)
-        if not isinstance(by, np.ndarray) or len(by) not in {1, of.cells.size} or not np.isfinite(by).all():
-            raise refuse(op, f"needs {name!r} as numbers, one for each of its own", place)
-        of = _worked(of, operation, by, op, place)
-    return [of]
-
-
-def _imputer(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
-    of, by = people(op, given, place), op.attributes.get("imputed_value_floats")
-    replaced = op.attributes.get("replaced_value_float", 0.0)
-    if of.kind != FLOAT or of.cells.ndim != 1 or not isinstance(replaced, float) or not math.isnan(replaced):
-        raise refuse(op, "replaces what is no missing number", place)
-    if not isinstance(by, np.ndarray) or len(by) not in {1, of.cells.size} or not np.isfinite(by).all():
-        raise refuse(op, "needs one number in place of each missing one", place)
-    return [each(_filled, of, FLOAT, by)]
-
-
-def _filled(cell: Cell, by: float) -> Cell:
-    if isinstance(cell.origin, Number):
-        return replace(cell, origin=replace(cell.origin, fill=float(by))) if cell.origin.fill is None else cell
-    return replace(cell, origin=recoded(cell.origin, lambda code: float(by) if math.isnan(code) else code))
-
-
-def _joined(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
-    """FeatureVectorizer: rows of numbers one after another, in single precision."""
-    parts = [people(op, given, place, i) for i in range(len(given))]
-    sizes = op.attributes.get("inputdimensions")
-    wide = [part.cells.size for part in parts if part.cells.ndim == 1 and part.kind in {FLOAT, DOUBLE, WHOLE}]
-    if not isinstance(sizes, np.ndarray) or len(wide) != len(parts) or sizes.tolist() != wide or not wide:
-        raise refuse(op, "joins rows of other widths than it says", place)
-    single = [_single(part, op, place) for part in parts]
-    return [wire(FLOAT, [cell for part in single for cell in part.cells.tolist()], (sum(wide),))]
-
-
 SCALES: Mapping[str, tuple[Act, str, set[str]]] = {
     "Cast": (_cast, "", {"to", "saturate"}),
     "Add": (_arithmetic("plus"), "", set()),
@@ -161,8 +118,5 @@ SCALES: Mapping[str, tuple[Act, str, set[str]]] = {
     "Mul": (_arithmetic("times"), "", set()),
     "Div": (_arithmetic("over"), "", set()),
     "Clip": (_clip, "", {"min", "max"}),
-    "Scaler": (_scaler, ML, {"offset", "scale"}),
-    "Imputer": (_imputer, ML, {"imputed_value_floats", "replaced_value_float"}),
-    "FeatureVectorizer": (_joined, ML, {"inputdimensions"}),
 }
 """For each operator what it does, whose it is, and its attributes."""

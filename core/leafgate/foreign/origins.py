@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from struct import Struct
 from typing import Literal, TypeVar
-
-import numpy as np
 
 Value = TypeVar("Value")
 
@@ -29,6 +28,7 @@ class Step:
     by: float = 0.0
 
 
+SINGLE_BYTES = Struct("<f")
 SINGLE = Step("single")
 
 AsSeen = Literal["", "single", "whole", "single_whole"]
@@ -145,8 +145,10 @@ def stepped(number: float, steps: Sequence[Step]) -> float:
 
 def rounded(number: float) -> float:
     """The number in single precision, to the nearest; infinite where that is too large."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(number))
+    try:
+        return float(SINGLE_BYTES.unpack(SINGLE_BYTES.pack(number))[0])
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def _whole(number: float) -> float:

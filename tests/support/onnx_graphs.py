@@ -1,0 +1,82 @@
+"""Graphs written by hand around a few stumps, one for each feature that the operators make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+ML = "ai.onnx.ml"
+INPUTS: Mapping[str, tuple[int, int]] = {
+    "a": (TensorProto.FLOAT, 1),
+    "b": (TensorProto.FLOAT, 1),
+    "d": (TensorProto.DOUBLE, 1),
+    "w": (TensorProto.INT64, 1),
+    "t": (TensorProto.STRING, 1),
+    "o": (TensorProto.BOOL, 1),
+    "m": (TensorProto.FLOAT, 3),
+}
+"""What graphs here are given, with the type and the number of columns of each."""
+
+
+def op(kind: str, given: str, made: str = "y", **attributes: Any) -> Any:
+    """An operator; its inputs and outputs by names with blanks between."""
+    learned = kind in {
+        "Scaler",
+        "Imputer",
+        "OneHotEncoder",
+        "LabelEncoder",
+        "ArrayFeatureExtractor",
+        "FeatureVectorizer",
+    }
+    named = [name.replace("-", "") for name in given.split(" ")]
+    return helper.make_node(kind, named, made.split(" "), domain=ML if learned else "", **attributes)
+
+
+def graph_of(
+    operators: Sequence[Any], constants: Mapping[str, Any] | None = None, *, width: int, made: str = "y"
+) -> Any:
+    """The operators with stumps behind them; the features come out too."""
+    asked = {name for node in operators for name in node.input} | {made}
+    given = [
+        helper.make_tensor_value_info(name, kind, [None, size])
+        for name, (kind, size) in INPUTS.items()
+        if name in asked
+    ]
+    nodes = list(range(width))
+    told: dict[str, Any] = {
+        "nodes_treeids": [tree for tree in nodes for _ in range(3)],
+        "nodes_nodeids": [0, 1, 2] * width,
+        "nodes_featureids": [feature for feature in nodes for _ in range(3)],
+        "nodes_modes": [b"BRANCH_LEQ", b"LEAF", b"LEAF"] * width,
+        "nodes_values": [0.5, 0.0, 0.0] * width,
+        "nodes_truenodeids": [1, 0, 0] * width,
+        "nodes_falsenodeids": [2, 0, 0] * width,
+        "target_treeids": [tree for tree in nodes for _ in range(2)],
+        "target_nodeids": [1, 2] * width,
+        "target_ids": [0] * 2 * width,
+        "target_weights": [float(2**tree * side) for tree in nodes for side in range(2)],
+        "n_targets": 1,
+    }
+    trees = helper.make_node("TreeEnsembleRegressor", [made], ["number"], domain=ML, **told)
+    outputs = [helper.make_tensor_value_info("number", TensorProto.FLOAT, None)]
+    kept = [
+        helper.make_tensor(name, TensorProto.STRING, value.shape, value.ravel().tolist())
+        if value.dtype.kind == "U"
+        else numpy_helper.from_array(value, name)
+        for name, value in ((name, np.asarray(value)) for name, value in (constants or {}).items())
+    ]
+    made_graph = helper.make_graph([*operators, trees], "g", given, outputs, kept)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid(ML, 3)]
+    return helper.make_model(made_graph, opset_imports=opsets, ir_version=9)
+
+
+def with_features(document: Any, made: str = "y") -> Any:
+    """The graph with what its trees are given as an output, for runtimes alone."""
+    shown = type(document).FromString(document.SerializeToString())
+    if made in INPUTS:
+        return shown
+    shown.graph.output.append(helper.make_empty_tensor_value_info(made))
+    return shown
