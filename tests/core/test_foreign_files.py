@@ -300,3 +300,39 @@ def test_a_model_is_never_written_over(folder: Path, command: tuple[str, ...]) -
         assert ended.code == 2
         assert "is the very file to read" in ended.err
     assert (folder / "model.json").read_bytes() == before
+
+
+ILL = "Ada, 36; " * 200
+SMUGGLED: dict[str, Callable[[Any], None]] = {
+    "a long producer": lambda told: told.update(producer=ILL),
+    "a long origin": lambda told: told.update({"from": ILL}),
+    "a setting that is a table": lambda told: told.update(settings={"max_depth": ILL}),
+    "a long reason": lambda told: told.update(untold_missing=ILL),
+    "a long name": lambda told: told.update(features=[*told["features"], ILL]),
+    "a disclosure that says too much": lambda told: told["discloses"][0].update(says=ILL),
+    "many disclosures": lambda told: told.update(discloses=[{**told["discloses"][0], "says": "36"}] * 200),
+    "groups of nobody": lambda told: told.update(groups=[{f"Ada {i}": 36 for i in range(200)}]),
+}
+
+
+@pytest.mark.parametrize("change", SMUGGLED.values(), ids=SMUGGLED)
+def test_what_a_neutral_file_has_no_need_of_is_told(change: Callable[[Any], None]) -> None:
+    told = json.loads(written(MODEL))
+    change(told)
+    found = [item for item in read_foreign(json.dumps(told).encode(), "m").discloses if item.kind == "other_content"]
+    assert [item.severity for item in found] == ["high"]
+
+
+@pytest.mark.parametrize(
+    ("key", "node", "value"), [("threshold", 2, 36.0), ("says", 0, [36, 17]), ("low", 3, 3), ("high", 4, 1)]
+)
+def test_numbers_of_nodes_that_nobody_reads_are_told(key: str, node: int, value: Any) -> None:
+    told = json.loads(written(MODEL))
+    told["trees"][0][key][node] = value
+    found = [item for item in read_foreign(json.dumps(told).encode(), "m").discloses if item.kind == "other_content"]
+    assert [item.severity for item in found] == ["medium"]
+
+
+@pytest.mark.parametrize("model", [MODEL, EVERYTHING, ABSENT, BOOSTED], ids=["plain", "origins", "absent", "boosted"])
+def test_nothing_that_we_write_is_other_content(model: Foreign) -> None:
+    assert "other_content" not in {item.kind for item in read_foreign(written(model), "m").discloses}

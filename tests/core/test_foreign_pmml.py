@@ -349,7 +349,7 @@ REFUSED = {
             + '</CompoundPredicate></Node><Node score="low"><True/></Node></Node>',
             {f"f{i}": "double" for i in range(30)},
         ),
-        "nodes",
+        "nodes|predicates",
     ),
 }
 
@@ -443,7 +443,7 @@ def test_more_elements_than_are_read_in_seconds_are_refused() -> None:
 def test_predicates_without_end_are_refused_soon() -> None:
     part = Walk({}, "false", last=False, silent=np.zeros(2), nobody=np.zeros(2))
     part.asked = MAX_ASKED
-    with pytest.raises(ReleaseError, match="asks more than 300,000 predicates"):
+    with pytest.raises(ReleaseError, match="asks more than 100,000 predicates"):
         part.tree(PmmlNode(True, np.zeros(2), np.zeros(2), ()), "model")
 
 
@@ -479,6 +479,28 @@ ROW = "<ModelVerification><InlineTable><row><age>17</age></row></InlineTable></M
             {"extremes": ("high", None)},
         ),
         ("<Header/>", "<Header/>", {}),
+        ("<TreeModel ", f'<TreeModel modelName="{"Ada, 36; " * 200}" ', {"other_content": ("high", None)}),
+        ("<TreeModel ", '<TreeModel modelName="tree of May" ', {}),
+        ("<TreeModel ", '<TreeModel missingValuePenalty="Ada" ', {"other_content": ("medium", None)}),
+        ("<PMML ", f'<PMML xmlns:q="{"Ada, 36; " * 200}" ', {"other_content": ("high", None)}),
+        ("<PMML ", '<PMML xmlns:AdaIsThirtySix="http://www.dmg.org/PMML-4_4" ', {"other_content": ("medium", None)}),
+        ("<PMML ", '<PMML xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ', {}),
+        ("<Node ", f'<Node id="{"Ada, 36; " * 200}" ', {"other_content": ("high", None)}),
+        ("<Node ", '<Node id="19360412" ', {"other_content": ("medium", None)}),
+        ("<Node ", '<Node id="n1" ', {}),
+        (
+            "<DataDictionary>",
+            '<DataDictionary><DataField name="who" optype="categorical" dataType="string">'
+            + '<Value value="Ada, 36, who is ill"/>' * 60
+            + "</DataField>",
+            {"other_content": ("high", None), "column_names": ("medium", None)},
+        ),
+        (
+            "<Header/>",
+            "<Header><Timestamp>" + "Ada, 36; " * 30 + "</Timestamp></Header>",
+            {"other_content": ("medium", None)},
+        ),
+        ("<Header/>", "<Header><Timestamp>2026-05-01 12:00:00</Timestamp></Header>", {}),
     ],
 )
 def test_what_nobody_reads_of_a_document_is_told(old: str, new: str, expected: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 from hypothesis import given, settings
@@ -193,7 +194,8 @@ def test_where_people_weigh_differently_nobody_can_be_counted() -> None:
     model = read(xgb.train(SMALL | {"objective": "binary:logistic"}, data, num_boost_round=3))
     assert all(tree.size is None for tree in model.trees)
     assert model.level == "shares"
-    assert {item.kind for item in model.discloses} == {"second derivatives", "gains", "inner values"}
+    told = {"second derivatives", "gains", "inner values", "scores_may_betray_counts"}
+    assert {item.kind for item in model.discloses} == told
 
 
 # What is refused
@@ -437,3 +439,67 @@ def test_what_is_not_xgboosts_own_is_told() -> None:
     told["learner"]["gradient_booster"]["model"]["trees"][0]["people"] = list(range(500))
     found = read_foreign(json.dumps(told).encode(), "model").discloses
     assert [item.severity for item in found if item.kind == "other_content"] == ["high"]
+
+
+PEOPLE = list(range(17, 600))
+ILL = "36, ill; " * 200
+FIRST = ("learner", "gradient_booster", "model", "trees", 0)
+SMUGGLED: dict[str, tuple[tuple[str | int, ...], Any]] = {
+    "a note in the objective": (("learner", "objective", "notes"), ILL),
+    "a parameter that is a table": (
+        ("learner", "objective", "reg_loss_param"),
+        {"scale_pos_weight": ILL},
+    ),
+    "a note beside parameters": (("learner", "learner_model_param", "notes"), ILL),
+    "a note in a tree's shape": ((*FIRST, "tree_param", "notes"), ILL),
+    "a shape that is none": ((*FIRST, "tree_param", "num_deleted"), ILL),
+    "a note beside the number of trees": (
+        ("learner", "gradient_booster", "model", "gbtree_model_param", "notes"),
+        ILL,
+    ),
+    "types of features": (("learner", "feature_types"), [ILL]),
+    "a long version": (("version",), PEOPLE),
+    "a version of large numbers": (("version",), [10**8 + 36] * 4),
+    "parents of others": ((*FIRST, "parents"), PEOPLE),
+    "gains of others": ((*FIRST, "loss_changes"), PEOPLE),
+    "weights of others": ((*FIRST, "base_weights"), PEOPLE),
+    "categories' places": (("learner", "gradient_booster", "model", "cats"), {"enc": [], "feature_segments": PEOPLE}),
+    "categories' order": (("learner", "gradient_booster", "model", "cats"), {"enc": [], "sorted_idx": PEOPLE}),
+    "a number of its own": ((*FIRST, "id"), 36),
+    "rounds that are none": (("learner", "gradient_booster", "model", "iteration_indptr"), [0, 0, 36, 17, 2]),
+}
+
+
+@pytest.mark.parametrize(("path", "value"), SMUGGLED.values(), ids=SMUGGLED)
+def test_what_is_not_xgboosts_own_under_its_keys_is_told(path: tuple[str | int, ...], value: Any) -> None:
+    told = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
+    here = told
+    for key in path[:-1]:
+        here = here[key]
+    here[path[-1]] = value
+    model = read_foreign(json.dumps(told).encode(), "model")
+    found = [item for item in model.discloses if item.kind == "other_content"]
+    large = len(str(value)) > 1_000
+    assert [item.severity for item in found] == ["high" if large else "medium"]
+    assert "36" not in found[0].says
+
+
+@pytest.mark.parametrize("key", ["parents", "default_left", "loss_changes", "right_children"])
+def test_numbers_of_the_right_length_that_do_not_agree_with_the_tree_are_told(key: str) -> None:
+    told = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
+    tree = told["learner"]["gradient_booster"]["model"]["trees"][0]
+    leaf = tree["left_children"].index(-1)
+    tree[key][leaf] = 36
+    found = read_foreign(json.dumps(told).encode(), "model").discloses
+    assert "other_content" in {item.kind for item in found}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("options", [{}, {"booster": "dart"}, {"num_parallel_tree": 2}, {"gamma": 0.5}])
+def test_nothing_of_xgboosts_own_is_other_content(options: dict[str, Any], form: str) -> None:
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"age": rng.normal(size=300), "job": pd.Categorical(rng.choice(list("zxy"), 300))})
+    model = xgb.XGBClassifier(n_estimators=3, max_depth=4, enable_categorical=True, n_jobs=1, **options)
+    for target in (rng.integers(0, 2, 300), rng.integers(0, 3, 300)):
+        booster = model.fit(people, target).get_booster()
+        assert "other_content" not in {item.kind for item in read(booster, form).discloses}

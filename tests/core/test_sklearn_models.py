@@ -301,3 +301,58 @@ def test_entries_of_a_schema_that_nobody_reads_are_told() -> None:
             new.writestr(name, told.replace(b"{", b'{"notes": "of a person", ', 1) if name == "schema.json" else told)
     found = read_foreign(stream.getvalue(), "model.skops").discloses
     assert [item.severity for item in found if item.kind == "other_content"] == ["medium"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("verbose", "random_state", "monotonic_cst", "class_weight", "_n_samples", "max_features_", "values", "state"),
+        *("y_true_int", "low", "min_samples_leaf", "max_categories", "quantile_range"),
+    ],
+)
+def test_a_table_under_a_name_of_scikit_learns_own_is_told(name: str) -> None:
+    made = rows(1)
+    model = DecisionTreeClassifier(max_depth=2).fit(made, answers(made, 2))
+    setattr(model, name, np.ones((50, 3)))
+    assert kinds(model)["other_content"] == "high"
+    setattr(model, name, ["of a person"] * 50)
+    assert kinds(model)["other_content"] == "medium"
+
+
+@pytest.mark.parametrize("more", [[("who", "f8", (3,))], [("who", "i8")]])
+def test_fields_of_nodes_that_scikit_learn_has_not_are_told(more: Any) -> None:
+    whole = skops_bytes(fitted("tree", 2, gaps=False))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            told = old.read(name)
+            if b"left_child" in told and name.endswith(".npy"):
+                nodes = np.load(io.BytesIO(told))
+                fields = [(field, nodes.dtype[field]) for field in nodes.dtype.names]
+                wide = np.zeros(nodes.shape, [*fields, *more])
+                for field, _ in fields:
+                    wide[field] = nodes[field]
+                array = io.BytesIO()
+                np.save(array, wide)
+                told = array.getvalue()
+            new.writestr(name, told)
+    found = read_foreign(stream.getvalue(), "model.skops").discloses
+    assert "other_content" in {item.kind for item in found}
+
+
+def test_settings_with_one_value_for_each_feature_or_class_are_scikit_learns_own() -> None:
+    made = rows(1)
+    several = {"class_weight": {0: 1.0, 1: 2.0}, "monotonic_cst": [0] * made.shape[1]}
+    model = DecisionTreeClassifier(max_depth=2, **several).fit(made, answers(made, 2) == answers(made, 2)[0])
+    assert "other_content" not in kinds(model)
+
+
+def test_bytes_of_a_zip_that_belong_to_no_entry_are_told() -> None:
+    whole = skops_bytes(fitted("tree", 2, gaps=False))
+    start = whole.rindex(b"PK\x05\x06")
+    table = whole.index(b"PK\x01\x02")
+    between = b"of a person, who is ill; " * 200
+    moved = (table + len(between)).to_bytes(4, "little")
+    content = whole[:table] + between + whole[table : start + 16] + moved + whole[start + 20 :]
+    (found,) = [item for item in read_foreign(content, "model.skops").discloses if item.kind == "other_content"]
+    assert (found.severity, "belong to no entry" in found.says) == ("high", True)

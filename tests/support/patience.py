@@ -13,7 +13,7 @@ grows faster than its input, as it does where a file is hostile to its reader, t
 def ends_soon() -> Iterator[None]:
     """Fails where what is inside takes more than SECONDS of this process's work.
 
-    How fast it is, `tests/benchmarks/models.py` prints.
+    How fast it is, `tests/benchmarks/models.py` and, of hostile files, `tests/benchmarks/hostile.py` print.
     """
     start = time.process_time()
     yield

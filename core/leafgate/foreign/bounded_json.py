@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from leafgate.errors import ReleaseError
 from leafgate.strict_json import finite_only, no_constant, unique_keys
+
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Half of a sign beyond the first plane, as JSON may write it; alone it is no text that can be written as UTF-8."""
 
 LARGEST = 300 * 2**20
 """Bytes that a parsed file may take, by the estimate."""
@@ -28,7 +32,10 @@ def parse_bounded(content: bytes, place: str, *, with_nan: bool = False) -> Any:
         raise ReleaseError(f"would take more than {LARGEST / 2**20:.0f} MB of memory", place=place)
     constant = _nan if with_nan else no_constant
     try:
-        return json.loads(content, object_pairs_hook=unique_keys, parse_constant=constant, parse_float=finite_only)
+        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=constant, parse_float=finite_only)
+        if SURROGATE.search(content):
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
     except RecursionError:
         raise ReleaseError("is nested too deeply", place=place) from None
     except json.JSONDecodeError as wrong:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leafgate.errors import ReleaseError
+from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.contradicting import contradictory
 from leafgate.foreign.model import LEAF, Flags, Floats, Foreign, ForeignTree, Ids
 from leafgate.tree_file import MAX_DEPTH
@@ -24,7 +25,7 @@ def check(model: Foreign, place: str) -> Foreign:
         parent = parents(tree, here)
         _check_depth(tree, here)
         _check_counts(tree, here)
-        wrong = contradictory(tree, parent)
+        wrong = contradictory(tree, parent, here)
         if wrong is not None:
             raise ReleaseError("no value could take both this way and those above it", place=f"{here}.nodes[{wrong}]")
     return model
@@ -35,6 +36,7 @@ def _check_whole(model: Foreign, place: str) -> None:
         raise ReleaseError(f"must have trees, at most {MAX_TREES:,}", place=place)
     if sum(tree.nodes for tree in model.trees) > MAX_NODES:
         raise ReleaseError(f"has more than {MAX_NODES:,} nodes", place=place)
+    refuse_many(sum(len(chosen) for tree in model.trees for chosen in tree.subsets.values()), place)
     if len(model.features) > MAX_FEATURES or len(set(model.features)) != len(model.features):
         raise ReleaseError(f"must have different features, at most {MAX_FEATURES:,}", place=place)
     if len(model.classes) == 1 or len(model.classes) > MAX_CLASSES or len(set(model.classes)) != len(model.classes):

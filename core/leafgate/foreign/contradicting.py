@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Flags, Floats, ForeignTree, Ids
 
+MAX_LOOKS = 3_000_000
+"""Tests above others that are looked at, and categories in their sets."""
 
-def contradictory(tree: ForeignTree, parent: Ids) -> int | None:
+
+def contradictory(tree: ForeignTree, parent: Ids, place: str = "tree") -> int | None:
     """A node to which no value of the feature asked just above it can come, None where there is none.
 
     Every way is held against the ways above it that ask about the same feature; a missing value, where all of them
@@ -20,7 +24,15 @@ def contradictory(tree: ForeignTree, parent: Ids) -> int | None:
     if len(wrong):
         return int(wrong[0])
     chosen = np.flatnonzero((parent != -1) & asked_by_set[parent])
-    return next((int(node) for node in chosen if _empty_set(tree, parent, int(node))), None)
+    looks = 0
+    for node in chosen.tolist():
+        empty, looked = _empty_set(tree, parent, node)
+        looks += looked
+        if empty:
+            return node
+        if looks > MAX_LOOKS:
+            raise ReleaseError("its tests by sets stand below one another too often to be checked", place=place)
+    return None
 
 
 def _empty_intervals(tree: ForeignTree, parent: Ids, asked_by_set: Flags, nodes: Ids) -> Flags:
@@ -48,20 +60,22 @@ def _tops(tree: ForeignTree) -> Floats:
     return np.where(tree.flag("strict"), np.nextafter(tree.threshold, -np.inf), tree.threshold)
 
 
-def _empty_set(tree: ForeignTree, parent: Ids, node: int) -> bool:
-    """Can no category, nor a missing one, come to the node by the sets asked above?"""
+def _empty_set(tree: ForeignTree, parent: Ids, node: int) -> tuple[bool, int]:
+    """Can no category, nor a missing one, come to the node by the sets asked above? And how much was looked at."""
     feature, missing_low = tree.feature[parent[node]], tree.flag("missing_low")
-    left: frozenset[str | float] | None = None
-    gone: set[str | float] = set()
-    missing = True
-    below = node
+    within, outside = list[frozenset[str | float]](), list[frozenset[str | float]]()
+    missing, looked, below = True, 0, node
     while (above := int(parent[below])) != -1:
+        looked += 1
         if above in tree.subsets and tree.feature[above] == feature:
-            low, named = bool(tree.low[above] == below), tree.subsets[above]
+            low = bool(tree.low[above] == below)
             missing &= bool(missing_low[above]) == low
-            if low:
-                left = named if left is None else left & named
-            else:
-                gone |= named
+            (within if low else outside).append(tree.subsets[above])
         below = above
-    return left is not None and not left - gone and not missing
+    if missing or not within:
+        return False, looked
+    for category in min(within, key=len):
+        looked += len(within) + len(outside)
+        if all(category in each for each in within) and not any(category in each for each in outside):
+            return False, looked
+    return True, looked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,8 @@ import numpy as np
 
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
+from leafgate.foreign.bounded_json import parse_bounded
+from leafgate.foreign.category_sets import BitSets, Budget, refuse_many
 from leafgate.foreign.checking import MAX_TREES
 from leafgate.foreign.lightgbm_categories import belonging, origin_of, texts_in
 from leafgate.foreign.lightgbm_left import PATHS, left
@@ -21,6 +22,9 @@ from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Sett
 MAX_BYTES = 128 * 2**20
 MAX_LINES = 2_000_000
 MAX_CLASSES = 1000
+MAX_WORDS = 2**21
+"""Words of 32 bits that the sets of one tree may take."""
+
 ONE, SEVERAL = ("binary",), ("multiclass", "multiclassova")
 NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 """What is predicted is the sum itself."""
@@ -63,8 +67,9 @@ def read(content: bytes, place: str) -> Foreign:
     rounds = len(file.trees) // each if "average_output" in file.head else 1
     lists = belonging(file.categories, file.head.get("feature_infos", "").split(" "), len(features), place)
     names = {feature: texts for feature, each in lists.lists.items() if (texts := texts_in(each)) is not None}
+    budget = Budget(place)
     trees = tuple(
-        _tree(told, names, rounds, i % each if each > 1 else None, f"{place}.trees[{i}]")
+        _tree(told, names, budget, rounds, i % each if each > 1 else None, f"{place}.trees[{i}]")
         for i, told in enumerate(file.trees)
     )
     sets = {int(tree.feature[node]) for tree in trees for node in tree.subsets}
@@ -128,10 +133,9 @@ def _categories(rest: str, place: str) -> Any:
     last = rest.rstrip().rsplit("\n", 1)[-1]
     if not last.startswith("pandas_categorical:"):
         return None
-    try:
-        return json.loads(last.partition(":")[2])
-    except (ValueError, RecursionError):
-        raise ReleaseError("is no JSON", place=f"{place}.pandas_categorical") from None
+    here = f"{place}.pandas_categorical"
+    refuse_many(last.count(","), here)
+    return parse_bounded(last.partition(":")[2].encode(), here, with_nan=True)
 
 
 def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ...]:
@@ -159,7 +163,7 @@ def _whole(told: Lines, key: str, place: str) -> int:
 def _floats(told: Lines, key: str, place: str, length: int) -> Floats:
     """The numbers under a key."""
     found = told.get(key)
-    if found is None or not LIST.fullmatch(found):
+    if found is None or found.count(" ") > 2 * (length + 1) or not LIST.fullmatch(found):
         raise ReleaseError("must be finite numbers", place=f"{place}.{key}")
     try:
         numbers = np.array(found.split(), dtype=np.float64)
@@ -180,7 +184,7 @@ def _ids(told: Lines, key: str, place: str, length: int) -> Ids:
 Names = Mapping[int, Sequence[str]]
 
 
-def _tree(told: Lines, names: Names, rounds: int, output: int | None, place: str) -> ForeignTree:
+def _tree(told: Lines, names: Names, budget: Budget, rounds: int, output: int | None, place: str) -> ForeignTree:
     if told.get("is_linear", "0") != "0":
         raise ReleaseError("has linear functions on its leaves (linear_tree), which are not read", place=place)
     leaves = _whole(told, "num_leaves", place)
@@ -203,7 +207,7 @@ def _tree(told: Lines, names: Names, rounds: int, output: int | None, place: str
         says=np.concatenate([np.full(inner, np.nan), value])[:, None],
         strict=np.concatenate([(threshold >= -ZERO) & (threshold < 0), np.zeros(leaves, dtype=bool)]),
         missing_low=np.concatenate([missing, np.zeros(leaves, dtype=bool)]),
-        subsets=_subsets(told, np.flatnonzero(by_set), threshold, feature, names, place),
+        subsets=_subsets(told, np.flatnonzero(by_set), threshold, feature, names, budget, place),
         size=_sizes(told, inner, place),
         output=output,
     )
@@ -245,27 +249,30 @@ def _missing_left(kind: Ids, threshold: Floats, by_set: np.ndarray, place: str) 
 
 
 def _subsets(
-    told: Lines, nodes: Ids, threshold: Floats, feature: Ids, names: Names, place: str
+    told: Lines, nodes: Ids, threshold: Floats, feature: Ids, names: Names, budget: Budget, place: str
 ) -> dict[int, frozenset[str | float]]:
     """The categories that each test by a set sends left: the bits of its part of `cat_threshold`."""
     if not len(nodes):
         return {}
     number = _whole(told, "num_cat", place)
     start = _ids(told, "cat_boundaries", place, number + 1)
-    words = _ids(told, "cat_threshold", place, int(start[-1]) if 0 <= start[-1] <= 2**24 else -1)
+    words = _ids(told, "cat_threshold", place, int(start[-1]) if 0 <= start[-1] <= MAX_WORDS else -1)
     if start[0] != 0 or (np.diff(start) < 0).any() or (words < 0).any() or (words >= 2**32).any():
         raise ReleaseError("has no sets of categories", place=f"{place}.cat_boundaries")
-    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little").reshape(-1, 32)
+    sets = BitSets(budget)
     found: dict[int, frozenset[str | float]] = {}
     for node in nodes.tolist():
         which = threshold[node]
         if which != np.rint(which) or not 0 <= which < number:
             raise ReleaseError("asks for a set that there is not", place=f"{place}.nodes[{node}]")
-        codes = np.flatnonzero(bits[start[int(which)] : start[int(which) + 1]].ravel()).tolist()
-        texts = names.get(int(feature[node]))
-        if texts is not None and not all(code < len(texts) for code in codes):
+        mine, asked = words[start[int(which)] : start[int(which) + 1]], int(feature[node])
+        texts = names.get(asked)
+        if texts is None:
+            found[node] = sets.of_codes(int(which), mine)
+        elif all(code < len(texts) for code in sets.codes(int(which), mine)[-1:]):
+            found[node] = sets.of_texts(int(which), mine, asked, texts)
+        else:
             raise ReleaseError("names a category that its list does not have", place=f"{place}.nodes[{node}]")
-        found[node] = frozenset(float(code) if texts is None else texts[code] for code in codes)
     return found
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from leafgate.disclosed import COUNTS, RATIOS, SIZES, Disclosure, read_disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
+from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
+from leafgate.foreign.neutral_left import left
 from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, OneOf, Operation, Origin, Step, Unknown
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
 from leafgate.release import Combine, Counted
@@ -150,7 +152,7 @@ def read(content: bytes, place: str) -> Foreign:
         untold_of=_untold_of(told.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(told.get("settings", {}), f"{place}.settings"),
     )
-    return replace(model, discloses=(*model.discloses, *_undeclared(model)))
+    return replace(model, discloses=(*model.discloses, *_undeclared(model), *left(told, model)))
 
 
 def _undeclared(model: Foreign) -> list[Disclosure]:
@@ -324,7 +326,9 @@ def _flag(told: Mapping[str, Any], key: str, n: int, place: str) -> Any:
 
 def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
     found: dict[int, frozenset[str | float]] = {}
-    for key, chosen in object_at(told if told is not None else {}, f"{place}.subsets").items():
+    sets = object_at(told if told is not None else {}, f"{place}.subsets")
+    refuse_many(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), f"{place}.subsets")
+    for key, chosen in sets.items():
         good = isinstance(chosen, list) and all(isinstance(one, str) or is_number(one) for one in chosen)
         if not key.isascii() or not key.isdigit() or not int(key[:9]) < n or not good:
             raise ReleaseError("must hold categories for nodes", place=f"{place}.subsets")

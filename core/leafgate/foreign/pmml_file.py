@@ -67,6 +67,7 @@ def read(content: bytes, place: str) -> Foreign:
     walks = [_walk(part, node, names, not untold, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _said(walks, classes, combine, here)
     disclosed = _disclosed(roots, trees)
+    counts_told = any(item.level == "counts" for item in disclosed)
     return Foreign(
         format="pmml",
         features=names,
@@ -75,7 +76,10 @@ def read(content: bytes, place: str) -> Foreign:
         says=says,
         combine=combine,  # type: ignore[arg-type]
         counted="exact" if len(trees) == 1 and trees[0].counts is not None and _whole(trees[0]) else "unknown",
-        discloses=(*disclosed, *left(root, content, any(item.level == "counts" for item in disclosed))),
+        discloses=(
+            *disclosed,
+            *left(root, content, counts_told, {*names, target}),
+        ),
         producer=_producer(root),
         untold_missing=untold,
     )

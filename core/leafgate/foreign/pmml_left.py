@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, other_content
+from leafgate.foreign.pmml_odd import odd, unused
 from leafgate.foreign.pmml_xml import name_of
 
 if TYPE_CHECKING:
@@ -50,11 +51,17 @@ TEXTS = {"Array", "Timestamp"}
 MANY = 1.0
 
 
-def left(root: Element, content: bytes, counted: bool) -> list[Disclosure]:
-    """What the document tells besides the model; `counted` where its nodes' people are disclosed already."""
+def left(root: Element, content: bytes, counted: bool, asked: Collection[str] = ()) -> list[Disclosure]:
+    """What the document tells besides the model; `counted` where its nodes' people are disclosed already.
+
+    `asked` are the fields that tests ask about, and the one that is predicted.
+    """
     found = [] if counted or not _sized(root) else [SIZES]
     found += [EXTREMES] if any(name_of(each) == "Interval" for each in root.iter()) else []
-    return [*found, *other_content([*_unread(root), *_hidden(content)])]
+    idle = unused(root, asked)
+    says = f"the names of {idle} field(s) that the model does not use (DataField)"
+    found += [Disclosure("column_names", "medium", says)] if idle else []
+    return [*found, *other_content([*_unread(root), *_hidden(content), *odd(root, content, asked)])]
 
 
 SIZES = Disclosure("sizes", "high", "how many people reach its nodes (recordCount)", "counts")

@@ -17,8 +17,11 @@ from leafgate.foreign.pmml_paths import Known, Left, left_of, split
 MAX_NODES = 100_000
 """So many nodes a tree may come to, once compound predicates are asked one after the other."""
 
-MAX_ASKED = 300_000
+MAX_ASKED = 100_000
 """So many predicates may be looked at on the way, whether they become nodes or not."""
+
+VALUES = 100
+"""Values of a field that are looked at in the time that a predicate takes."""
 
 Missing = Literal["false", "last", "null", "default"]
 """What a missing value makes of a predicate: false, the node's own score, no prediction, its default child."""
@@ -174,6 +177,7 @@ class Walk:
         if isinstance(told, Several):
             return self._several(told, way)
         left = left_of(told.field, known, missing=self.ever_missing)
+        self.asked += (len(left.values or ()) + len(left.gone) + len(told.chosen)) // VALUES
         true, false = split(told, left)
         filled = told.filled() if told.asks != "missing" else not told.turned
         unknown = self._unknown(way)

@@ -17,6 +17,7 @@ from leafgate.foreign.betraying import with_betrayed
 from leafgate.foreign.categories import values_told
 from leafgate.foreign.checking import check
 from leafgate.foreign.model import Foreign
+from leafgate.foreign.score_betraying import with_scores_betrayed
 
 HEAD = 4096
 """So many bytes a reader may look at to know its own."""
@@ -75,7 +76,8 @@ def read_foreign(content: bytes, place: str) -> Foreign:
             if len(content) > reader.MAX_BYTES:
                 raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
             model = check(_read_by(reader, content, place), place)
-            return with_betrayed(replace(model, discloses=(*model.discloses, *values_told(model))))
+            told = replace(model, discloses=(*model.discloses, *values_told(model)))
+            return with_scores_betrayed(with_betrayed(told))
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
 
 

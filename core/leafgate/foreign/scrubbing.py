@@ -18,6 +18,7 @@ from leafgate.foreign.origins import Number
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.rounding import DIGITS, largest_change, same_labels, with_rounded
 from leafgate.foreign.sampling import random_cells, rows_of
+from leafgate.foreign.score_betraying import with_scores_betrayed
 from leafgate.release import Combine
 
 Left = Literal["labels", "shares", "counts"]
@@ -55,7 +56,7 @@ def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> 
         origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
     less = needed(replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={}))
-    return replace(less, discloses=(*less.discloses, *values_told(less)))
+    return with_scores_betrayed(replace(less, discloses=(*less.discloses, *values_told(less))))
 
 
 def shares_changed(model: Foreign, leaves: Left, digits: int = DIGITS) -> str:

@@ -22,6 +22,8 @@ class Seen:
     place: str
     names: frozenset[str] = frozenset()
     look: Callable[[str], Any] = field(default=lambda _: None, repr=False, compare=False)
+    spend: Callable[[int], None] = field(default=lambda _: None, repr=False, compare=False)
+    """Told how many features it is given, and makes; a file's objects stop where that gets too much."""
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -30,7 +30,10 @@ def transformed(step: Any, given: Sequence[Made], place: str) -> list[Made]:
     width = step.get("n_features_in_")
     if isinstance(width, int) and width != len(given):
         raise ReleaseError(f"its {step.kind} is for {width} features, and gets {len(given)}", place=place)
-    return TRANSFORMS[step.kind](step, given)
+    step.spend(len(given))
+    made = TRANSFORMS[step.kind](step, given)
+    step.spend(len(made))
+    return made
 
 
 def _pipeline(step: Seen, given: Sequence[Made]) -> list[Made]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import ReleaseError
+from leafgate.foreign.category_sets import BitSets, Budget
 from leafgate.foreign.model import LEAF, ForeignTree
 from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn_columns import transformed
@@ -23,15 +24,15 @@ def _of_validation(estimator: Seen) -> Counted:
 
 
 def _hist(estimator: Seen, trees_per_stage: int) -> tuple[ForeignTree, ...]:
-    stages = estimator.many("_predictors")
+    stages, budget = estimator.many("_predictors"), Budget(estimator.place)
     return tuple(
-        _hist_tree(estimator, one, k if trees_per_stage > 1 else None)
+        _hist_tree(estimator, one, budget, k if trees_per_stage > 1 else None)
         for stage in stages
         for k, one in enumerate(as_tuple(stage, estimator, "_predictors"))
     )
 
 
-def _hist_tree(estimator: Seen, predictor: Any, output: int | None) -> ForeignTree:
+def _hist_tree(estimator: Seen, predictor: Any, budget: Budget, output: int | None) -> ForeignTree:
     """One of HistGradientBoosting's trees: doubles, sets of categories as bits, infinity where only gaps go high."""
     if not isinstance(predictor, Seen):
         raise ReleaseError("its `_predictors` are no trees", place=estimator.place)
@@ -49,23 +50,24 @@ def _hist_tree(estimator: Seen, predictor: Any, output: int | None) -> ForeignTr
         high=np.where(leaf, LEAF, nodes["right"].astype(np.int64)),
         says=nodes["value"].astype(np.float64)[:, None],
         missing_low=nodes["missing_go_to_left"].astype(bool),
-        subsets=dict(_bit_sets(predictor, nodes, leaf)),
+        subsets=dict(_bit_sets(predictor, nodes, leaf, budget)),
         size=nodes["count"].astype(np.float64),
         output=output,
     )
 
 
-def _bit_sets(predictor: Seen, nodes: Any, leaf: np.ndarray) -> Iterator[tuple[int, frozenset[str | float]]]:
+def _bit_sets(
+    predictor: Seen, nodes: Any, leaf: np.ndarray, budget: Budget
+) -> Iterator[tuple[int, frozenset[str | float]]]:
     """The categories, by their codes, that a node's bits send low."""
     if "is_categorical" not in (nodes.dtype.names or ()):
         return
-    bits = predictor.array("raw_left_cat_bitsets")
+    bits, sets = predictor.array("raw_left_cat_bitsets"), BitSets(budget)
     for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf).tolist():
         row = int(nodes["bitset_idx"][node])
         if bits.ndim != 2 or not row < len(bits):
             raise ReleaseError("its predictor names a set of categories that there is not", place=predictor.place)
-        words = bits[row].astype("<u4").view(np.uint8)
-        yield node, frozenset(map(float, np.flatnonzero(np.unpackbits(words, bitorder="little")).tolist()))
+        yield node, sets.of_codes(row, bits[row])
 
 
 def _hist_columns(estimator: Seen, given: list[Made]) -> list[Made]:

@@ -10,6 +10,7 @@ import numpy as np
 from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, other_content
 from leafgate.foreign.seen import Seen
 from leafgate.foreign.sklearn_made import Made
+from leafgate.foreign.sklearn_odd import odd
 
 PARAMETERS = """
     accept_sparse add_indicator alpha bootstrap categorical_features categories ccp_alpha check_inverse class_weight
@@ -94,6 +95,7 @@ def _of(each: Seen) -> Iterator[tuple[str, int]]:
             yield f"an attribute of its {each.kind[:40]!r}", size(told)
         elif name in KNOWN and isinstance(told := each.get(name), str) and len(told) > TEXT:
             yield f"a long text in its {each.kind[:40]!r}", len(told) // SIGNS
+    yield from odd(each, KNOWN)
 
 
 def _listed(names: Any) -> Sequence[Any]:

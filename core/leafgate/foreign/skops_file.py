@@ -10,6 +10,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
+from leafgate.foreign.checking import MAX_FEATURES
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.seen import Seen, shown
 from leafgate.foreign.sklearn_models import model_of
@@ -23,8 +24,9 @@ OBJECTS = {"ObjectNode", "TreeNode", "ConstructorFromReduceNode"}
 LISTS = {"ListNode", "TupleNode", "SetNode"}
 ARRAYS = {"NdArrayNode", "MaskedArrayNode"}
 STEPS = {"steps", "transformers_", "transformer_list"}
-MAX_VALUES, MAX_LOOKS = 2_000_000, 2_000
-"""So many values one node may come to, each counted wherever it stands; so often STEPS may be asked for."""
+MAX_VALUES, MAX_LOOKS, MAX_STEPS, MAX_MADE = 2_000_000, 2_000, 5_000, 250_000
+"""So many values one node may come to, each counted wherever it stands; so often STEPS may be asked for, and so many be
+there then; so many features transformers may be given and make, each counted at every one of them."""
 
 
 def sniff(head: bytes) -> bool:
@@ -58,6 +60,8 @@ class _File:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     made: dict[int, tuple[Any, Any, int]] = field(default_factory=dict)
     looks: int = 0
+    steps: int = 0
+    made_features: int = 0
 
     def index(self, top: Any) -> None:
         """Find the nodes that others refer to."""
@@ -142,11 +146,22 @@ class _File:
             self.place,
             frozenset(known),
             lambda wanted: self._looked_at(wanted, known[wanted], depth + 1),
+            self._spent,
         )
 
     def _looked_at(self, wanted: str, node: Any, depth: int) -> Any:
         """An attribute's value; steps within steps are not followed for ever."""
+        found = self.value(node, depth)
         self.looks += wanted in STEPS
-        if self.looks > MAX_LOOKS:
-            raise ReleaseError("its steps stand in one another too often", place=self.place)
-        return self.value(node, depth)
+        self.steps += len(found) if wanted in STEPS and isinstance(found, tuple) else 0
+        if self.looks > MAX_LOOKS or self.steps > MAX_STEPS:
+            raise ReleaseError("its steps are too many, or stand in one another too often", place=self.place)
+        if wanted == "n_features_in_" and isinstance(found, int) and found > MAX_FEATURES:
+            raise ReleaseError(f"has more than {MAX_FEATURES:,} features", place=self.place)
+        return found
+
+    def _spent(self, features: int) -> None:
+        """More features went into a transformer, or came out."""
+        self.made_features += features
+        if self.made_features > MAX_MADE:
+            raise ReleaseError(f"its transformers make more than {MAX_MADE:,} features in all", place=self.place)

@@ -14,6 +14,7 @@ from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
 from leafgate.foreign.arrays import floats_at, used, whole_at
 from leafgate.foreign.bounded_json import parse_bounded
+from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
 from leafgate.foreign.origins import Coded, numbered
 from leafgate.foreign.ubjson import parse_ubjson
@@ -281,6 +282,7 @@ def _subsets(told: Mapping[str, Any], n: int, names: Names, place: str) -> dict[
     out_of_range = (nodes < 0) | (nodes >= n) | (start < 0) | (size < 0) | (start + size > len(categories))
     if out_of_range.any() or len(set(nodes.tolist())) < len(nodes) or size.sum() > len(categories):
         raise ReleaseError("names categories for no node", place=f"{place}.categories_nodes")
+    refuse_many(int(size.sum()), f"{place}.categories_sizes")
     found: dict[int, frozenset[str | float]] = {}
     for node, first, many in zip(nodes.tolist(), start.tolist(), size.tolist(), strict=True):
         texts = names.get(int(asked[node]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.disclosed import SIGNS, Disclosure, other_content
+from leafgate.foreign.xgboost_odd import odd, version_odd
 
 TREE = frozenset(
     [
@@ -31,6 +32,14 @@ TREE = frozenset(
     ]
 )
 MODEL = frozenset(["cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees"])
+OBJECTIVES: Mapping[str, frozenset[str]] = {
+    "reg_loss_param": frozenset({"scale_pos_weight"}),
+    "softmax_multiclass_param": frozenset({"num_class"}),
+    "quantile_loss_param": frozenset({"quantile_alpha"}),
+    "pseudo_huber_param": frozenset({"huber_slope"}),
+}
+FOREST = frozenset({"num_parallel_tree", "num_trees", "size_leaf_vector"})
+SHAPE = frozenset({"num_deleted", "num_feature", "num_nodes", "size_leaf_vector"})
 PARTS: Mapping[str, frozenset[str]] = {
     "": frozenset({"learner", "version"}),
     "learner": frozenset(
@@ -45,6 +54,13 @@ PARTS: Mapping[str, frozenset[str]] = {
     "learner.gradient_booster.gbtree.model.trees": TREE,
     "learner.gradient_booster.gbtree.model.cats": frozenset({"enc", "feature_segments", "sorted_idx"}),
     "learner.attributes": frozenset(),
+    "learner.objective": frozenset(["name", *OBJECTIVES]),
+    **{f"learner.objective.{key}": only for key, only in OBJECTIVES.items()},
+    "learner.learner_model_param": frozenset(
+        ["base_score", "boost_from_average", "num_class", "num_feature", "num_target"]
+    ),
+    **{f"learner.gradient_booster.{model}.gbtree_model_param": FOREST for model in ("model", "gbtree.model")},
+    **{f"learner.gradient_booster.{model}.trees.tree_param": SHAPE for model in ("model", "gbtree.model")},
 }
 """What XGBoost itself writes, by place; whatever else stands there is somebody's own."""
 
@@ -57,7 +73,12 @@ OWN = {
 
 def left(told: Mapping[str, Any]) -> tuple[Disclosure, ...]:
     """What the file tells besides the model."""
-    return other_content(_unread(told, ""))
+    learner = told["learner"]
+    booster = learner["gradient_booster"]
+    model = booster.get("gbtree", booster)["model"]
+    features = int(learner["learner_model_param"]["num_feature"])
+    strange = odd(learner, model, features, _size)
+    return other_content([*_unread(told, ""), *version_odd(told.get("version"), _size), *strange])
 
 
 def _unread(told: Any, place: str) -> Iterator[tuple[str, int]]:

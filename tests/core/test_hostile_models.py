@@ -1,0 +1,90 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hostile_models import LARGE, lightgbm, neutral
+from hostile_skops import HOSTILE as SKOPS
+from hostile_skops import schema_with
+from leafgate.cli.app import app
+from leafgate.errors import ReleaseError
+from leafgate.foreign import category_sets
+from leafgate.foreign.bounded_json import parse_bounded
+from leafgate.foreign.reading import read_foreign
+from patience import ends_soon
+
+SMALL = {name: make for files in LARGE.values() for name, make in files.items() if name not in SKOPS}
+
+
+@pytest.mark.parametrize("make", SMALL.values(), ids=SMALL)
+def test_a_file_that_would_come_to_much_is_refused_soon_and_in_little_memory(
+    make: Callable[[], bytes], tmp_path: Path
+) -> None:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("this system does not say how much memory a process took")
+    (tmp_path / "model").write_bytes(make())
+    program = (
+        "import pathlib, resource; from leafgate.foreign.reading import read_foreign\n"
+        "from leafgate.errors import ReleaseError\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (30, 30)); resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
+        f"content = pathlib.Path({str(tmp_path / 'model')!r}).read_bytes()\n"
+        "try: read_foreign(content, 'm')\n"
+        "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert int(told) * 1024 < 500 * 2**20
+
+
+def test_a_set_is_made_once_for_all_nodes_that_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "num_leaves": 3,
+        "num_cat": 1,
+        "split_feature": "0 0",
+        "threshold": "0 0",
+        "decision_type": "1 9",
+        "left_child": "1 -1",
+        "right_child": "-3 -2",
+        "leaf_value": "1 2 3",
+        "cat_boundaries": "0 1",
+        "cat_threshold": "6",
+    }
+    content = lightgbm("\n".join(f"{key}={value}" for key, value in told.items()))
+    monkeypatch.setattr(category_sets, "MAX_CATEGORIES", 3)
+    with pytest.raises(ReleaseError, match="its tests name more than 3 categories in all"):
+        read_foreign(content, "m")
+    monkeypatch.setattr(category_sets, "MAX_CATEGORIES", 4)
+    with pytest.raises(ReleaseError, match="no value could take both this way"):
+        read_foreign(content, "m")
+
+
+HALF = "\\ud800"
+XGBOOST = """{"learner": {"feature_names": ["NAME"]}, "version": [3, 0, 0]}"""
+LONE = {
+    "a neutral file": json.dumps(neutral(features=["a\ud800"])).encode(),
+    "XGBoost": XGBOOST.replace("NAME", HALF).encode(),
+    "LightGBM": lightgbm(rest=f'\npandas_categorical:[["{HALF}"]]'),
+    "skops": schema_with(b'"__module__"', b'"\\ud800": "", "__module__"'),
+    "the other half": json.dumps(neutral(classes=["a", "b\udc00"])).encode(),
+    "the wrong way round": json.dumps(neutral(classes=["a", "\udc00\ud800"])).encode(),
+}
+
+
+@pytest.mark.parametrize("content", LONE.values(), ids=LONE)
+def test_half_a_sign_is_no_text_and_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(content)
+    result = CliRunner().invoke(app, ["convert", str(tmp_path / "model"), str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert "is not UTF-8 text" in result.output
+
+
+def test_whole_signs_and_backslashes_are_texts() -> None:
+    assert parse_bounded(rb'["\ud83d\ude00", "\\ud800"]', "file") == ["\N{GRINNING FACE}", "\\ud800"]
+
+
+def test_hostile_files_of_skops_end_soon_too() -> None:
+    with ends_soon(), pytest.raises(ReleaseError):
+        read_foreign(LARGE["skops"]["scalers in a row"](), "m")
