@@ -29,10 +29,10 @@ from leafgate.known import Known
 from leafgate.release import Release
 
 if TYPE_CHECKING:
-    from leafgate.foreign.sklearn_memory import from_sklearn
+    from leafgate.foreign.sklearn.memory import from_sklearn
     from leafgate.table import Table
 
-LATER = {"Table": "leafgate.table", "from_sklearn": "leafgate.foreign.sklearn_memory"}
+LATER = {"Table": "leafgate.table", "from_sklearn": "leafgate.foreign.sklearn.memory"}
 __version__ = "0.1.0"
 
 __all__ = [

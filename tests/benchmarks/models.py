@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from adult_rows import adult, all_different, matrix
 from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.sklearn_memory import from_sklearn
+from leafgate.foreign.sklearn.memory import from_sklearn
 from leafgate.foreign.translating import release_of
 from leafgate.known import known_of
 from leafgate.release import Release

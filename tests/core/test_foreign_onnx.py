@@ -217,7 +217,7 @@ def packed(values: list[int]) -> bytes:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
 def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
-    from leafgate.foreign.onnx_attributes import attribute_of
+    from leafgate.foreign.onnx.attributes import attribute_of
 
     name, told = attribute_of(packed(values), "m")
     assert (name, told.tolist()) == ("a", values)

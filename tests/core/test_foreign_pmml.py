@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
-from leafgate.foreign.pmml_walking import MAX_ASKED, PmmlNode, Walk
+from leafgate.foreign.pmml.walking import MAX_ASKED, PmmlNode, Walk
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
 from leafgate.foreign.translating import release_of

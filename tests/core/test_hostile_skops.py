@@ -17,8 +17,8 @@ from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Coded
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.seen import Seen
-from leafgate.foreign.sklearn_columns import transformed
-from leafgate.foreign.sklearn_made import raw
+from leafgate.foreign.sklearn.columns import transformed
+from leafgate.foreign.sklearn.made import raw
 from patience import ends_soon
 from sample_model import MODEL
 
@@ -42,7 +42,7 @@ def test_a_hostile_file_takes_little_memory(name: str, tmp_path: Path) -> None:
     (tmp_path / "m.skops").write_bytes(HOSTILE[name]())
     program = (
         "import pathlib; from leafgate.foreign.reading import read_foreign\n"
-        "import leafgate.foreign.skops_file\n"
+        "import leafgate.foreign.sklearn.skops_file\n"
         "from leafgate.errors import ReleaseError\n"
         f"try: read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm')\n"
         "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
 from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.lightgbm_categories import belonging
+from leafgate.foreign.lightgbm.categories import belonging
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.origins import Coded, Unknown
 from leafgate.foreign.predicting import votes

@@ -9,7 +9,7 @@ from typing import Any
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.reading import HEAD, is_pickle, read_bounded, read_foreign
-from leafgate.foreign.sklearn_memory import from_sklearn
+from leafgate.foreign.sklearn.memory import from_sklearn
 
 
 def read_any(path: Path, *, trust: bool) -> Foreign:

@@ -24,16 +24,8 @@ HEAD = 4096
 
 MAX_BYTES = 512 * 2**20
 READERS = (
-    *(
-        "neutral_file",
-        "skops_file",
-        "onnx_file",
-        "xgboost_file",
-        "lightgbm_file",
-        "pmml_file",
-        "j48_text",
-        "rpart_text",
-    ),
+    *("neutral_file", "sklearn.skops_file", "onnx.file", "xgboost.file", "lightgbm.file", "pmml.file"),
+    *("prints.j48", "prints.rpart"),
 )
 """Modules of this package, each with `sniff` and `read`; the first that knows a file reads it."""
 

@@ -1,0 +1,1 @@
+"""ONNX files: protocol buffers read as bytes, graphs told in columns."""

@@ -1,0 +1,137 @@
+"""The lists of an ONNX TreeEnsembleClassifier or TreeEnsembleRegressor as trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.errors import ReleaseError
+from leafgate.foreign.model import LEAF, Floats, ForeignTree, Ids
+from leafgate.foreign.onnx.parts import Operator, numbers, texts
+
+LOW, STRICT, REVERSED, EQUAL = b"BRANCH_LEQ", {b"BRANCH_LT", b"BRANCH_GTE"}, {b"BRANCH_GT", b"BRANCH_GTE"}, b"BRANCH_EQ"
+MODES = {LOW, *STRICT, *REVERSED, EQUAL, b"BRANCH_NEQ", b"LEAF"}
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree without what its leaves say, its number in the file, and its nodes' ids there."""
+
+    tree: ForeignTree
+    number: int
+    ids: Ids
+
+
+def trees_of(ensemble: Operator, place: str) -> tuple[list[Grown], int]:
+    """Every tree without what its leaves say, and how many features are asked about."""
+    lists = {key: whole(ensemble, f"nodes_{key}", place) for key in ("treeids", "nodeids", "featureids")}
+    ways = {key: whole(ensemble, f"nodes_{key}", place) for key in ("truenodeids", "falsenodeids")}
+    values, modes = numbers(ensemble, "nodes_values", place), texts(ensemble, "nodes_modes")
+    tracks = numbers(ensemble, "nodes_missing_value_tracks_true", place)
+    tracks = np.zeros(len(modes)) if tracks is None or not len(tracks) else tracks
+    if values is None or any(len(one) != len(modes) for one in (*lists.values(), *ways.values(), values, tracks)):
+        raise ReleaseError("its lists of nodes are not of one length", place=place)
+    if not np.isin(tracks, (0, 1)).all():
+        raise ReleaseError("says neither yes nor no where missing numbers go", place=place)
+    if not set(modes) <= MODES:
+        raise ReleaseError("asks in a way that is not read here", place=place)
+    kinds = np.array(modes, dtype="S12")
+    width = int(lists["featureids"].max(initial=0)) + 1
+    if not 0 < width <= 100_000 or lists["featureids"].min(initial=0) < 0:
+        raise ReleaseError("asks about features that there cannot be", place=place)
+    order = np.argsort(lists["treeids"], kind="stable")
+    starts = np.flatnonzero(np.diff(lists["treeids"][order], prepend=lists["treeids"][order][:1] - 1))
+    parts = np.split(order, starts[1:]) if len(order) else []
+    made = [_tree({**lists, **ways}, values, kinds, tracks != 0, rows, place) for rows in parts]
+    return made, width
+
+
+def whole(ensemble: Operator, name: str, place: str) -> Ids:
+    found = numbers(ensemble, name, place)
+    if found is None or found.dtype != np.int64:
+        raise ReleaseError(f"`{name}` must be a list of whole numbers", place=place)
+    return found
+
+
+def _tree(
+    lists: Mapping[str, Ids],
+    values: Floats,
+    kinds: np.ndarray,
+    tracks: np.ndarray,
+    rows: Ids,
+    place: str,
+) -> Grown:
+    """One tree: its nodes numbered in the order they stand, the root first."""
+    ids, mode = lists["nodeids"][rows], kinds[rows]
+    leaf = mode == b"LEAF"
+    where = _positions(ids, place)
+    on_true, on_false = (_looked_up(where, ids, lists[key][rows], leaf) for key in ("truenodeids", "falsenodeids"))
+    turned = np.isin(mode, [*REVERSED, b"BRANCH_NEQ"])
+    missing = tracks[rows]
+    at = values[rows]
+    equal = np.isin(mode, [EQUAL, b"BRANCH_NEQ"])
+    tree = ForeignTree(
+        feature=np.where(leaf, LEAF, lists["featureids"][rows]),
+        threshold=np.where(leaf, np.nan, at),
+        low=np.where(leaf, LEAF, np.where(turned, on_false, on_true)),
+        high=np.where(leaf, LEAF, np.where(turned, on_true, on_false)),
+        says=np.zeros((len(rows), 1)),
+        strict=np.isin(mode, list(STRICT)),
+        missing_low=np.where(mode == b"BRANCH_NEQ", False, np.where(turned, ~missing, missing)),
+        subsets={int(node): frozenset({float(at[node])}) for node in np.flatnonzero(equal)},
+    )
+    return Grown(tree, int(lists["treeids"][rows[0]]), ids)
+
+
+def _positions(ids: Ids, place: str) -> Ids:
+    """The order of the nodes by their ids; no id stands twice."""
+    order = np.argsort(ids, kind="stable")
+    if (np.diff(ids[order]) == 0).any():
+        raise ReleaseError("has two nodes of one number in a tree", place=place)
+    return order
+
+
+def _looked_up(order: Ids, ids: Ids, wanted: Ids, leaf: np.ndarray) -> Ids:
+    """The position of each wanted id; one beyond all nodes where there is none."""
+    ranked = ids[order]
+    at = np.minimum(np.searchsorted(ranked, wanted), len(ids) - 1)
+    return np.where(ranked[at] == wanted, order[at], np.where(leaf, LEAF, len(ids)))
+
+
+def _said(ensemble: Operator, prefix: str, trees: Sequence[Grown], place: str) -> tuple[Any, ...]:
+    """What leaves add: for each statement the tree, the node in it, the class or target, and the number."""
+    keys = [whole(ensemble, f"{prefix}_{key}", place) for key in ("treeids", "nodeids", "ids")]
+    weights = numbers(ensemble, f"{prefix}_weights", place)
+    if weights is None or any(len(key) != len(weights) for key in keys):
+        raise ReleaseError("its lists of leaves are not of one length", place=place)
+    treeids, nodeids, ids = keys
+    starts = np.array([each.number for each in trees])
+    tree = np.searchsorted(starts, treeids)
+    if not len(trees) or (tree >= len(trees)).any() or (starts[np.minimum(tree, len(trees) - 1)] != treeids).any():
+        raise ReleaseError("says something of a tree that there is not", place=place)
+    return tree, nodeids, ids, weights
+
+
+def with_says(
+    ensemble: Operator, prefix: str, trees: Sequence[Grown], width: int, place: str
+) -> tuple[ForeignTree, ...]:
+    """The trees with what their leaves say; what is said twice of one class is added up."""
+    tree, nodeids, ids, weights = _said(ensemble, prefix, trees, place)
+    if width > 1_000 or (ids < 0).any() or (ids >= width).any():
+        raise ReleaseError("says something of a class that there is not", place=place)
+    made = []
+    order = np.argsort(tree, kind="stable")
+    bounds = np.searchsorted(tree[order], np.arange(len(trees) + 1))
+    for i, each in enumerate(trees):
+        mine = order[bounds[i] : bounds[i + 1]]
+        sorted_ids = np.argsort(each.ids, kind="stable")
+        at = _looked_up(sorted_ids, each.ids, nodeids[mine], np.zeros(len(mine), dtype=bool))
+        if (at >= each.tree.nodes).any() or (each.tree.feature[at] != LEAF).any():
+            raise ReleaseError("says something of a node that is no leaf", place=place)
+        says = np.zeros((each.tree.nodes, width))
+        np.add.at(says, (at, ids[mine]), weights[mine])
+        made.append(replace(each.tree, says=says))
+    return tuple(made)

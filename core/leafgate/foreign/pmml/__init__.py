@@ -1,0 +1,1 @@
+"""PMML files: XML trees and their predicates."""

@@ -1,0 +1,1 @@
+"""What WEKA's J48 and R's rpart print."""

@@ -1,0 +1,115 @@
+"""What of a fitted scikit-learn model is not scikit-learn's, or of columns that the model does not use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, other_content
+from leafgate.foreign.seen import Seen
+from leafgate.foreign.sklearn.made import Made
+from leafgate.foreign.sklearn.odd import odd
+
+PARAMETERS = """
+    accept_sparse add_indicator alpha bootstrap categorical_features categories ccp_alpha check_inverse class_weight
+    clip constant copy criterion drop dtype early_stopping encoded_missing_value error_on_new feature_name_combiner
+    feature_names_out feature_range features fill_value func handle_unknown init interaction_cst inv_kw_args
+    inverse_func
+    keep_empty_features kw_args l2_regularization learning_rate loss max_bins max_categories max_depth max_features
+    max_iter max_leaf_nodes max_samples memory min_frequency min_impurity_decrease min_samples_leaf min_samples_split
+    min_weight_fraction_leaf missing_values monotonic_cst n_estimators n_iter_no_change n_jobs oob_score quantile
+    quantile_range random_state remainder scoring sparse sparse_output sparse_threshold splitter steps strategy
+    subsample
+    tol transform_input transformer_list transformer_weights transformers unit_variance unknown_value validate
+    validation_fraction verbose verbose_feature_names_out warm_start with_centering with_mean with_scaling with_std
+    base_estimator force_int_remainder_cols presort min_impurity_split
+"""
+FITTED = """
+    _bin_mapper _columns _default_to_infrequent_mappings _drop_idx_after_grouping _feature_subsample_rng
+    _fill_dtype _fit_dtype _infrequent_enabled _infrequent_indices _is_categorical_remapped _label_encoder _loss
+    _missing_indices _n_features _n_features_outs _n_samples _n_samples_bootstrap _precomputed _predictors _preprocessor
+    _random_seed _remainder _rng _scorer _sklearn_output_config _sklearn_version _strategy _baseline_prediction
+    _transformer_to_input_indices _use_validation_data approx_hessian bin_thresholds_ binned_left_cat_bitsets
+    bit_generator categories_ center_ class_indexing_offsets class_prior_ classes_ closs constant_ constant_hessian
+    data_max_ data_min_ data_range_ device do_early_stopping_ drop_idx_ dtype_exclude dtype_include estimator estimator_
+    estimator_params estimators_ feature_names_in_ features_ gauss has_gauss high high_inclusive indicator_ init_
+    interval_y_pred interval_y_true is_categorical is_categorical_ known_categories link low low_inclusive max_abs_
+    max_features_ max_depth mean_ min_ missing_values_bin_idx_ n_bins n_bins_non_missing_ n_classes n_classes_
+    n_estimators_ n_features_in_ n_features n_outputs n_outputs_ n_samples_seen_ n_threads n_trees_per_iteration_
+    node_count nodes oob_decision_function_ oob_improvement_ oob_prediction_ oob_score_ oob_scores_ output_indices_
+    pattern raw_left_cat_bitsets scale_ sparse_output_ state statistics_ train_score_ transformers_ tree_
+    validation_score_ values var_ xp y_true_int y_true_one_hot _n_outputs _name_to_fitted_passthrough
+    _fitted_with_sw _sample_weight K _n_classes gamma
+"""
+KNOWN = frozenset((PARAMETERS + FITTED).split())
+"""Attributes of scikit-learn's own: read here, told of elsewhere, or how the algorithm was set."""
+
+STEPS = 2_000_000
+TEXT = 200
+"""Signs of the longest text that is a setting."""
+
+
+def left(whole: Seen, made: Sequence[Made]) -> tuple[Disclosure, ...]:
+    """What is nobody's need: attributes that somebody set, the generator's state, names of columns that are dropped."""
+    own = {one.name for one in made} | {one.origin.column for one in made}
+    unknown, names, random = list[tuple[str, int]](), set[str](), False
+    for each in _objects(whole):
+        random |= each.kind in {"RandomState", "Generator"}
+        unknown += _of(each) if each.kind not in {"RandomState", "Generator"} else []
+        names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
+    strange = {name for name in names - own if name.partition("__")[2] not in own}
+    says = f"the names of {len(strange)} column(s) that the model does not use (feature_names_in_)"
+    found = [Disclosure("column_names", "medium", says)] if strange else []
+    found += [SEED] if random else []
+    return (*found, *other_content(unknown))
+
+
+SEED = Disclosure("seed", "medium", "the state of the generator of random numbers that it was trained with")
+
+
+def _objects(whole: Seen) -> Iterator[Seen]:
+    """Every object that another has, trees too."""
+    waiting: list[Any] = [whole]
+    for _ in range(STEPS):
+        if not waiting:
+            return
+        here = waiting.pop()
+        if isinstance(here, Seen):
+            yield here
+            if here.kind not in {"RandomState", "Generator"}:
+                waiting.extend(each for name in sorted(here.names) if _deep(each := here.get(name)))
+        else:
+            waiting.extend(filter(_deep, here.values() if isinstance(here, Mapping) else here))
+
+
+def _deep(thing: Any) -> bool:
+    return isinstance(thing, Seen | tuple | Mapping)
+
+
+def _of(each: Seen) -> Iterator[tuple[str, int]]:
+    """Attributes that are not scikit-learn's, and settings that are a long text."""
+    for name in sorted(each.names):
+        if name not in KNOWN and (told := each.get(name)) is not None:
+            yield f"an attribute of its {each.kind[:40]!r}", size(told)
+        elif name in KNOWN and isinstance(told := each.get(name), str) and len(told) > TEXT:
+            yield f"a long text in its {each.kind[:40]!r}", len(told) // SIGNS
+    yield from odd(each, KNOWN)
+
+
+def _listed(names: Any) -> Sequence[Any]:
+    if isinstance(names, np.ndarray):
+        return list(names.ravel().tolist())
+    return names if isinstance(names, tuple) else ()
+
+
+def size(told: Any) -> int:
+    """About how many numbers something holds; many where nobody can say."""
+    if isinstance(told, np.ndarray):
+        return int(told.size)
+    if isinstance(told, Mapping | tuple):
+        return sum(size(one) for one in (told.values() if isinstance(told, Mapping) else told))
+    if isinstance(told, Seen):
+        return PEOPLE if told.names else 1
+    return 1 + len(told) // SIGNS if isinstance(told, str) else 1
