@@ -13,18 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adult import adult
-from command_line import leafgate
-from foreign_rows import TABLES, Rows, probes, random_rows, same_leaves
+from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
-from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.model import LEAF, Foreign
 from leafgate.foreign.predicting import leaves_of, predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
 from patience import ends_soon
+from refused_models import assert_refused
 
 SMALL = {"num_leaves": 12, "verbose": -1, "num_threads": 1, "seed": 1, "deterministic": True, "min_data_in_leaf": 5}
 
@@ -107,20 +103,9 @@ def test_where_nothing_is_missing_in_training_a_missing_number_is_zero() -> None
 
 
 def test_the_categories_of_a_data_frame_are_told_by_their_texts() -> None:
-    run = adult("adult-all")
-    target = run.table.schema.target.name
-    frame, y = run.table.frame.drop(columns=target), run.table.codes(target)
-    data = lgb.Dataset(frame, label=y, weight=run.table.weight)
-    booster = lgb.train(SMALL | {"objective": "binary"}, data, num_boost_round=20)
-    content = booster.model_to_string().encode()
-    model = read_foreign(content, "model")
-    assert any(isinstance(value, str) for tree in model.trees for chosen in tree.subsets.values() for value in chosen)
-    coded = {target: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
-    release = release_of(model, content, run.table.schema, coded, "model")
-    assert run.test is not None
-    for table in (run.table, run.test):
-        scores = np.asarray(booster.predict(table.frame.drop(columns=target), raw_score=True))
-        assert np.array_equal(predict(release, table), (scores > 0).astype(int))
+    frame, y, weight = adult_columns()
+    booster = lgb.train(SMALL | {"objective": "binary"}, lgb.Dataset(frame, label=y, weight=weight), num_boost_round=20)
+    assert_released_alike(booster.model_to_string().encode(), lambda cells: booster.predict(cells, raw_score=True))
 
 
 # What the file tells
@@ -281,29 +266,11 @@ def test_what_is_no_model_is_refused(text: str, why: str) -> None:
         read_foreign(text.encode(), "model")
 
 
-POLICY = """
-leafgate: 1
-name: model
-data:
-  columns:
-    a: {role: quasi_identifier, bounds: [0, 9]}
-    y: {role: [class, sensitive], values: ["0", "1"]}
-build: {use: published, path: model.txt}
-attacks: [{use: linking}]
-metrics: [{use: k_anonymity, at_least: 2}]
-"""
-
-
 @pytest.mark.parametrize(
     "content", [b"tree\nversion=v4\n", b"tree\nversion=\xff", b"tree\nversion=" + b"\n" * 3_000_000]
 )
 def test_a_hostile_file_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "policy.yaml").write_text(POLICY)
-    (tmp_path / "people.csv").write_text("a,y\n1,0\n2,1\n")
-    (tmp_path / "model.txt").write_bytes(content)
-    ended = leafgate("audit", tmp_path / "policy.yaml", tmp_path / "people.csv", "--json")
-    assert ended.code == 2
-    assert ended.problems[0]["place"].startswith("model.txt")
+    assert_refused(tmp_path, "model.txt", content)
 
 
 PARTS = st.sampled_from(

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.pmml.walking import MAX_ASKED, PmmlNode, Walk
 from leafgate.foreign.predicting import predicted, votes
-from leafgate.foreign.reading import is_foreign, read_foreign
+from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.translating import release_of
 from leafgate.routing import predict
 from leafgate.tree import Branch, Cut, Fan, Leaf
 from patience import ends_soon
 from pmml_by_letter import Cells, evaluate
 from random_tables import categorical, numeric, table_of
+from refused_models import assert_refused
 
 FIELDS = {"n": "double", "m": "double", "s": "string", "t": "string"}
 VALUES = ("a", "b", "c", "d")
@@ -374,29 +374,11 @@ HOSTILE: dict[str, bytes] = {
     "no UTF-8": b"<PMML>\xff\xfe</PMML>",
     "nothing": b"<PMML/>",
 }
-POLICY = """
-leafgate: 1
-name: model
-data:
-  columns:
-    age: {role: quasi_identifier, bounds: [0, 99]}
-    y: {role: [class, sensitive], values: [low, high]}
-build: {use: published, path: model.pmml}
-attacks: [{use: linking}]
-metrics: [{use: k_anonymity, at_least: 2}]
-"""
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_file_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
-    assert is_foreign(content[:4096])
-    (tmp_path / "policy.yaml").write_text(POLICY)
-    (tmp_path / "people.csv").write_text("age,y\n30,low\n40,high\n")
-    (tmp_path / "model.pmml").write_bytes(content)
-    ended = leafgate("audit", tmp_path / "policy.yaml", tmp_path / "people.csv", "--json")
-    assert ended.code == 2
-    assert ended.problems[0]["place"].startswith("model.pmml")
-    assert "root:" not in ended.out
+    assert "root:" not in assert_refused(tmp_path, "model.pmml", content)
 
 
 TEXT = document(GOOD, AGE, ("low", "high")).decode()

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Foreign
 from leafgate.foreign.predicting import predicted
@@ -22,6 +21,7 @@ from leafgate.routing import predict
 from leafgate.table import Table
 from leafgate.tree import Cut, Fan
 from random_tables import categorical, numeric, table_of
+from refused_models import assert_refused
 
 # WEKA's weather data and what J48 prints of it (WEKA manual; Witten, Frank, "Data Mining", section 10.1).
 
@@ -346,27 +346,9 @@ def test_what_stands_around_a_tree_is_told(text: str, severity: str, says: str) 
     assert "person" not in words.replace("predictions of people", "")
 
 
-POLICY = """
-leafgate: 1
-name: model
-data:
-  columns:
-    age: {role: quasi_identifier, bounds: [0, 99]}
-    y: {role: [class, sensitive], values: [low, high]}
-build: {use: published, path: model.txt}
-attacks: [{use: linking}]
-metrics: [{use: k_anonymity, at_least: 2}]
-"""
-
-
 @pytest.mark.parametrize("text", [WEATHER.partition("Number")[0], KYPHOSIS.partition(" 3)")[0]], ids=["j48", "rpart"])
 def test_a_truncated_print_out_ends_in_exit_code_2(text: str, tmp_path: Path) -> None:
-    (tmp_path / "policy.yaml").write_text(POLICY)
-    (tmp_path / "people.csv").write_text("age,y\n30,low\n40,high\n")
-    (tmp_path / "model.txt").write_text(text)
-    ended = leafgate("audit", tmp_path / "policy.yaml", tmp_path / "people.csv", "--json")
-    assert ended.code == 2
-    assert ended.problems[0]["place"].startswith("model.txt")
+    assert_refused(tmp_path, "model.txt", text.encode())
 
 
 PARTS = ("", " ", "|", "\n", ":", "(", ")", "=", "<= 1", "> 1", "1)", "2)", "-1", "nan", "1e999", "/", "*", "0.5")

@@ -15,18 +15,14 @@ import xgboost as xgb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adult import adult
-from command_line import leafgate
-from foreign_rows import TABLES, Rows, probes, random_rows, same_leaves
+from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
 from leafgate.errors import ReleaseError
-from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.model import LEAF, Foreign
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.predicting import leaves_of, predicted, votes
 from leafgate.foreign.reading import is_foreign, read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
 from patience import ends_soon
+from refused_models import assert_refused
 
 FORMS = ("json", "ubj")
 SMALL = {"max_depth": 4, "eta": 0.3, "nthread": 1, "verbosity": 0}
@@ -128,24 +124,17 @@ def test_both_forms_say_the_same() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_categories_of_a_data_frame_are_told_by_their_texts(form: str) -> None:
-    run = adult("adult-all")
-    target = run.table.schema.target.name
-    frame, y = run.table.frame.drop(columns=target), run.table.codes(target)
+    frame, y, weight = adult_columns()
     booster = xgb.train(
         SMALL | {"objective": "binary:logistic", "max_depth": 5},
-        xgb.DMatrix(frame, label=y, weight=run.table.weight, enable_categorical=True),
+        xgb.DMatrix(frame, label=y, weight=weight, enable_categorical=True),
         num_boost_round=10,
     )
-    content = bytes(booster.save_raw(raw_format=form))
-    model = read_foreign(content, "model")
-    assert any(isinstance(value, str) for tree in model.trees for chosen in tree.subsets.values() for value in chosen)
-    coded = {target: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
-    release = release_of(model, content, run.table.schema, coded, "model")
-    assert run.test is not None
-    for table in (run.table, run.test):
-        cells = table.frame.drop(columns=target)
-        scores = booster.predict(xgb.DMatrix(cells, enable_categorical=True), output_margin=True)
-        assert np.array_equal(predict(release, table), (scores > 0).astype(int))
+
+    def scores(cells: pd.DataFrame) -> Any:
+        return booster.predict(xgb.DMatrix(cells, enable_categorical=True), output_margin=True)
+
+    assert_released_alike(bytes(booster.save_raw(raw_format=form)), scores)
 
 
 # What the file tells
@@ -334,17 +323,6 @@ def test_what_is_no_model_is_refused(change: Callable[[Any], None], why: str) ->
     refused(told, why)
 
 
-POLICY = """
-leafgate: 1
-name: model
-data:
-  columns:
-    a: {role: quasi_identifier, bounds: [0, 9]}
-    y: {role: [class, sensitive], values: ["0", "1"]}
-build: {use: published, path: model.ubj}
-attacks: [{use: linking}]
-metrics: [{use: k_anonymity, at_least: 2}]
-"""
 UBJ = {
     "truncated": b"{L\x00\x00\x00\x00\x00\x00\x00\x07learner{",
     "an endless key": b"{L\x7f\xff\xff\xff\xff\xff\xff\xfflearner",
@@ -364,12 +342,7 @@ UBJ = {
 
 @pytest.mark.parametrize("content", UBJ.values(), ids=UBJ)
 def test_what_is_no_ubjson_ends_in_exit_code_2(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "policy.yaml").write_text(POLICY)
-    (tmp_path / "people.csv").write_text("a,y\n1,0\n2,1\n")
-    (tmp_path / "model.ubj").write_bytes(content)
-    ended = leafgate("audit", tmp_path / "policy.yaml", tmp_path / "people.csv", "--json")
-    assert ended.code == 2
-    assert ended.problems[0]["place"].startswith("model.ubj")
+    assert_refused(tmp_path, "model.ubj", content)
 
 
 TINY = {form: bytes(fitted(random_rows(), rounds=1, max_depth=2).save_raw(raw_format=form)) for form in FORMS}

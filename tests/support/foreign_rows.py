@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from adult import adult
 from data_files import DATA
+from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.model import Floats, Foreign, Ids
+from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.translating import release_of
+from leafgate.routing import predict
 
 
 @dataclass(frozen=True)
@@ -108,3 +115,24 @@ def same_leaves(mine: Ids, theirs: Floats) -> bool:
     """Do two ways of numbering leaves part rows alike?"""
     pairs = len(np.unique(np.column_stack([mine, theirs]), axis=0))
     return pairs == len(np.unique(mine)) == len(np.unique(theirs))
+
+
+def adult_columns() -> tuple[pd.DataFrame, Ids, Ids]:
+    """Adult's cells as a data frame, with categories; everybody's class; how many people share each record."""
+    table = adult("adult-all").table
+    target = table.schema.target.name
+    return table.frame.drop(columns=target), table.codes(target), table.weight
+
+
+def assert_released_alike(content: bytes, scores: Callable[[pd.DataFrame], Any]) -> None:
+    """A model of Adult's cells becomes a release that says of training and of test people what its scores say."""
+    run = adult("adult-all")
+    model = read_foreign(content, "model")
+    assert any(isinstance(value, str) for tree in model.trees for chosen in tree.subsets.values() for value in chosen)
+    target = run.table.schema.target
+    coded = {target.name: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
+    release = release_of(model, content, run.table.schema, coded, "model")
+    assert run.test is not None
+    for table in (run.table, run.test):
+        said = np.asarray(scores(table.frame.drop(columns=target.name)))
+        assert np.array_equal(predict(release, table), (said > 0).astype(int))

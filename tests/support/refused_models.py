@@ -1,0 +1,32 @@
+"""An audit of a model's file that must be refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_line import leafgate
+from leafgate.foreign.reading import is_foreign
+
+POLICY = """
+leafgate: 1
+name: model
+data:
+  columns:
+    age: {role: quasi_identifier, bounds: [0, 99]}
+    y: {role: [class, sensitive], values: [low, high]}
+build: {use: published, path: NAME}
+attacks: [{use: linking}]
+metrics: [{use: k_anonymity, at_least: 2}]
+"""
+
+
+def assert_refused(folder: Path, name: str, content: bytes) -> str:
+    """The audit knows the format, and ends in exit code 2 with one clear error about the file; what it printed."""
+    assert is_foreign(content[:4096])
+    (folder / "policy.yaml").write_text(POLICY.replace("NAME", name))
+    (folder / "people.csv").write_text("age,y\n30,low\n40,high\n")
+    (folder / name).write_bytes(content)
+    ended = leafgate("audit", folder / "policy.yaml", folder / "people.csv", "--json")
+    assert ended.code == 2
+    assert ended.problems[0]["place"].startswith(name)
+    return ended.out
