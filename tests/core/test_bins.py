@@ -57,7 +57,7 @@ def test_what_the_adversary_knows_of_the_distribution_is_by_bins(tmp_path: Path)
         ({"role": "sensitive", "bounds": [0, 99], "bins": [0, 30, 120]}, "begin and end where the `bounds` do"),
         ({"role": "quasi_identifier", "bins": [0, 30, 120]}, "for numbers with the role `sensitive`"),
         ({"role": "sensitive", "values": ["20"], "bins": [0, 30, 120]}, "for numbers with the role `sensitive`"),
-        ({"role": "class", "bins": [0, 30, 120]}, "a class needs `values`"),
+        ({"role": "class", "bounds": [0, 120]}, "a class needs `values`"),
     ],
 )
 def test_bins_that_are_none_are_refused_with_their_place(tmp_path: Path, spec: dict[str, Any], told: str) -> None:
