@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from leafgate.foreign.asking import asked_features
 from leafgate.foreign.encoding import plainly
 from leafgate.foreign.origins import Absent, Coded, Number, Unknown
 from leafgate.foreign.reading import read_bounded, read_foreign
-from leafgate.foreign.translating import asked_features
 from leafgate.levels import Level
 
 BETWEEN = "_=-.: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import lightgbm
@@ -15,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.errors import ReleaseError
+from leafgate.foreign.asking import asked_features
 from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.translating import release_of
@@ -22,6 +24,7 @@ from leafgate.release import Release
 from leafgate.routing import predict
 from leafgate.schema import Column, Schema
 from random_tables import table_of
+from sample_model import MODEL, TREE
 from sklearn_zoo import skops_bytes
 
 RNG = np.random.default_rng(5)
@@ -147,3 +150,17 @@ def test_the_values_themselves_are_read_where_no_codes_reach() -> None:
     model = DecisionTreeClassifier().fit(pd.DataFrame({"place": REGION.astype(int)}), OF_REGION)
     content = skops_bytes(model)
     assert release_of(read_foreign(content, "model"), content, schema(REGIONS), {}, "model").trees
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_feature_that_some_tree_asks_for_a_number_is_not_one_of_texts_alone(first: bool) -> None:
+    by_number = TREE
+    by_texts = replace(TREE, threshold=np.full(5, np.nan), subsets={0: frozenset({"a"}), 1: frozenset({"b"})})
+    trees = (by_number, by_texts) if first else (by_texts, by_number)
+    asked = asked_features(replace(MODEL, trees=trees, combine="sum"))
+    assert {(one.sets, one.texts, one.chosen) for one in asked.values()} == {
+        (True, False, frozenset({"a"})),
+        (True, False, frozenset({"b"})),
+    }
+    alone = asked_features(replace(MODEL, trees=(by_texts,)))
+    assert all(one.texts for one in alone.values())

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pydantic import Field, model_validator
 
 from leafgate.errors import Problem, ReleaseError
-from leafgate.foreign.misreading import Feature, misread
+from leafgate.foreign.asking import Feature
+from leafgate.foreign.misreading import misread
 from leafgate.foreign.origins import AS_SEEN, Absent, Coded, Number, Origin, Unknown, stepped
 from leafgate.interfaces import Limit
 from leafgate.policy_column import Strict

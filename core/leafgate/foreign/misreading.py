@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from leafgate.foreign.asking import Feature
 from leafgate.foreign.origins import AS_SEEN, Coded, Number, OneOf, Origin, Unknown, stepped
 from leafgate.schema import Column
 from leafgate.text_numbers import parse_number
@@ -15,23 +15,6 @@ See = Callable[[float], float]
 
 MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "missing"})
 """What a model may have been given where a policy sees nothing."""
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A feature that some tree asks about: its name, what the file says it is, and how it is asked.
-
-    `sets`: some test names categories of it; `texts`: every test does, and names them by their texts. `chosen` are the
-    texts that tests name, `least` and `most` the thresholds furthest out.
-    """
-
-    name: str
-    told: Origin | None = None
-    sets: bool = False
-    texts: bool = False
-    chosen: frozenset[str] = frozenset()
-    least: float = math.inf
-    most: float = -math.inf
 
 
 def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool) -> Unknown | None:
@@ -67,10 +50,8 @@ def _may_be_codes(feature: Feature, origin: Number, column: Column) -> bool:
 def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -> Unknown | None:
     """What the model knows, against what the policy declares; `whole`: it is all that the model knows.
 
-    Numbers are the same if the model sees them so.
-
-    A model may know values that nobody has any more, or not know some that were declared. Both at once may be one
-    value in two spellings.
+    Numbers are the same if the model sees them so. A model may know values that nobody has any more, or not know some
+    that were declared. Both at once may be one value in two spellings.
     """
     values = frozenset(column.values or ())
     numbers, alike = _numbers(values, see), _numbers(known, see)

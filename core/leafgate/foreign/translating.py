@@ -10,10 +10,10 @@ import numpy as np
 
 from leafgate.disclosed import Disclosure, ModelFile
 from leafgate.errors import Problem, ReleaseError
+from leafgate.foreign.asking import asked_features
 from leafgate.foreign.cutting import Asked, told
 from leafgate.foreign.encoding import Encoding, class_values, names_of, origins_of, plainly
 from leafgate.foreign.merging import downwards
-from leafgate.foreign.misreading import Feature
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
 from leafgate.release import Publish, Release
@@ -95,43 +95,6 @@ def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
     strange = [name for name in names if not {name, name.partition("__")[2]} & known]
     says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
     return [Disclosure("column_names", "medium", says)] if strange else []
-
-
-def asked_features(model: Foreign) -> dict[int, Feature]:
-    """Every feature that some tree asks about, by its number."""
-    found = np.unique(np.concatenate([tree.feature for tree in model.trees]))
-    by_set: dict[int, bool] = {}
-    chosen_texts: dict[int, set[str]] = {}
-    least, most = np.full(len(model.features), np.inf), np.full(len(model.features), -np.inf)
-    cut: set[int] = set()
-    for tree in model.trees:
-        asks = tree.feature != LEAF
-        asks[list(tree.subsets)] = False
-        np.minimum.at(least, tree.feature[asks], tree.threshold[asks])
-        np.maximum.at(most, tree.feature[asks], tree.threshold[asks])
-        for node, chosen in tree.subsets.items():
-            texts = all(isinstance(value, str) for value in chosen)
-            feature = int(tree.feature[node])
-            by_set[feature] = by_set.get(feature, True) and texts
-            chosen_texts.setdefault(feature, set()).update(value for value in chosen if isinstance(value, str))
-        if tree.subsets:
-            cut |= set(np.delete(tree.feature, list(tree.subsets)).tolist())
-        elif by_set:
-            cut |= set(tree.feature.tolist())
-    told = model.origins or (None,) * len(model.features)
-    return {
-        number: Feature(
-            model.features[number],
-            told[number],
-            number in by_set,
-            by_set.get(number, False) and number not in cut,
-            frozenset(chosen_texts.get(number, ())),
-            float(least[number]),
-            float(most[number]),
-        )
-        for number in found.tolist()
-        if number != LEAF
-    }
 
 
 def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
