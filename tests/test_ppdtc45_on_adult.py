@@ -64,6 +64,7 @@ def test_reconstructed_distributions_beat_all_that_is_printed_and_plain_c45(snr:
     assert accuracy(snr, "deconvolved") > accuracy(snr, "threshold", 0.5) + 1
 
 
+@pytest.mark.slow
 def test_matched_quantiles_beat_plain_c45_on_the_whole() -> None:
     gains = [accuracy(snr, "matched") - accuracy(snr, "threshold", 0.5) for snr in PRINTED]
     assert sum(gains) / len(gains) > 0.3
@@ -78,6 +79,7 @@ def test_naive_bayes_less_the_noises_variance_is_as_good_as_on_originals() -> No
     assert 100 * value(audit, "accuracy_on_perturbed") == pytest.approx(78.08, abs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("split", "paths"), [("threshold", "cuts"), ("random_path", "random"), ("weighted", "random")])
 def test_shared_test_people_are_told_by_the_trees_made_for_them(split: str, paths: str) -> None:
     on_shared = {"use": "accuracy_on_perturbed", "at_least": 0, "paths": paths}
@@ -98,6 +100,7 @@ def test_on_adult_the_posterior_mean_beats_the_spectral_filter() -> None:
         assert errors[0] < errors[1] - 0.1
 
 
+@pytest.mark.slow
 def test_the_policy_that_shares_adult_passes_and_with_little_noise_fails(tmp_path: Path) -> None:
     policy = POLICIES / "adult-shared.yaml"
     ended = leafgate("audit", policy, "--root", data_root(), "--out", tmp_path / "out")

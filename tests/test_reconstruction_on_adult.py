@@ -15,6 +15,9 @@ from adult import data_root
 COMMAND = Path(__file__).resolve().parents[1] / "docs" / "reproduce" / "reconstruction_on_adult.py"
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the results."""

@@ -69,7 +69,7 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(changes(), ROWS, st.sampled_from(["public", "auditor"]))
 def test_an_audit_ends_in_a_code_that_was_meant(
     tmp_path_factory: pytest.TempPathFactory, wanted: dict[str, Any], rows: list[tuple[str, ...]], audience: str
@@ -96,7 +96,7 @@ def edited(content: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     return content
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(["policy.yaml", "people.csv", "sex.csv", "out/release.json"]), EDITS)
 def test_a_damaged_file_ends_in_a_code_that_was_meant(
     tmp_path_factory: pytest.TempPathFactory, name: str, edits: list[tuple[int, int, bytes]]
