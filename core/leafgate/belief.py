@@ -31,7 +31,8 @@ class Belief:
     hidden cell of the column `secret`, `records` is None and `groups` may be. `estimates` are numbers the attack
     takes those cells for. `baseline`, laid out like `chances`, is what the
     release says of each record without the attack's further reasoning; `alternatives` are other beliefs the
-    attack has no less reason for: a limit that does not come out the same for all is inconclusive. `evidence`
+    attack has no less reason for: a limit that does not come out the same for all is inconclusive. `unread`: the
+    release tells more of the secret than the attack works out: any belief is possible, the true one too. `evidence`
     is JSON: bounds, gaps, counts of constraints; a key `tries` names guarantees the attack tries to disprove,
     `refutes` those it does. `explain(group)` words what the release says of one group; only auditors see it.
     `population_groups` numbers in the same way, where the policy names a population, the group each row of
@@ -49,6 +50,7 @@ class Belief:
     alternatives: Sequence[pd.DataFrame] = ()
     cells: NDArray[Any] | None = None
     estimates: NDArray[Any] | None = None
+    unread: bool = False
 
     @property
     def of_people(self) -> bool:

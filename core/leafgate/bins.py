@@ -17,7 +17,7 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     >>> bin_names((0, 10, 20.5))
     ('[0, 10)', '[10, 20.5]')
     """
-    written = [format(edge, ".15g") for edge in edges]
+    written = [short if float(short) == edge else repr(float(edge)) for edge in edges for short in [f"{edge:.15g}"]]
     last = len(edges) - 2
     return tuple(f"[{written[i]}, {written[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
 
@@ -25,9 +25,13 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
 def round_edges(low: float, high: float) -> tuple[float, ...]:
     """Edges of four to ten intervals of one round width (1, 2 or 5 times a power of ten) that hold both numbers.
 
+    Empty where the numbers are too large, or too near each other, for such edges to be numbers apart.
+
     >>> round_edges(3, 97)
     (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
     """
+    if not 1e-200 < high - low < 1e200 or max(abs(low), abs(high)) > 1e9 * (high - low):
+        return ()
     power = 10.0 ** math.floor(math.log10((high - low) / 5))
     width = next(power * times for times in (1, 2, 5, 10) if high - low <= 5 * power * times)
     first, last = math.floor(low / width), math.ceil(high / width)

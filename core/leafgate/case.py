@@ -85,6 +85,25 @@ class Case:
             (counts / counts.sum(axis=1, keepdims=True))[group], columns=pd.Index(self.secret.domain, dtype=object)
         )
 
+    @property
+    def at_worst(self) -> tuple[pd.DataFrame, ...]:
+        """What the worst beliefs would be: of each row of the attack's the true shares, and the commonest for certain.
+
+        Rows of nobody stay as they are.
+        """
+        import numpy as np
+
+        believed = self._belief.chances
+        if believed is None:
+            raise UnreadableError("the attack says nothing of a secret")
+        counts = np.zeros(believed.shape)
+        np.add.at(counts, (self._position, self.table.codes(self.secret.name)), self.table.weight)
+        there = counts.sum(axis=1) > 0
+        shares, certain = believed.copy(), believed.copy()
+        shares.iloc[there] = counts[there] / counts[there].sum(axis=1, keepdims=True)
+        certain.iloc[there] = np.eye(counts.shape[1])[counts[there].argmax(axis=1)]
+        return shares, certain
+
     @cached_property
     def overall(self) -> NDArray[np.float64]:
         """The secret's shares among everyone in the table, over its domain."""

@@ -104,11 +104,12 @@ def tree_told(report: Report, shown: Shown, audience: Audience) -> dict[str, Any
 
 
 def _may_be_coloured(report: Report) -> bool:
-    """May the public know which leaves hold people past a limit? Only that none does, or where no number is small.
+    """May the public know which leaves hold people past a limit? Only that none surely does, or if no number is small.
 
     Whoever has the tree could look the leaf up: it may be published in spite of all, by a waiver or other limits.
     """
     view = report.tree
     if view is None or report.differentially_private:
         return False
-    return not view.leaves_past or report.smallest_cell == 1
+    told = all(finding.passed is not None for finding in report.findings if finding.attack is not None)
+    return (not view.leaves_past and told) or report.smallest_cell == 1

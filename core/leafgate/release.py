@@ -82,6 +82,12 @@ class Release:
         return bool(self.trees) and self.schema.target.edges is not None and all(map(_is_number, every))
 
     @property
+    def tells_numbers(self) -> bool:
+        """Does some leaf tell a number of the class of numbers?"""
+        every = (leaf for tree in (*self.trees, *self.alternatives.values()) for leaf in leaves(tree))
+        return any(leaf.value is not None for leaf in every) and self.schema.target.edges is not None
+
+    @property
     def classes(self) -> tuple[str, ...]:
         return self.schema.classes
 

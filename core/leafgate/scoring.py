@@ -68,7 +68,10 @@ def _for_every_belief(
     metric: RecordMetric, judged: Judged, attempt: Attempt, belief: Belief, finding: Finding
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
-    for other in belief.alternatives if finding.passed is not None else ():
+    if finding.passed is None:
+        return finding
+    at_worst = judged.case(belief, "derived").at_worst if belief.unread else ()
+    for other in (*belief.alternatives, *at_worst):
         twin = replace(belief, chances=other, alternatives=())
         if score_one(metric, judged, "", attempt, twin).passed != finding.passed:
             problem = "the attack found several beliefs, and the limit holds for some of them only"

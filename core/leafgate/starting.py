@@ -67,6 +67,8 @@ def first_policy(
     if model is not None:
         texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
         hints = hints_of(model, names, texts)
+        gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
+        guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
     lines = [*_lines(path, csv, guesses, target or names[-1], hints), *_rest(hints, guesses, target, beside)]
     text = "\n".join(lines) + "\n"
@@ -116,9 +118,10 @@ def _sniffed(start: bytes, place: str) -> CsvOptions:
     return max(found, key=lambda pair: pair[0])[1] if found else CsvOptions()
 
 
-def _guess(name: str, cells: pd.Series) -> Guess:
+def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> Guess:
+    """What a column seems to be; a word for missing cells that a model `known` as a value is one."""
     texts = [str(text) for text in cells.cat.remove_unused_categories().cat.categories]
-    missing = frozenset(text for text in texts if text in MISSING)
+    missing = frozenset(text for text in texts if text in MISSING and text not in known)
     values = tuple(sorted(set(texts) - missing))
     numeric = bool(values) and not any(map(is_code, values))
     return Guess(name, values, numeric, len(texts) == len(cells) > FEW, missing)
@@ -174,7 +177,11 @@ def _number_to_predict(guess: Guess) -> str:
             f"the model predicts numbers, and {guess.name!r} has none", place="--class", remedy="name another column"
         )
     numbers = [float(text) for text in guess.values]
-    bins = ", ".join(map(_number, round_edges(min(numbers), max(numbers))))
+    edges = round_edges(min(numbers), max(numbers))
+    if not edges:
+        why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
+        raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")
+    bins = ", ".join(map(_number, edges))
     return f"{{role: [class, sensitive], bins: [{bins}]}}          # CHECK: intervals the number is told in"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leafgate.foreign.asking import asked_features
 from leafgate.foreign.encoding import plainly
-from leafgate.foreign.origins import Absent, Coded, Number, Unknown
+from leafgate.foreign.origins import Absent, Coded, Number, Unknown, known_by
 from leafgate.foreign.reading import read_bounded, read_foreign
 from leafgate.levels import Level
 
@@ -20,7 +20,8 @@ BETWEEN = "_=-.: "
 class Hints:
     """The model's file, its level and classes; columns it takes as numbers, as values; features nobody can place.
 
-    `classes` are empty where it predicts numbers, `texts` the columns that are none.
+    `classes` are empty where it predicts numbers, `texts` the columns that are none, `known` the values that it
+    knows of any column.
     """
 
     path: Path
@@ -31,6 +32,7 @@ class Hints:
     riddles: tuple[str, ...]
     says: tuple[str, ...]
     texts: frozenset[str]
+    known: frozenset[str]
 
 
 def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> Hints:
@@ -39,9 +41,11 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
     numbers: set[str] = set()
     values: set[str] = set()
     riddles: list[str] = []
+    words: set[str] = set()
     plain = {plainly(column): column for column in reversed(columns)}
     for feature in asked_features(model).values():
         told = feature.told
+        words |= {*feature.chosen, *(known_by(told) if isinstance(told, Coded) else ())}
         if isinstance(told, Number | Coded | Absent) and told.column not in columns and told.column in plain:
             told = replace(told, column=plain[told.column])
         if isinstance(told, Number) and told.column in columns:
@@ -59,7 +63,7 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
             riddles.append(feature.name)
     says = tuple(f"{item.severity}: {item.says}" for item in model.tells)
     known = frozenset(numbers - values), frozenset(values)
-    return Hints(path, model.level, model.classes, *known, tuple(riddles), says, frozenset(texts))
+    return Hints(path, model.level, model.classes, *known, tuple(riddles), says, frozenset(texts), frozenset(words))
 
 
 def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:

@@ -17,11 +17,11 @@ UNREAD = "what the leaves say tells of the class what this attack does not work 
 def open_about_scores(belief: Belief, release: Release) -> Belief:
     """The belief, open about the class where scores were not read: a limit that it might break cannot be told."""
     scored = release.file is not None and release.combine == "boost"
-    unread = (scored or release.predicts_numbers) and belief.secret == release.target
+    unread = (scored or release.tells_numbers) and belief.secret == release.target
     if not unread or belief.chances is None:
         return belief
     others = (*belief.alternatives, *_certain(belief.chances))
-    return replace(belief, evidence={**belief.evidence, "unread": UNREAD}, alternatives=others)
+    return replace(belief, evidence={**belief.evidence, "unread": UNREAD}, alternatives=others, unread=True)
 
 
 def _certain(chances: pd.DataFrame) -> tuple[pd.DataFrame, ...]:

@@ -54,7 +54,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
     people = np.bincount(linked.groups, weights=known.weight, minlength=linked.size).astype(np.float64)
     there = people[people > 0]
     evidence: dict[str, Any] = {"groups": len(there), "smallest_group": People(int(there.min()))}
-    if release.publish.leaves == "labels":
+    if release.publish.leaves == "labels" and not release.predicts_numbers:
         evidence["labels"] = _labels(linked, people)
     secrets = [column for column in known.schema.secrets if column.countable]
     about: list[tuple[str | None, pd.DataFrame | None]] = [(s.name, _chances(linked, s)) for s in secrets]

@@ -96,3 +96,9 @@ def test_published_numbers_tell_their_bins(tmp_path: Path) -> None:
     assert ended.document["verdict"] == "pass", ended.out
     report = (tmp_path / "out" / "report.json").read_text(encoding="utf-8")
     assert "exposure@linking#age" in report
+
+
+def test_edges_that_differ_in_late_digits_have_names_apart() -> None:
+    edges = (0.0, 1000.0000000000001, 1000.0000000000002, 1000.0000000000003, 1e4)
+    assert len(set(bin_names(edges))) == 4
+    assert bin_names((0, 0.1, 0.30000000000000004)) == ("[0, 0.1)", "[0.1, 0.30000000000000004]")

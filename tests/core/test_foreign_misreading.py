@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.foreign.asking import asked_features
 from leafgate.foreign.encoding import Encoding
@@ -164,3 +165,25 @@ def test_a_feature_that_some_tree_asks_for_a_number_is_not_one_of_texts_alone(fi
     }
     alone = asked_features(replace(MODEL, trees=(by_texts,)))
     assert all(one.texts for one in alone.values())
+
+
+def test_truth_values_are_the_numbers_that_they_are_in_python() -> None:
+    flags = TOWN == "north"
+    model = DecisionTreeClassifier(max_depth=1).fit(pd.DataFrame({"place": flags}), ANSWER)
+    columns = schema(("False", "True"))
+    release = release_of(leafgate.from_sklearn(model), b"", columns, {}, "model")
+    table = table_of(columns.columns, [("False", "no"), ("True", "no")])
+    mine = dict(zip(table.frame["place"], predict(release, table), strict=True))
+    expected = model.predict(pd.DataFrame({"place": [False, True]}))
+    assert [("no", "yes")[mine[value]] for value in ("False", "True")] == expected.tolist()
+
+
+def test_the_outermost_codes_may_be_codes_and_beyond_them_are_numbers() -> None:
+    for at, asked in ((4.0, True), (4.5, False)):
+        tree = replace(TREE, threshold=np.array([at, 0.0, *[np.nan] * 3]), feature=np.array([0, 0, -1, -1, -1]))
+        model = replace(MODEL, features=("place",), classes=("no", "yes"), trees=(tree,))
+        if asked:
+            with pytest.raises(ReleaseError, match="or for codes"):
+                release_of(model, b"", schema(REGIONS), {}, "model")
+        else:
+            assert release_of(model, b"", schema(REGIONS), {}, "model").trees

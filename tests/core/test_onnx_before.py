@@ -541,3 +541,12 @@ def test_nothing_may_be_said_twice(name: str) -> None:
     TWICE[name](document.graph)
     with pytest.raises(ReleaseError, match=r"two inputs|twice"):
         read_foreign(document.SerializeToString(), "m.onnx")
+
+
+def test_operators_are_given_no_more_columns_than_anybody_has() -> None:
+    document = graph_of([op("Identity", "a", "s0"), op("Add", "s0 k")], {"k": F([1])}, width=1)
+    for given in document.graph.input:
+        if given.name == "a":
+            given.type.tensor_type.shape.dim[1].dim_value = 100_000
+    with pytest.raises(ReleaseError, match="comes after more than 20,000 columns"):
+        read_foreign(document.SerializeToString(), "m.onnx")

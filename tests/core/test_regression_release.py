@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,17 @@ from sklearn.tree import DecisionTreeRegressor
 from command_line import leafgate
 from leafgate import bins
 from leafgate.errors import ReleaseError
+from leafgate.foreign.neutral_file import written
 from leafgate.foreign.reading import read_foreign
+from leafgate.foreign.scrubbing import scrubbed
 from leafgate.foreign.translating import release_of
 from leafgate.known import known_of
-from leafgate.release import Release
+from leafgate.release import Release, map_leaves
 from leafgate.release_file import read_release, seal
 from leafgate.routing import predict, predicted_numbers
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
+from leafgate.tree import Cut, Leaf, Node
 from leafgate_linking import Linking
 from sklearn_zoo import skops_bytes
 
@@ -146,7 +150,8 @@ def test_an_audit_of_regression_looks_at_groups(folder: Path, least: int, code: 
     sizes = np.unique(model.apply(NAMED), return_counts=True)[1]
     # counts of people are in a skops file: scrubbed of them it tells numbers alone
     assert leafgate("scrub", folder / "model.skops", folder / "model.json", "--leaves", "labels").code == 0
-    policy.write_text(POLICY.replace("model.skops", "model.json"))
+    # and the means of numbers with one digit tell how many they are of
+    policy.write_text(POLICY.replace("model.skops", "model.json").replace("leaves: labels", "leaves: counts"))
     ended = leafgate("audit", policy, "--json")
     assert ended.code == code, ended.err
     found = {one["id"]: one for one in ended.document["findings"]}
@@ -185,6 +190,63 @@ def test_numbers_outside_the_intervals_are_refused(folder: Path) -> None:
     assert "outside the `bins` the policy declares" in ended.err
 
 
+@pytest.mark.parametrize("metric", ["exposure, at_most: 0.5, allow: 0.5", "divergence, at_least: 0.1, allow: 0.5"])
+def test_whatever_few_may_be_past_no_limit_passes_that_the_true_belief_would_break(folder: Path, metric: str) -> None:
+    """Five equal classes: a belief that everybody has the same is right of a fifth only."""
+    pay = np.repeat([10, 30, 50, 70, 90], 80)
+    frame = pd.DataFrame({"age": np.arange(400) % 100, "years": pay.astype(float)})
+    frame.assign(pay=pay).to_csv(folder / "people.csv", index=False)
+    (folder / "model.skops").write_bytes(skops_bytes(DecisionTreeRegressor().fit(frame, pay)))
+    text = POLICY.replace("bins: [0, 20, 40, 60, 200]", "bins: [0, 20, 40, 60, 80, 100]")
+    text = text.replace("  - {use: k_anonymity, at_least: 10}", f"  - {{use: {metric}}}")
+    (folder / "policy.yaml").write_text(text)
+    ended = leafgate("audit", folder / "policy.yaml", "--json")
+    (found,) = (one for one in ended.document["findings"] if one["metric"] == metric.partition(",")[0])
+    assert found["passed"] is None
+
+
+@pytest.mark.parametrize("odd", ["a leaf without a number", "a label beside a number", "an empty tree"])
+def test_one_odd_leaf_closes_no_belief(odd: str) -> None:
+    release = of_file(skops_bytes(DecisionTreeRegressor(max_depth=3).fit(NAMED, PAY)))
+    (tree,) = release.trees
+    trees: dict[str, tuple[Node, ...]] = {
+        "a leaf without a number": (Cut("age", -5.0, Leaf(), tree),),
+        "a label beside a number": (map_leaves(tree, lambda leaf: replace(leaf, label=release.classes[0])),),
+        "an empty tree": (tree, Leaf()),
+    }
+    changed = replace(release, trees=trees[odd], combine="sum", file=None, sealed=None)
+    belief = Linking().infer(changed, known_of(people()))[0]
+    assert belief.unread
+    assert not replace(changed, trees=(Leaf(),)).tells_numbers
+
+
+def test_means_of_whole_numbers_tell_how_many_people_they_are_of() -> None:
+    ill = (PAY > 40).astype(float)
+    model = DecisionTreeRegressor(min_samples_leaf=9).fit(NAMED, ill)
+    less = scrubbed(read_foreign(skops_bytes(model), "model"), "labels", "model")
+    assert less.level == "counts"
+    assert read_foreign(written(less), "model").level == "counts"
+    noisy = DecisionTreeRegressor(min_samples_leaf=9).fit(NAMED, ill + RNG.normal(size=400))
+    assert scrubbed(read_foreign(skops_bytes(noisy), "model"), "labels", "model").level == "labels"
+
+
+def test_numbers_too_large_to_add_up_are_refused() -> None:
+    model = DecisionTreeRegressor(max_depth=2).fit(NAMED, np.where(PAY > 40, 1e300, -1e300))
+    with pytest.raises(ReleaseError, match=r"says no finite number, or one beyond 1e\+150"):
+        read_foreign(skops_bytes(model), "model")
+
+
+@pytest.mark.parametrize("numbers", [(-1.7e308, 1.7e308), (0.0, 5e-324), (1e15, 1e15 + 1), (0.1, 0.1 + 1e-15)])
+def test_numbers_that_have_no_round_intervals_are_said_to_have_none(folder: Path, numbers: tuple[float, float]) -> None:
+    frame = NAMED.assign(pay=np.where(PAY > 40, *numbers))
+    frame.to_csv(folder / "people.csv", index=False)
+    model = DecisionTreeRegressor(max_depth=1).fit(NAMED, PAY)
+    (folder / "model.skops").write_bytes(skops_bytes(model))
+    ended = leafgate("init", folder / "people.csv", "--model", folder / "model.skops", "--class", "pay")
+    assert ended.code == 2
+    assert "too large, or too near each other" in ended.err
+
+
 def test_a_first_policy_for_a_model_of_numbers_audits_it(folder: Path) -> None:
     content = skops_bytes(DecisionTreeRegressor(min_samples_leaf=20).fit(NAMED, PAY))
     (folder / "model.skops").write_bytes(content)
@@ -198,3 +260,4 @@ def test_a_first_policy_for_a_model_of_numbers_audits_it(folder: Path) -> None:
     assert found["k_anonymity@linking#pay"]["value"] == 20
     kinds = [one["kind"] for one in found["published_file"]["evidence"]["discloses"]]
     assert kinds[-1] == "numbers"
+    assert "labels" not in found["k_anonymity@linking#pay"]["evidence"]

@@ -3,12 +3,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import onnx_pipelines
 from command_line import leafgate
 from leafgate.policy_file import load_policy
+from leafgate.starting import first_policy
 from onnx_pipelines import document_of, with_texts
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import skops_bytes
@@ -82,3 +86,19 @@ def test_an_onnx_pipeline_is_audited_and_scrubbed_under_the_tables_names(tmp_pat
     told = ("scrub", tmp_path / "m.onnx", tmp_path / "s.json", "--leaves", "labels")
     scrubbed = leafgate(*told, "--policy", tmp_path / "p.yaml")
     assert (scrubbed.code, "20,000 random points and 900 records" in scrubbed.out) == (0, True)
+
+
+def test_a_question_mark_that_the_model_knows_is_a_value(tmp_path: Path) -> None:
+    jobs = np.array(["nurse", "?", "cook"] * 40)
+    ages = np.arange(120) % 60 + 20
+    frame = pd.DataFrame({"age": ages, "job": jobs, "ill": np.where((jobs == "?") ^ (ages > 50), "yes", "no")})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    prepare = make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough")
+    model = make_pipeline(prepare, DecisionTreeClassifier(max_depth=3)).fit(frame[["age", "job"]], frame["ill"])
+    (tmp_path / "m.skops").write_bytes(skops_bytes(model))
+    text = first_policy(tmp_path / "people.csv", "ill", None, tmp_path / "m.skops", tmp_path)
+    assert '"job": {role: quasi_identifier, values: ["?", "cook", "nurse"]}' in text
+    assert "missing:" not in text
+    frame.assign(age=np.where(ages == 30, "?", ages)).to_csv(tmp_path / "people.csv", index=False)
+    text = first_policy(tmp_path / "people.csv", "ill", None, tmp_path / "m.skops", tmp_path)
+    assert 'missing: ["?"]' in text  # a number that is not there is none

@@ -9,7 +9,7 @@ import numpy as np
 
 from leafgate.decimals import digits_of
 from leafgate.disclosed import Disclosure
-from leafgate.foreign.model import Flags, Floats, Foreign, Ids
+from leafgate.foreign.model import Flags, Floats, Foreign, Ids, Says
 
 PEOPLE = 1000
 """Leaves of so many people and fewer are looked for: shares of more cannot be told from any number."""
@@ -32,29 +32,38 @@ BETRAYED = Disclosure(
 )
 
 
+BETRAYED_NUMBERS = Disclosure(
+    "ratios", "high", "means to the last digit, from which people at small leaves and their sum follow", "counts"
+)
+
+
 def with_betrayed(model: Foreign) -> Foreign:
-    """The model, said to tell counts where its leaves' shares are fractions of few people."""
-    if model.leaf_level != "shares" or model.level == "counts" or not betrayed(model):
+    """The model, said to tell counts where its leaves' shares, or means, are fractions of few people."""
+    means = model.says == "values" and model.combine in {"one", "mean_per_tree"}
+    if (model.leaf_level != "shares" and not means) or model.level == "counts" or not betrayed(model):
         return model
     rest = tuple(item for item in model.discloses if item.kind != BETRAYED.kind)
-    return replace(model, discloses=(BETRAYED, *rest))
+    return replace(model, discloses=(BETRAYED_NUMBERS if means else BETRAYED, *rest))
 
 
 def betrayed(model: Foreign) -> bool:
-    """Can people be counted from the shares on some leaves with several classes?
+    """Can people be counted from the shares on some leaves with several classes, or from means of whole numbers?
 
     Where all shares are rounded to few digits, from a leaf that only multiples of one number of people fit; else where
     there are more fractions of few people than there would be by accident.
     """
-    shares = np.unique(np.concatenate([_shares(tree.says[tree.leaves]) for tree in model.trees]), axis=0)
+    shares = np.unique(np.concatenate([_shares(tree.says[tree.leaves], model.says) for tree in model.trees]), axis=0)
     mixed = shares[(shares.max(axis=1) < 1 - CLOSE) & (shares.max(axis=1) > CLOSE)]
     if not len(mixed):
         return False
     digits = digits_of(mixed)
-    return _fractions(mixed) if digits is None else bool(pinned(mixed, digits).any())
+    return _fractions(mixed, model.says) if digits is None else bool(pinned(mixed, digits).any())
 
 
-def _shares(says: Floats) -> Floats:
+def _shares(says: Floats, kind: Says) -> Floats:
+    if kind == "values":
+        beyond = says[:, 0] - np.floor(says[:, 0])
+        return np.column_stack([beyond, 1 - beyond])
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.nan_to_num(says / says.sum(axis=1, keepdims=True)))
 
@@ -81,9 +90,12 @@ def pinned(shares: Floats, digits: int) -> Flags:
     return found
 
 
-def _fractions(shares: Floats) -> bool:
-    """Are more leaves fractions of few people, to the last digit, than by accident?"""
-    if (_fewest(shares, CLOSE) <= PEOPLE).mean() > OFTEN:
+def _fractions(shares: Floats, kind: Says) -> bool:
+    """Are more leaves fractions of few people, to the last digit, than by accident?
+
+    Means may be of any numbers; shares are of people, so it needs less to believe it of them.
+    """
+    if kind != "values" and (_fewest(shares, CLOSE) <= PEOPLE).mean() > OFTEN:
         return True
     found = [(close, _fewest(shares, close)) for close in _closeness(shares)]
     return any(

@@ -11,6 +11,9 @@ from leafgate.foreign.model import LEAF, Flags, Floats, Foreign, ForeignTree, Id
 from leafgate.tree_file import MAX_DEPTH
 
 MAX_NODES, MAX_TREES, MAX_FEATURES, MAX_CLASSES = 4_000_000, 20_000, 100_000, 1_000
+MOST = 1e150
+"""Larger numbers on leaves could not be added up."""
+
 CLOSE = 1e-6
 """Numbers of children may differ from their parent's by this part of it: floating point does."""
 
@@ -43,7 +46,7 @@ def _check_whole(model: Foreign, place: str) -> None:
         raise ReleaseError(f"must have two different classes or more, at most {MAX_CLASSES:,}", place=place)
     if model.combine == "one" and len(model.trees) > 1:
         raise ReleaseError("says `one`, and there are several trees", place=place)
-    if not all(np.isfinite(model.base)) or len(model.base) not in {0, 1, len(model.classes)}:
+    if not all(abs(base) <= MOST for base in model.base) or len(model.base) not in {0, 1, len(model.classes)}:
         raise ReleaseError("its base scores must be finite, one for each class", place=place)
     if bool(model.classes) == (model.says == "values"):
         raise ReleaseError("must predict classes or numbers, not both", place=place)
@@ -74,7 +77,7 @@ def _check_numbers(model: Foreign, tree: ForeignTree, place: str) -> None:
     cuts = asks.copy()
     cuts[list(tree.subsets)] = False
     _refuse(cuts & ~np.isfinite(tree.threshold), "has a threshold that is no finite number", place)
-    _refuse(~asks & ~np.isfinite(tree.says).all(axis=1), "says no finite number", place)
+    _refuse(~asks & ~(abs(tree.says) <= MOST).all(axis=1), f"says no finite number, or one beyond {MOST:g}", place)
     if model.says not in {"scores", "values"}:
         _refuse(~asks & (tree.says < 0).any(axis=1), "says less than nothing of a class", place)
     if model.says == "shares":

@@ -161,7 +161,7 @@ def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
     if isinstance(origin, Number) and feature.sets:
         return Unknown(name, "is asked for single values; the column needs `values` in the policy")
     if isinstance(origin, Number) and not column.numeric:
-        numbers = {value: parse_number(value) for value in column.values or ()}
+        numbers = {value: _as_number(value) for value in column.values or ()}
         if not all(map(math.isfinite, numbers.values())):
             return Unknown(name, "is a number, and the column's values are none: which stands for which?")
         absent = math.nan if origin.fill is None else origin.fill
@@ -172,6 +172,14 @@ def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
     if isinstance(origin, Coded):
         return Coded(column.name, _in_domain(origin, column), origin.other, origin.missing)
     return origin
+
+
+def _as_number(value: str) -> float:
+    """The number a model has for a value: what it is spelled as, of a truth value 0 or 1."""
+    return TRUTH.get(value.lower(), parse_number(value))
+
+
+TRUTH = {"false": 0.0, "true": 1.0}
 
 
 def _in_domain(origin: Coded, column: Column) -> dict[str, float]:

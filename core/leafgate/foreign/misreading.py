@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from leafgate.foreign.asking import Feature
-from leafgate.foreign.origins import AS_SEEN, Coded, Number, OneOf, Origin, Unknown, stepped
+from leafgate.foreign.origins import AS_SEEN, Coded, Number, Origin, Unknown, known_by, stepped
 from leafgate.schema import Column
 from leafgate.text_numbers import parse_number
 
@@ -30,9 +30,7 @@ def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool)
         return _misspelt(feature.chosen, column, float, whole=False)
     if not isinstance(origin, Coded):
         return None
-    codes = origin.codes
-    known = frozenset(codes.groups if isinstance(codes, OneOf) else codes)
-    return _misspelt(known - {origin.stand_in}, column, AS_SEEN[origin.seen], whole=True)
+    return _misspelt(known_by(origin), column, AS_SEEN[origin.seen], whole=True)
 
 
 WHICH = "give its `codes` under `build: {encoding: ...}`, or `{column: ...}` alone where it has the values themselves"

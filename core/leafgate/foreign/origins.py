@@ -90,6 +90,12 @@ class Coded:
     stand_in: str = ""
 
 
+def known_by(origin: Coded) -> frozenset[str]:
+    """The values that have a code, but for a word that stands in for gaps."""
+    codes = origin.codes
+    return frozenset(codes.groups if isinstance(codes, OneOf) else codes) - {origin.stand_in}
+
+
 @dataclass(frozen=True)
 class Absent:
     """One number where the column's cell is there, another where it is missing."""

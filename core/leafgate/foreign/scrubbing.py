@@ -10,6 +10,7 @@ import numpy as np
 
 from leafgate.disclosed import COUNTS, RATIOS, SCORES
 from leafgate.errors import ReleaseError
+from leafgate.foreign.betraying import with_betrayed
 from leafgate.foreign.categories import needed, values_told
 from leafgate.foreign.cutting import Asked, highest_low
 from leafgate.foreign.merging import merged
@@ -56,7 +57,7 @@ def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> 
         origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
     less = needed(replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={}))
-    return with_scores_betrayed(replace(less, discloses=(*less.discloses, *values_told(less))))
+    return with_scores_betrayed(with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less)))))
 
 
 def shares_changed(model: Foreign, leaves: Left, digits: int = DIGITS) -> str:

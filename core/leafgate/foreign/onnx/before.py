@@ -19,6 +19,9 @@ from leafgate.foreign.origins import SINGLE, Coded, Number, OneOf
 
 ACTS: Mapping[str, tuple[Act, str, set[str]]] = {**SHAPES, **SCALES, **LEARNED, **CODES, **SUMS}
 CONSTANT = "Constant"
+MAX_COLUMNS = 20_000
+"""So many columns operators may be given; trees may be given more."""
+
 MAX_WORK = 1_000_000
 """So many cells, and steps and codes of cells, all operators may make together."""
 
@@ -48,6 +51,8 @@ def made_for(graph: Graph, ensemble: Operator, width: int, place: str) -> Wire:
     wanted = {name for op in (*operators, ensemble) for name in op.inputs}
     for name in wanted & set(graph.given):
         values[name] = _given(name, graph, width if plain else 0, place)
+    if not plain and sum(one.cells.size for one in values.values() if isinstance(one, Wire)) > MAX_COLUMNS:
+        raise refuse(operators[0], f"comes after more than {MAX_COLUMNS:,} columns", place)
     for op in operators:
         given = [_value(name, values, graph, op, place) for name in op.inputs]
         for name, out in zip(op.outputs, _acted(op, given, place), strict=True):
