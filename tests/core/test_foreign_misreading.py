@@ -114,9 +114,10 @@ def test_true_and_false_are_not_one_and_zero() -> None:
         release_of(read_foreign(content, "model"), content, schema(("False", "True")), {}, "model")
 
 
+@pytest.mark.parametrize("word", ["?", " ?", "nan"])
 @pytest.mark.parametrize("name", ["one-hot", "ordinal", "histogram boosting"])
-def test_a_model_that_knows_missing_cells_as_a_value_is_no_model_of_kept_ones(name: str) -> None:
-    cells = np.where(TOWN == "west", "?", TOWN)
+def test_a_model_that_knows_missing_cells_as_a_value_is_no_model_of_kept_ones(name: str, word: str) -> None:
+    cells = np.where(TOWN == "west", word, TOWN)
     content = MAKERS[name](cells)
     assert release_of(read_foreign(content, "model"), content, schema(TOWNS[:3]), {}, "model").trees
     with pytest.raises(ReleaseError, match="stands for missing cells") as caught:

@@ -29,7 +29,7 @@ from leafgate.foreign.neutral_file import written
 from leafgate.foreign.origins import Coded
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.rounding import rounded, same_labels
+from leafgate.foreign.rounding import largest_change, rounded, same_labels
 from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
 from leafgate.foreign.unproved import unproved, with_unproved
@@ -423,3 +423,25 @@ def test_whether_labels_of_two_trees_stay_is_tried_on_all_leaves_that_can_meet()
     assert same_labels(model, 1)
     assert not same_labels(replace(model, trees=(trees[0], of_shares([0.1, 0.897]).trees[0])), 2)  # 0.104 + 0.897 > 1
     assert not same_labels(replace(model, trees=tuple(trees * 20)), 2)
+
+
+def test_a_mean_of_trees_changes_by_the_mean_of_their_changes() -> None:
+    says = np.array([[1 / 3, 2 / 3]] * 2 + [[0.5, 0.5]])
+    thirds = ForeignTree(*(TREE_OF_TWO[name] for name in ARRAYS), says=says)
+    halves = ForeignTree(*(TREE_OF_TWO[name] for name in ARRAYS), says=np.full((3, 2), 0.5))
+    model = Foreign("made up", ("age",), ("low", "high"), (thirds, halves), "shares", combine="mean_per_tree")
+    assert largest_change(replace(model, trees=(thirds,), combine="one"), 2) == pytest.approx(0.67 - 2 / 3)
+    assert largest_change(model, 2) == pytest.approx((0.67 - 2 / 3) / 2)
+
+
+ARRAYS = ("feature", "threshold", "low", "high")
+TREE_OF_TWO: dict[str, Any] = {
+    "feature": np.array([0, LEAF, LEAF]),
+    "threshold": np.array([30.0, np.nan, np.nan]),
+    "low": np.array([1, -1, -1]),
+    "high": np.array([2, -1, -1]),
+}
+
+
+def test_of_three_classes_a_share_may_be_off_by_a_unit_for_what_is_left_over() -> None:
+    assert pinned(np.array([[0.333, 0.333, 0.334]]), 3).tolist() == [True]  # a third each, of 3, 6, 9 ... people
