@@ -427,14 +427,13 @@ def test_whether_labels_of_two_trees_stay_is_tried_on_all_leaves_that_can_meet()
 
 def test_a_mean_of_trees_changes_by_the_mean_of_their_changes() -> None:
     says = np.array([[1 / 3, 2 / 3]] * 2 + [[0.5, 0.5]])
-    thirds = ForeignTree(*(TREE_OF_TWO[name] for name in ARRAYS), says=says)
-    halves = ForeignTree(*(TREE_OF_TWO[name] for name in ARRAYS), says=np.full((3, 2), 0.5))
+    thirds = ForeignTree(**TREE_OF_TWO, says=says)
+    halves = ForeignTree(**TREE_OF_TWO, says=np.full((3, 2), 0.5))
     model = Foreign("made up", ("age",), ("low", "high"), (thirds, halves), "shares", combine="mean_per_tree")
     assert largest_change(replace(model, trees=(thirds,), combine="one"), 2) == pytest.approx(0.67 - 2 / 3)
     assert largest_change(model, 2) == pytest.approx((0.67 - 2 / 3) / 2)
 
 
-ARRAYS = ("feature", "threshold", "low", "high")
 TREE_OF_TWO: dict[str, Any] = {
     "feature": np.array([0, LEAF, LEAF]),
     "threshold": np.array([30.0, np.nan, np.nan]),
