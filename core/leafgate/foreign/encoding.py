@@ -10,7 +10,7 @@ from dataclasses import replace
 from pydantic import Field, model_validator
 
 from leafgate.errors import Problem, ReleaseError
-from leafgate.foreign.asking import Feature
+from leafgate.foreign.features import Feature
 from leafgate.foreign.misreading import misread
 from leafgate.foreign.origins import AS_SEEN, Absent, Coded, Number, Origin, Unknown, stepped
 from leafgate.interfaces import Limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from leafgate.foreign.asking import Feature
+from leafgate.foreign.features import Feature
 from leafgate.foreign.origins import AS_SEEN, Coded, Number, Origin, Unknown, known_by, stepped
 from leafgate.schema import Column
 from leafgate.text_numbers import parse_number
