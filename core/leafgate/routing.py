@@ -20,10 +20,18 @@ NOWHERE = -1
 
 def goes_low(cut: Cut, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which numbers take the low side; missing ones (NaN) go where the cut says, else high."""
+    return _low(cut, _single(numbers) if cut.float32 else numbers)
+
+
+def _single(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
-        values = numbers.astype(np.float32).astype(np.float64) if cut.float32 else numbers
-    low = values < cut.at if cut.strict else values <= cut.at
-    return np.where(np.isnan(numbers), cut.missing == "low", low)
+        return numbers.astype(np.float32).astype(np.float64)
+
+
+def _low(cut: Cut, seen: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """The same of numbers as the test sees them; what is missing is not smaller than anything."""
+    low = seen < cut.at if cut.strict else seen <= cut.at
+    return low | np.isnan(seen) if cut.missing == "low" else low
 
 
 def branch_of_code(fan: Fan, table: Table) -> NDArray[np.int64]:
@@ -33,25 +41,27 @@ def branch_of_code(fan: Fan, table: Table) -> NDArray[np.int64]:
     return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain])
 
 
-Cells = dict[str, NDArray[np.float64]]
-"""Columns of numbers that were looked up before: who asks many nodes keeps them."""
+Cells = dict[tuple[str, bool], NDArray[np.float64]]
+"""Columns of numbers, in single precision or not, that were looked up before: who asks many nodes keeps them."""
 
 
 def split_rows(node: Cut | Fan, table: Table, rows: Rows, cells: Cells | None = None) -> Iterator[tuple[Node, Rows]]:
     """Each child with the rows that go there; rows that no branch names go nowhere."""
     if isinstance(node, Cut):
         cells = {} if cells is None else cells
-        if node.column not in cells:
-            cells[node.column] = table.numbers(node.column)
-        low = goes_low(node, cells[node.column][rows])
-        yield node.low, rows[low]
-        yield node.high, rows[~low]
+        seen = node.column, node.float32
+        if seen not in cells:
+            numbers = table.numbers(node.column)
+            cells[seen] = _single(numbers) if node.float32 else numbers
+        low = _low(node, cells[seen].take(rows))
+        yield node.low, rows.compress(low)
+        yield node.high, rows.compress(~low)
         return
-    taken = branch_of_code(node, table)[table.codes(node.column)[rows]]
+    taken = branch_of_code(node, table).take(table.codes(node.column).take(rows))
     for i, branch in enumerate(node.branches):
-        yield branch.node, rows[taken == i]
+        yield branch.node, rows.compress(taken == i)
     if node.other is not None:
-        yield node.other, rows[taken == len(node.branches)]
+        yield node.other, rows.compress(taken == len(node.branches))
 
 
 @dataclass(frozen=True)
