@@ -84,8 +84,9 @@ class Release:
     @property
     def tells_numbers(self) -> bool:
         """Does some leaf tell a number of the class of numbers?"""
-        every = (leaf for tree in (*self.trees, *self.alternatives.values()) for leaf in leaves(tree))
-        return any(leaf.value is not None for leaf in every) and self.schema.target.edges is not None
+        trees = (*self.trees, *self.alternatives.values())
+        every = (leaf for tree in trees for leaf in leaves(tree))
+        return bool(trees) and self.schema.target.edges is not None and any(leaf.value is not None for leaf in every)
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -22,9 +22,8 @@ from skl2onnx.common.data_types import (
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
@@ -38,6 +37,7 @@ from leafgate.foreign.encoding import plainly
 from leafgate.schema import Schema
 from leafgate.table import Table, make_table, typed_column
 from sklearn_pipelines import NUMBERS, TEXTS
+from sklearn_pipelines import PIPELINES as FITTED
 
 KINDS: Mapping[int, Any] = {1: np.float32, 7: np.int64, 8: object, 9: np.bool_, 11: np.float64}
 """For each of ONNX's types what NumPy calls it."""
@@ -112,13 +112,7 @@ PIPELINES: Mapping[str, Callable[[], Any]] = {
         ),
         tree(),
     ),
-    "both ways": lambda: make_pipeline(
-        make_column_transformer(
-            (FeatureUnion([("as it is", FunctionTransformer()), ("scaled", StandardScaler())]), NUMBERS),
-            (OneHotEncoder(handle_unknown="ignore", drop="first"), TEXTS),
-        ),
-        tree(),
-    ),
+    "both ways": FITTED["both ways"],
     "filled": lambda: make_pipeline(
         make_column_transformer(
             (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), NUMBERS), (OneHotEncoder(), TEXTS)
