@@ -115,7 +115,8 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
     evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].remedy}
     if error.people is not None:
         evidence["people"] = People(error.people)
-    return Finding("build", "build", passed=False, evidence=evidence, plugin=plugins.origin(policy.build))
+    origin = plugins.origin(policy.build)
+    return Finding("build", "build", passed=False, evidence=evidence, plugin=origin, alarm="no release could be built")
 
 
 def _report(

@@ -61,6 +61,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         "people": shown.count(total) if known and total is not None else None,
         "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
         "evidence": told(finding.evidence, shown, audience),
+        **({"alarm": finding.alarm} if finding.alarm else {}),
         "plugin": finding.plugin,
         "where": dict(finding.where),
         **({"waiver": dict(finding.waiver)} if finding.waiver is not None else {}),

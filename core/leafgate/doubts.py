@@ -16,7 +16,15 @@ def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
     origin = plugins.origin(policy.build)
     told = [*_rehearsed(policy, judged), *_counted(judged), *_unattacked(judged)]
     return [
-        Finding(name, name.partition("#")[0], None, secret=secret, evidence={"problem": problem}, plugin=origin)
+        Finding(
+            name,
+            name.partition("#")[0],
+            None,
+            secret=secret,
+            evidence={"problem": problem},
+            plugin=origin,
+            alarm="a pass would prove nothing",
+        )
         for name, secret, problem in told
     ]
 

@@ -59,12 +59,15 @@ def explanation(component: type[Component], origin: str) -> str:
         lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
     if issubclass(component, TreeBuilder):
         lines.append(f"Randomness: {component.randomness}.")
-    scale, safe = (component.scale, component.safe) if issubclass(component, Metric) else ("", "")
+    scale, safe, alarm = "", "", ""
+    if issubclass(component, Metric):
+        scale, safe, alarm = component.scale, component.safe, component.alarm_about("the secret")
     for title, text in (
         ("Threat model", component.threat_model),
         ("Formula", component.formula),
         ("Scale", scale),
         ("Safe", safe),
+        ("Broken", alarm),
         ("Source", component.source),
     ):
         if text:

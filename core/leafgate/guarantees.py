@@ -15,6 +15,7 @@ from leafgate.scoring import Judged, inconclusive, score_beliefs, score_one
 
 Attack = Callable[[AttackModel], Attempt]
 WORST_FIRST = (False, None, True)
+BROKEN = "the release does not keep what it claims of {}"
 
 
 def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
@@ -30,7 +31,7 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
         worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
         evidence = {"claim": promised} | _tried(claim, judged) | dict(worst.evidence)
-        yield replace(worst, id=f"guarantee:{claim}", evidence=evidence)
+        yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, alarm=BROKEN.format(claim))
 
 
 def _margin(finding: Finding) -> float:

@@ -161,7 +161,8 @@ class Metric(Component):
     above the smallest cell), `one over people`, `share` (of the people; both likewise), `people left`
     (everybody less a number that the release tells), `table` (something else that is worked out from the table)
     or anything else. `scale` says in words what scores there can be,
-    `safe` what a good one means; `examples` are worked out. `private` metrics compare with what is true of
+    `safe` what a good one means, `alarm` what a broken limit means, in the words of people who know no metrics (a
+    clause, `{secret}` for the column's name); `examples` are worked out. `private` metrics compare with what is true of
     single people, so that a score would give it away: the public is told whether the limit holds, and no number.
     `cost` metrics say what protection takes away: a sweep that knows nothing more useful draws protection against
     it, and chooses the least.
@@ -174,6 +175,7 @@ class Metric(Component):
     unit: ClassVar[Unit] = ""
     scale: ClassVar[str] = ""
     safe: ClassVar[str] = ""
+    alarm: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
     private: ClassVar[bool] = False
     cost: ClassVar[bool] = False
@@ -189,6 +191,11 @@ class Metric(Component):
     def limit(self) -> float:
         """The bound of the policy, to be read in the metric's direction."""
         return float(getattr(self, self.direction))
+
+    @classmethod
+    def alarm_about(cls, secret: str | None) -> str:
+        """What a broken limit means, of this secret."""
+        return cls.alarm.replace("{secret}", secret or "secret")
 
     def holds(self, score: float) -> bool:
         """Is this score good enough? What floating point adds or takes away does not count."""

@@ -9,6 +9,8 @@ from leafgate.interfaces import Metric, RecordMetric
 from leafgate.report import Finding
 from leafgate.scoring import Judged, inconclusive, score_beliefs, score_one
 
+ATTACKED = "an attack that must be tried gets at anybody"
+
 
 def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:
     """One finding for each failed attack, then for each of the policy's limits."""
@@ -19,7 +21,9 @@ def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:
 def _failed(attempt: Attempt) -> Finding:
     name = attempt.attack.called
     evidence = {"problem": attempt.problem}
-    return Finding(f"attack:{name}", "", passed=None, attack=name, evidence=evidence, plugin=attempt.plugin)
+    return Finding(
+        f"attack:{name}", "", passed=None, attack=name, evidence=evidence, plugin=attempt.plugin, alarm=ATTACKED
+    )
 
 
 def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:

@@ -107,6 +107,7 @@ CLASSES = {
     formula = "1 - P(secret = truth | x)"
     scale = "from 0 to 1"
     safe = "0: the adversary is certain, and right"
+    alarm = "the truth about some people's {secret} comes as no surprise"
     source = "the paper it comes from"
     examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 

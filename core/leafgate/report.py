@@ -56,7 +56,8 @@ class Finding:
     finding's numbers follow from the data and not from the release: only auditors see them. `spread`
     is how far people's scores are apart, so that an average is told no finer than it may be. `where`
     says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
-    `waiver` says who let it through although it failed, and until when.
+    `waiver` says who let it through although it failed, and until when. `alarm` is a clause in plain words: what it
+    means if the limit is broken.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Finding:
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
     where: Mapping[str, Any] = field(default_factory=dict)
     waiver: Mapping[str, Any] | None = None
+    alarm: str = ""
 
     @property
     def fails(self) -> bool:

@@ -157,6 +157,7 @@ class FindingTold(Strict):
     people: Count | None
     beyond: Count | None
     evidence: dict[str, Any]
+    alarm: str = ""
     plugin: str
     where: WhereTold = WhereTold()
     waiver: WaiverTold | None = None

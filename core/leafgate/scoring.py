@@ -106,6 +106,7 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
         "private": metric.private or metric.hidden(case),
+        "alarm": metric.alarm_about(belief.secret if belief else None),
     }
     if not isinstance(metric, RecordMetric):
         value = float(scores)
@@ -169,4 +170,12 @@ def _limit(metric: Metric) -> dict[str, Any]:
 def inconclusive(metric: Metric, judged: Judged, id: str, problem: str) -> Finding:
     """The finding that it could not be told whether the limit holds."""
     origin = judged.plugins.origin(metric)
-    return Finding(id, metric.called, None, limit=_limit(metric), evidence={"problem": problem}, plugin=origin)
+    return Finding(
+        id,
+        metric.called,
+        None,
+        limit=_limit(metric),
+        evidence={"problem": problem},
+        plugin=origin,
+        alarm=metric.alarm_about(None),
+    )

@@ -37,7 +37,8 @@ def told_by_file(policy: Policy, plugins: Plugins, judged: Judged) -> Iterator[F
         evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
         evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}; or say what the file tells"
     origin = plugins.origin(policy.build)
-    yield Finding("published_file", "published_file", not broken, evidence=evidence, plugin=origin)
+    alarm = "the model's file tells more than the policy publishes"
+    yield Finding("published_file", "published_file", not broken, evidence=evidence, plugin=origin, alarm=alarm)
 
 
 def effective_level(leaves: Level, discloses: list[Disclosure]) -> Level:

@@ -83,6 +83,7 @@ def finding_lines(finding: Mapping[str, Any]) -> Iterator[str]:
     """One finding for a terminal: its mark and headline, and below it the details."""
     mark = "waiv" if "waiver" in finding else MARKS[finding["passed"]]
     yield f"  {mark}  {headline(finding)}"
+    yield from (f"          {said}" for said in [alarm(finding)] if said)
     yield from (f"          {line}" for line in details(finding))
 
 
@@ -92,9 +93,21 @@ def headline(finding: Mapping[str, Any]) -> str:
     return f"{finding['id']}{_value(finding)}" + (f" (wanted {limit})" if limit else "")
 
 
+def alarm(finding: Mapping[str, Any]) -> str:
+    """What a limit that does not hold means, in a sentence for people who know no metrics; nothing of one that does."""
+    clause = finding.get("alarm", "")
+    if finding["passed"] or not clause:
+        return ""
+    if finding["passed"] is None:
+        return f"It could not be told whether {clause}."
+    return f"{clause[0].upper()}{clause[1:]}."
+
+
 def wanted(finding: Mapping[str, Any]) -> str:
     """The limit in words."""
-    limit = " ".join(f"{key} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_"))
+    limit = " ".join(
+        f"{key.replace('_', ' ')} {number(value)}" for key, value in finding["limit"].items() if key.startswith("at_")
+    )
     allowed = finding["limit"].get("allow")
     whom = f" for all but {100 * allowed:g} % of people" if allowed else ""
     whom = " on average" if finding["limit"].get("average") else whom
@@ -116,7 +129,7 @@ def details(finding: Mapping[str, Any]) -> Iterator[str]:
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
     yield from (f"{name}: {found['says']}" for name, found in tried if found.get("says"))
     if finding["passed"] is False:
-        yield from dict.fromkeys(group_words(group) for group in evidence.get("worst", ()))
+        yield from dict.fromkeys(group_words(group, finding["secret"]) for group in evidence.get("worst", ()))
 
 
 def _value(finding: Mapping[str, Any]) -> str:
@@ -139,7 +152,7 @@ def _beside(evidence: Mapping[str, Any]) -> Iterator[str]:
         yield f"the groups' true composition is {told}"
 
 
-def group_words(group: Mapping[str, Any]) -> str:
+def group_words(group: Mapping[str, Any], secret: str | None) -> str:
     """A group of people and what the release gives away about them."""
     people = number(group["people"])
     alone, shared = ("published cells", "the same published cells") if "shares" in group else ("a path", "one path")
@@ -147,5 +160,17 @@ def group_words(group: Mapping[str, Any]) -> str:
     left = group.get("possible_values")
     what = "" if left is None else f", and it leaves {'one value' if left == 1 else f'{left} values'} possible"
     path = f": {group['path']}" if "path" in group else ""
-    truth = ", ".join(f"{number(n)} {value}" for value, n in group.get("true", {}).items())
-    return f"{who}{what}{path}" + (f" (true: {truth})" if truth else "")
+    return f"{who}{what}{_in_truth(group.get('true', {}), secret)}{path}"
+
+
+def _in_truth(truth: Mapping[str, Any], secret: str | None) -> str:
+    """What is true of a group's secret; only auditors are told."""
+    if not truth:
+        return ""
+    if len(truth) > 1:
+        return f"; in truth {secret or 'the secret'} is " + ", ".join(
+            f"{value} for {number(n)}" for value, n in truth.items()
+        )
+    [(value, people)] = truth.items()
+    whose = {"1": "", "2": " for both"}.get(number(people), f" for all {number(people)}")
+    return f"; in truth {secret or 'the secret'} is {value}{whose}"

@@ -42,6 +42,7 @@ class Divergence(AtLeast):
         "D(q) = sum over values x of P(x|q) ln(P(x|q) / max(P*(x|q), floor)), in nats; P(x|q) is the share of x among "
         "all people with the quasi-identifiers q, P* what is believed of them"
     )
+    alarm = "what is believed of people comes too near the truth"
     scale = "from 0 to -ln(floor), which is 20.7 unless `floor` says otherwise"
     safe = "0: what is believed of a public record is what is true of it; more: further from the truth"
     source = f"{SOURCE} (D_individual, D_overall; KL1 and KL2 of Figure 7)"
@@ -74,6 +75,7 @@ class Gain(AtMost):
     private = True
     threat_model = BELIEF
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
+    alarm = "the attack's reasoning brings too much"
     scale = "from 0 up; unbounded where the baseline rules the truth out and the attack does not"
     safe = "1 or less: the reasoning brought nobody nearer to the truth; 2: it made somebody's secret twice as likely"
     source = f"{SOURCE} (with and without implicit information); the ratio is ours"

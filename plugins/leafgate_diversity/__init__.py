@@ -34,6 +34,7 @@ class LDiversity(AtLeast):
         "distinct: values v with p(v) > 0; entropy: exp(H(p)), a real number; recursive: the largest l with "
         "r_1 < c (r_l + ... + r_m), r being p in falling order, 0 if there is none"
     )
+    alarm = "groups share too few values of {secret}"
     scale = "from 1 (recursive: 0) to the number of values"
     safe = "l of 1 gives the secret away; l of m means that nothing is known beyond the m values"
     source = (
@@ -71,6 +72,7 @@ class AlphaKAnonymity(AtLeast):
     unit = "people"
     threat_model = BELIEF
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
+    alarm = "groups are too small, or agree too much on {secret}"
     scale = "people; 0 where alpha is exceeded"
     safe = "(alpha, k)-anonymous when nobody scores below k"
     source = 'R. Wong, J. Li, A. Fu, K. Wang, "(alpha, k)-Anonymity", KDD 2006'
@@ -105,6 +107,7 @@ class TCloseness(AtMost):
         "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p - P| over "
         "m - 1; hierarchical: mass times the height it climbs over the height of the hierarchy"
     )
+    alarm = "groups differ too much from everybody in {secret}"
     scale = "from 0 to 1"
     safe = "0: the group tells nothing that everyone does not; 1: as far as can be"
     source = 'N. Li, T. Li, S. Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.1'
@@ -134,6 +137,7 @@ class BetaLikeness(AtMost):
 
     threat_model = BELIEF
     formula = "max over v with p(v) > P(v) of (p(v) - P(v)) / P(v); enhanced: unbounded if one is above -ln P(v)"
+    alarm = "a value of {secret} becomes too much likelier"
     scale = "from 0 up; values that nobody has are left out"
     safe = "0: no value is likelier than among everyone; 1: one has become twice as likely"
     source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
@@ -154,6 +158,7 @@ class DeltaDisclosure(AtMost):
     checked_by = "linking"
     threat_model = BELIEF
     formula = "max over v of |ln(p(v) / P(v))|, in nats"
+    alarm = "a value of {secret} becomes too much likelier or less likely"
     scale = "from 0 up; unbounded where a group rules a value out; values that nobody has are left out"
     safe = "0: the group tells nothing that everyone does not"
     source = 'J. Brickell, V. Shmatikov, "The Cost of Privacy", KDD 2008'
@@ -174,6 +179,7 @@ class KMap(AtLeast):
     unit = "people"
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
     formula = "people of `data.population` in the group of x, the table's own among them"
+    alarm = "too few people of the population could be meant"
     scale = "people, at least k of the table"
     safe = "1: nobody else in the population could be meant"
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
@@ -202,6 +208,7 @@ class ReidentificationRisk(AtMost):
     unit = "one over people"
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
     formula = "1 / people in the group of x, of the table or of `data.population`"
+    alarm = "people can be picked out too surely"
     scale = "above 0 and up to 1"
     safe = "1: singled out; the average is the expected share of people an adversary gets right"
     source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
@@ -231,6 +238,7 @@ class Uniques(AtMost):
     unit = "share"
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
+    alarm = "people are alone in their groups"
     scale = "0 or 1; on average the share of people"
     safe = "0: nobody is singled out"
     source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'

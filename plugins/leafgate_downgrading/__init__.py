@@ -170,6 +170,7 @@ class CellsWithheld(ReleaseAtMost):
     formula = (
         "withheld cells that are not secret / cells that are not secret (of records with a secret cell, or of all)"
     )
+    alarm = "too many cells are withheld"
     scale = "a share from 0 to 1, or a number of cells"
     safe = "nothing of safety: it is the price of it, 0 where only the secret cells are withheld"
     source = "the number of modified values that Chang and Moskowitz 1998 want to be parsimonious with"
@@ -194,6 +195,7 @@ class Functionality(ReleaseAtMost):
     formula = (
         "mean over classes of error(tree learned from the records) - error(tree learned from the table), on the table"
     )
+    alarm = "too much of the use is lost"
     scale = "from -1 to 1; 0: models are as good as from the whole table"
     safe = "nothing of safety: it is what is lost for it"
     source = f"{PAPER}, section 4 (F)"

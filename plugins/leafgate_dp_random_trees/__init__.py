@@ -133,6 +133,7 @@ class DifferentialPrivacy(ReleaseAtMost):
 
     stricter_less = frozenset({"delta"})
     checks = "epsilon"
+    alarm = "the promise of differential privacy is weaker than what is asked for"
     scale = "nats; infinite where a condition of the account does not hold"
     safe = "1 is strong; 10 says little"
     threat_model = DpRandomTrees.threat_model

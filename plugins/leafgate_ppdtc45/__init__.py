@@ -100,6 +100,7 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     )
 
     threat_model = "None: this is what the release is good for."
+    alarm = "the release predicts from shared numbers too badly"
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
 

@@ -21,6 +21,7 @@ class KAnonymity(AtLeast):
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
     formula = "k(x) = number of people in the group of x"
+    alarm = "people stand in groups that are too small"
     scale = "people, from 1"
     safe = "1: singled out; k: hidden among k - 1 others"
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 4.0),)
@@ -48,6 +49,7 @@ class Confidence(AtMost):
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
     formula = "max over values v of P(secret = v | x)"
+    alarm = "the adversary is too sure of some people's {secret}"
     scale = "from 1/|domain| to 1"
     safe = "1: the adversary is certain of one value; 1/|domain|: knows nothing"
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
@@ -68,6 +70,7 @@ class Exposure(AtMost):
     unit = "share"
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
+    alarm = "it is certain what some people's {secret} is"
     scale = "0 or 1; on average the share of people"
     safe = "0: nobody's secret is out"
     examples = (

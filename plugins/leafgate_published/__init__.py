@@ -54,6 +54,7 @@ class FileDisclosure(ReleaseAtMost):
     severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
 
     threat_model = "The adversary reads the file itself, not only what it predicts."
+    alarm = "the model's file tells more than it may"
     formula = (
         "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
     )

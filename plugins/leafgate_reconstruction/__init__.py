@@ -128,6 +128,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     column: str | None = Field(None, description="The noisy column; default: the one with the least.")
 
     formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
+    alarm = "the noise leaves too little unknown"
     scale = "a length from 0 up, in the column's unit"
     safe = (
         "0: the numbers are out; L: as little is known as of a number that can be anywhere in an interval of length L"
@@ -146,6 +147,7 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     column: str | None = Field(None, description="The noisy column; default: the one with the most.")
 
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
+    alarm = "the shared numbers give away too much of the originals"
     scale = "from 0 to 1"
     safe = "0: the shared number tells nothing; 1/2: it halves the interval the original can lie in"
 
@@ -164,6 +166,7 @@ class NormalisedRmse(AtLeast):
     groups_only = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "sqrt(mean over people of (estimate - original)^2) / standard deviation of the originals"
+    alarm = "people's {secret} can be reconstructed too well"
     scale = "from 0 up"
     safe = "0: every number is out; 1: no better than taking everybody for the mean"
     source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"

@@ -58,6 +58,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     unit = "people"
     formula = "min over groups g that hold anybody of the people of the table in g"
+    alarm = "a leaf holds too few people"
     scale = "people, from 1"
     safe = "1: somebody is alone; by `features`, a small leaf is one that an adversary who knows all columns sees"
 
@@ -86,6 +87,7 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
 
     unit = "share"
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
+    alarm = "too many people stand in leaves that tell too much of their class"
     scale = "from 0 to 1"
     safe = "0: nobody; a leaf of two classes or more rules one out as well if there are three"
 
@@ -125,6 +127,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
     unit = "people left"
     threat_model = "None: a rule of thumb from the disclosure control of regressions."
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
+    alarm = "the model has too many parameters for so few people"
     scale = "below 0 where more was learned than there are people"
     safe = "10 or more is asked of regressions; it says nothing of single people"
     source = SACRO
@@ -151,6 +154,7 @@ class RiskySettings(ReleaseAtMost):
         "the fewest settings to change; those that the release does not declare are measured on its trees, and those "
         "that cannot be measured are supposed to be the riskiest"
     )
+    alarm = "settings of the learner are among the risky ones"
     scale = "0, 1, 2, ..."
     safe = "0: by no rule is the model among the riskiest fifth; which is no protection of anybody"
     source = f"{SACRO}; arXiv:2502.09396"
@@ -180,6 +184,7 @@ class GeneralisationGap(ReleaseAtMost):
         "accuracy on the table - accuracy on the test table; losses: max over t of |F(t) - G(t)|, F and G being the "
         "shares of people whose loss, 1 - P(their class), is at most t"
     )
+    alarm = "the model does too much better on the people it was learned from"
     scale = "accuracy: from -1 to 1; losses: from 0 to 1"
     safe = "0: as good on others; but a model may know single people and have no gap"
     source = SACRO

@@ -13,6 +13,7 @@ class Accuracy(ReleaseAtLeast):
     use: Literal["accuracy"] = "accuracy"
 
     threat_model = "None: this is what the release is good for."
+    alarm = "the release predicts too badly"
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "the usual definition"
 
@@ -28,6 +29,7 @@ class AreaUnderCurve(ReleaseAtLeast):
     use: Literal["area_under_curve"] = "area_under_curve"
 
     threat_model = "None: this is what the release is good for."
+    alarm = "the release tells the classes apart too badly"
     formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"
     source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
 

@@ -77,7 +77,8 @@ def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None
     group = {"people": People(3), "path": Private("zip = 1"), "true": Private({"flu": People(2), "cold": People(1)})}
     kind = release_metric_that(lambda case: 2, evidence=lambda self, case, scores: {"worst": [group]})
     report = audited(kind, metrics=[{"use": "whole", "at_least": 4}])
-    assert "3 people share one path: zip = 1 (true: 2 flu, 1 cold)" in summary(document(report, "auditor"))
+    told = summary(document(report, "auditor"))
+    assert "3 people share one path; in truth the secret is flu for 2, cold for 1: zip = 1" in told
     assert "fewer than 10 people share one path\n" in summary(document(report, "public"))
 
 
@@ -185,7 +186,7 @@ def test_a_private_metric_of_the_release_tells_no_number_either() -> None:
     report = audited(kind, metrics=[{"use": "whole", "at_least": 0.5}])
     public = document(report, "public")
     assert public["findings"][0]["value"] is None
-    assert "whole holds (wanted at_least 0.5)" in summary(public)
+    assert "whole holds (wanted at least 0.5)" in summary(public)
 
 
 def test_a_claim_checked_by_a_private_metric_tells_no_number_either() -> None:

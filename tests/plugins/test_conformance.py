@@ -111,3 +111,14 @@ def test_everything_that_is_bundled_is_checked() -> None:
     assert len(bundled) >= 40
     assert bundled == {param.values[0].component.use for param in every_check()} & bundled
     assert set(OPTIONS) <= bundled
+
+
+def test_every_bundled_metric_says_in_plain_words_what_its_broken_limit_means() -> None:
+    kinds = [kind for kind in PLUGINS.kind(Metric) if issubclass(kind, Metric)]
+    metrics = [kind for kind in kinds if kind.__module__.startswith("leafgate_")]
+    assert len(metrics) > 20
+    for kind in metrics:
+        clause = kind.alarm_about("income")
+        assert clause, kind
+        assert clause == clause.strip(" ."), kind
+        assert not {"{", "_"} & set(clause), kind

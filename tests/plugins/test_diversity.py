@@ -470,7 +470,7 @@ def test_an_unbounded_score_is_said_to_be_and_fails_whatever_the_limit(said: dic
     found = only(done)
     assert (found.value, found.evidence["unbounded"], found.passed, done.exit_code) == (None, True, False, 1)
     words = summary(document(done, "public"))
-    assert f"FAIL  {said['use']}@linking#ill is unbounded (wanted at_most 9)" in words
+    assert f"FAIL  {said['use']}@linking#ill is unbounded (wanted at most 9)" in words
 
 
 def test_the_mean_of_an_unbounded_score_is_unbounded_too() -> None:

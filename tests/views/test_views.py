@@ -19,7 +19,8 @@ from jsonschema import Draft4Validator
 from command_line import leafgate
 from leafgate.strict_json import readable
 from leafgate.views import Format, view
-from leafgate.words import summary
+from leafgate.views.telling import findings_by_urgency
+from leafgate.words import alarm, summary
 from reports import HOSTILE, audited, renamed
 from survey import survey, write_policy
 
@@ -84,11 +85,10 @@ def test_sarif_is_valid_and_has_a_result_for_whatever_does_not_hold(report: dict
     Draft4Validator(SCHEMA).validate(json.loads(content))
     read = sarif_pydantic.Sarif.model_validate_json(content)
     results = read.runs[0].results or []
-    broken = [finding for finding in report["findings"] if finding["passed"] is not True]
+    broken = [finding for finding in findings_by_urgency(report) if finding["passed"] is not True]
     assert len(results) == len(broken)
-    assert sorted(line.splitlines()[0].split(" ")[0] for line in (r.message.text or "" for r in results)) == sorted(
-        finding["id"] for finding in broken
-    )
+    first = [(result.message.text or "").splitlines()[0] for result in results]
+    assert all(f"{alarm(finding)} {finding['id']}".strip() in line for line, finding in zip(first, broken, strict=True))
     rules = read.runs[0].tool.driver.rules or []
     assert [rules[result.rule_index or 0].id for result in results] == [result.rule_id for result in results]
     for result in results_of(content):

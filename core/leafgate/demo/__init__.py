@@ -56,7 +56,7 @@ def _lines(reports: Mapping[str, Any], folder: Path) -> Iterator[str]:
     yield ""
     yield "The three most exposed groups of the unprotected tree:"
     for i, group in enumerate(_of(bare, "exposure")["evidence"]["worst"], 1):
-        yield f"  {i}. {group_words(group)}"
+        yield f"  {i}. {group_words(group, 'chronically_ill')}"
     cost = _of(bare, "accuracy")["value"] - _of(safe, "accuracy")["value"]
     yield ""
     if cost > 0:

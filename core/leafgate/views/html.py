@@ -13,6 +13,7 @@ from markupsafe import Markup
 from leafgate.views.bars_picture import histogram
 from leafgate.views.telling import (
     BOUNDS,
+    alarmed,
     clean,
     command,
     counted,
@@ -69,6 +70,7 @@ def environment() -> Environment:
     )
     made.filters["number"] = number
     made.globals["state"] = state
+    made.globals["alarmed"] = alarmed
     made.globals["explained"] = explained
     made.globals["sentence"] = sentence
     made.globals["shortly"] = shortly

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from leafgate.views.telling import clean, counted, explained, sentence, state
+from leafgate.views.telling import clean, counted, explained, message, state
 
 
 def junit(report: Mapping[str, Any]) -> bytes:
@@ -42,5 +42,5 @@ def _case(suite: Element, finding: Mapping[str, Any]) -> None:
     case = SubElement(suite, "testcase", {"classname": about, "name": clean(finding["id"]), "time": "0", **place})
     tag = {"failed": "failure", "inconclusive": "error", "waived": "skipped"}.get(state(finding))
     if tag is not None:
-        told = SubElement(case, tag, {"message": sentence(finding), "type": state(finding)})
+        told = SubElement(case, tag, {"message": message(finding), "type": state(finding)})
         told.text = "\n".join(explained(finding))

@@ -9,6 +9,7 @@ from typing import Any
 from leafgate.views.telling import (
     BOUNDS,
     LONGEST,
+    alarmed,
     clean,
     command,
     counted,
@@ -48,12 +49,18 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     for finding in findings[:LISTED]:
         where = finding.get("where") or {}
         line = f"{_safe(where['file'])}:{where['line']}" if where else ""
-        yield f"| {SIGNS[state(finding)]} | {_safe(sentence(finding))} | {line} |"
+        yield f"| {SIGNS[state(finding)]} | {_found(finding)} | {line} |"
     if len(findings) > LISTED:
         yield f"| | and {len(findings) - LISTED} more | |"
     for finding in [one for one in findings if state(one) != "passed"][:DETAILED]:
         yield from _explained(finding)
     yield from _ending(report)
+
+
+def _found(finding: Mapping[str, Any]) -> str:
+    """A cell of the table: what it means, and below it what was found."""
+    said = alarmed(finding)
+    return (f"**{_safe(said)}**<br>" if said else "") + _safe(sentence(finding))
 
 
 def _explained(finding: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from leafgate.strict_json import readable
-from leafgate.views.telling import below, clean, explained, findings_by_urgency, marked_leaves, sentence, state, way_to
+from leafgate.views.telling import below, clean, explained, findings_by_urgency, marked_leaves, message, state, way_to
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 RESULTS, PLACES = 5000, 50
@@ -43,12 +43,16 @@ def _rule(finding: Mapping[str, Any]) -> str:
 
 
 def _rule_told(name: str, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
-    plugin = next(finding["plugin"] for finding in findings if _rule(finding) == name)
+    mine = [finding for finding in findings if _rule(finding) == name]
+    alarms = {clean(finding.get("alarm", "")) for finding in mine}
+    what = alarms.pop() if len(alarms) == 1 else ""
     return {
         "id": name,
         "name": name,
-        "shortDescription": {"text": f"the check {name}"},
-        "fullDescription": {"text": f"A limit of the privacy policy, checked by {clean(plugin) or 'leafgate'}."},
+        "shortDescription": {"text": f"Raised where {what}." if what else f"The check {name}."},
+        "fullDescription": {
+            "text": f"A limit of the privacy policy, checked by {clean(mine[0]['plugin']) or 'leafgate'}."
+        },
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
     }
@@ -60,7 +64,7 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
         "ruleIndex": rule,
         "kind": "fail",
         "level": "error",
-        "message": {"text": "\n".join([sentence(finding), *explained(finding)])},
+        "message": {"text": "\n".join([message(finding), *explained(finding)])},
         "locations": [_location(report, finding)],
         "partialFingerprints": {"leafgateFinding/v1": _fingerprint(report, finding)},
         "properties": {"state": state(finding)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from leafgate.words import details, group_words, headline, printable
+from leafgate.words import alarm, details, group_words, headline, printable
 
 LONGEST = 200
 """So many signs of a name are shown; the JSON has all of them."""
@@ -36,6 +36,16 @@ def sentence(finding: Mapping[str, Any]) -> str:
     return clean(headline(finding), 4 * LONGEST)
 
 
+def alarmed(finding: Mapping[str, Any]) -> str:
+    """What it means, for people who know no metrics; empty where a limit holds, or nobody says so."""
+    return clean(alarm(finding), 4 * LONGEST)
+
+
+def message(finding: Mapping[str, Any]) -> str:
+    """What it means and what was found, in one line."""
+    return " ".join(filter(None, [alarmed(finding), sentence(finding)]))
+
+
 def explained(finding: Mapping[str, Any]) -> list[str]:
     """The lines below it."""
     return [clean(line, 4 * LONGEST) for line in details(finding)]
@@ -43,7 +53,7 @@ def explained(finding: Mapping[str, Any]) -> list[str]:
 
 def shortly(finding: Mapping[str, Any]) -> list[str]:
     """What most needs to be known of a finding: how many people, and its two worst groups."""
-    worst = [group_words(group) for group in finding["evidence"].get("worst", ())]
+    worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
     lines = [line for line in details(finding) if not worst or line in worst or "past the limit" in line]
     return [clean(line, 2 * LONGEST) for line in lines[:WORDS]]
 
