@@ -20,6 +20,7 @@ from leafgate.guarantees import check_claims
 from leafgate.guessing import guesses
 from leafgate.interfaces import Component
 from leafgate.judging import judge
+from leafgate.method import method_facts
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
@@ -133,11 +134,12 @@ def _report(
     return Report(
         policy={**_policy_facts(policy), **source.facts},
         data=_data_facts(table),
-        release=None if sealed is None else _release_facts(sealed),
+        release=None if sealed is None else _release_facts(policy, sealed),
         findings=findings,
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
         differentially_private="epsilon" in guarantee,
+        method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
         notes=[*_drawn_once(sealed), *(f"The domain of {name!r} {OPEN}" for name in open_domains)],
         **waivers,
     )
@@ -157,10 +159,11 @@ def _data_facts(table: Table) -> dict[str, Any]:
     return facts | ({"dropped": People(table.dropped)} if table.dropped else {})
 
 
-def _release_facts(sealed: Sealed) -> dict[str, Any]:
+def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:
     release = sealed.release
     told: dict[str, Any] = {"sha256": sealed.sha256, "builder": dict(release.builder)}
     told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
+    told |= {"drawn_once": True} if policy.build.unrepeatable else {}
     return told | ({} if release.records is None else {"records": len(release.records.rows)})
 
 

@@ -29,6 +29,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
             _finding(finding, shown, audience, hide_data) | {"distribution": bars}
             for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)
         ],
+        "method": dict(report.method),
         **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
         "guesses": [] if hide_data else guesses_told(report, shown),
         "tree": tree_told(report, shown, audience),

@@ -31,23 +31,32 @@ Lines = Mapping[str, Line]
 class Source:
     """The file a policy is in and, as it was called, its folder; where everything stands, and what it extends.
 
-    `folder` is relative to where leafgate was called, or empty: no path of this machine is told.
+    `folder` is relative to where leafgate was called, or empty: no path of this machine is told. `given` is what else
+    the command line named, its paths likewise or as words that stand for them.
     """
 
     file: str = ""
     lines: Lines = field(default_factory=dict)
     extends: tuple[str, ...] = ()
     folder: str = ""
+    given: tuple[str, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a report tells of it."""
-        told = {"file": self.file, "folder": self.folder, "extends": list(self.extends)}
+        told = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
         return {key: value for key, value in told.items() if value}
 
 
 NOWHERE = Source()
 """A policy that is in no file."""
+
+
+def path_told(path: Path, word: str) -> str:
+    """A path as it was called, where a shell takes it as it is and it says nothing of this machine; else `word`."""
+    called = path.as_posix()
+    plain = called.isascii() and all(sign.isalnum() or sign in "._-/" for sign in called)
+    return called if plain and not path.is_absolute() and not called.startswith("-") else word
 
 
 def folder_told(path: Path) -> str:

@@ -178,6 +178,7 @@ class PolicyTold(Strict):
     file: str = ""
     folder: str = ""
     extends: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
     waivers_sha256: Digest | None = None
 
 
@@ -198,6 +199,26 @@ class ReleaseTold(Strict):
     trees: Whole
     leaves: Whole
     records: Whole | None = None
+    drawn_once: bool = False
+
+
+class AttackTold(Strict):
+    """An attack that was tried, and what it takes an adversary to have."""
+
+    name: str
+    assumes: str
+
+
+class MethodTold(Strict):
+    """How the audit was made."""
+
+    known: tuple[str, ...]
+    secret: tuple[str, ...]
+    unknown: tuple[str, ...]
+    granted: tuple[str, ...]
+    attacks: tuple[AttackTold, ...]
+    publishes: str = ""
+    claims: dict[str, Any] = Field(default_factory=dict)
 
 
 class ReportTold(Strict):
@@ -212,6 +233,7 @@ class ReportTold(Strict):
     data: DataTold
     release: ReleaseTold | None
     findings: tuple[FindingTold, ...]
+    method: MethodTold | None = None
     waivers: tuple[WaiverJudged, ...] = ()
     guesses: tuple[GuessTold, ...] = ()
     tree: TreeTold | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +28,7 @@ def report(
     auditor = told["audience"] == "auditor"
     if auditor and out is None:
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
-    content = view(told, to, _frontier(sweep, to, told["audience"]))
+    content = view(told, to, _frontier(sweep, to, told))
     if out is None:
         sys.stdout.write(content.decode())
     else:
@@ -37,8 +38,8 @@ def report(
     return EXIT_CODES[verdict]
 
 
-def _frontier(sweep: Path | None, to: Format, audience: str) -> bytes:
-    """The picture of a stored sweep, for the page."""
+def _frontier(sweep: Path | None, to: Format, told: Mapping[str, Any]) -> bytes:
+    """The picture of a stored sweep of the report's policy, for the page."""
     if sweep is None:
         return b""
     if to is not Format.html:
@@ -46,4 +47,8 @@ def _frontier(sweep: Path | None, to: Format, audience: str) -> bytes:
     from leafgate.sweep.picture import picture
     from leafgate.sweep.stored import read_sweep
 
-    return picture(read_sweep(sweep, audience))
+    outcome = read_sweep(sweep, told["audience"])
+    if outcome.policy != told["policy"]["name"]:
+        remedy = "name a sweep of the policy that was audited"
+        raise InvalidError("is a sweep of another policy than the report is of", place=str(sweep), remedy=remedy)
+    return picture(outcome)

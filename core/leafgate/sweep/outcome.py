@@ -21,11 +21,15 @@ MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """All results in order; the findings to plot and to choose by: `utility` and `protection`, where there are any."""
+    """All results in order; the findings to plot and to choose by: `utility` and `protection`, where there are any.
+
+    `policy` is the name of the policy they are points of.
+    """
 
     results: Sequence[Result]
     utility: str | None
     protection: str | None
+    policy: str = ""
 
     @property
     def best(self) -> Result | None:
@@ -48,7 +52,7 @@ def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome
     whole = [metric for metric in metrics if not isinstance(metric, RecordMetric)]
     utility = [m.called for m in whole if m.direction == "at_least"] + [m.called for m in whole if m.cost]
     protection = [m.called for m in metrics if isinstance(m, RecordMetric)]
-    return Outcome(results, _first(utility), _first(protection))
+    return Outcome(results, _first(utility), _first(protection), policies[0].name)
 
 
 def _first(names: Sequence[str]) -> str | None:
@@ -125,6 +129,7 @@ def as_document(outcome: Outcome, audience: Audience, *, numbers: bool = True) -
     return {
         "format": FORMAT,
         "audience": audience,
+        "policy": outcome.policy,
         "utility": outcome.utility,
         "protection": outcome.protection,
         "best": None if best is None else best.folder,

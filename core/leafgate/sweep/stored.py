@@ -44,6 +44,7 @@ class Swept(Strict):
 
     format: Literal["leafgate/sweep/1"]
     audience: Literal["public", "auditor"]
+    policy: str = ""
     utility: str | None
     protection: str | None
     best: str | None
@@ -62,7 +63,9 @@ def read_sweep(path: Path, audience: str) -> Outcome:
     if told["audience"] == "auditor" != audience:
         remedy = "sweep again without --audience auditor"
         raise ReportError("has an auditor's numbers, and the report is for the public", place=str(path), remedy=remedy)
-    return Outcome([_result(point) for point in told["points"]], told["utility"], told["protection"])
+    return Outcome(
+        [_result(point) for point in told["points"]], told["utility"], told["protection"], told.get("policy", "")
+    )
 
 
 def _result(point: Mapping[str, Any]) -> Result:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from leafgate.views.meaning import meaning, method_lines
 from leafgate.views.telling import (
-    BOUNDS,
     LONGEST,
+    again,
     alarmed,
     clean,
     command,
@@ -72,10 +73,12 @@ def _explained(finding: Mapping[str, Any]) -> Iterator[str]:
 
 def _ending(report: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    told = [*idle_waivers(report), *report["notes"], *BOUNDS]
+    told = [*idle_waivers(report), *report["notes"], *meaning(report)]
     yield from (f"> {_safe(line)}  " for line in told[:LISTED])
     yield ""
-    yield f"Made again by `{command(report)}`."
+    yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:LISTED])
+    yield ""
+    yield f"{_safe(again(report))} `{command(report)}`"
 
 
 def _safe(text: object) -> str:
