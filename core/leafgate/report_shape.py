@@ -131,6 +131,7 @@ class TreeTold(Strict):
     """The tree to draw."""
 
     trees: Whole
+    number: Whole = 1
     coloured: bool
     nodes: Annotated[tuple[NodeTold, ...], Field(min_length=1)]
 

@@ -14,6 +14,7 @@ from leafgate.release import Release
 from leafgate.report import Finding, OfRelease, People, Private
 from leafgate.routing import NOWHERE, route
 from leafgate.scoring import Judged
+from leafgate.tree import Leaf
 from leafgate.tree_layout import TreeLayout, layout_of
 from leafgate.tree_unfolding import Drawn, unfolded
 
@@ -23,8 +24,9 @@ ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
 
 @dataclass(frozen=True)
 class TreeView:
-    """One tree of the release, drawn twice: `coloured` by risk, unfolded where it is, and `plain`, by shape alone.
+    """The first tree of the release that asks anything, drawn twice.
 
+    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
     `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
     """
 
@@ -32,6 +34,7 @@ class TreeView:
     coloured: Sequence[Mapping[str, Any]]
     plain: Sequence[Mapping[str, Any]]
     leaves_past: Mapping[str, int]
+    number: int = 1
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     """The release's first tree with what was found about the people in its leaves; None without a tree."""
     if not judged.release.trees:
         return None
-    tree = judged.release.trees[0]
+    number = first_asking(judged.release)
+    tree = judged.release.trees[number - 1]
     leaf = route(tree, judged.table).leaf
     laid = layout_of(tree, judged.release.schema)
     risks = _risks(leaf, laid.leaves, findings, judged)
@@ -56,12 +60,17 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     coloured = _nodes(laid, drawn, risks, _beliefs(judged, leaf, shown), open_=_private(judged.release))
     plain = bare_view(judged.release)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
-    return TreeView(len(judged.release.trees), coloured, plain, leaves_past)
+    return TreeView(len(judged.release.trees), coloured, plain, leaves_past, number)
+
+
+def first_asking(release: Release) -> int:
+    """The number of the first tree that asks anything; 1 where none does."""
+    return next((i for i, tree in enumerate(release.trees, 1) if not isinstance(tree, Leaf)), 1)
 
 
 def bare_view(release: Release) -> list[dict[str, Any]]:
-    """The nodes of a release's first tree to draw, and nothing of the people in it."""
-    laid = layout_of(release.trees[0], release.schema)
+    """The nodes to draw of a release's first tree that asks anything, and nothing of the people in it."""
+    laid = layout_of(release.trees[first_asking(release) - 1], release.schema)
     return _nodes(laid, unfolded(laid, []), None, {}, open_=_private(release))
 
 

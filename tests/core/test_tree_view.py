@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from leafgate.auditing import Audit
 from leafgate.demo import run_demo
 from leafgate.disclosure import document
+from leafgate.release import Release
 from leafgate.report import Finding, Report
 from leafgate.running import Run, prepare
 from leafgate.schema import Column, Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 from leafgate.tree_layout import layout_of
 from leafgate.tree_unfolding import ROWS, Drawn, unfolded
-from leafgate.tree_view import TreeView
+from leafgate.tree_view import TreeView, first_asking
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,12 @@ def test_whatever_is_drawn_holds_every_leaf_once_and_has_room(tree: Node, urgent
     for i, one in enumerate(drawn):
         assert one.parent is None or one.parent < i
         assert not (one.together and one.opened)
+
+
+def test_of_a_forest_the_first_tree_that_asks_anything_is_drawn() -> None:
+    leaf, tree = Leaf(label="no"), Cut("age", 3.0, Leaf(label="yes"), Leaf(label="no"))
+    for trees_, number in (([leaf, leaf, tree, tree], 3), ([leaf, leaf], 1), ([tree, leaf], 1)):
+        assert first_asking(Release({}, AGE, tuple(trees_))) == number
 
 
 def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() -> None:

@@ -43,7 +43,7 @@ def html(report: Mapping[str, Any], frontier: bytes = b"") -> bytes:
 
 
 def tree_page(release: Release) -> str:
-    """The first tree of a release as a page, with whatever the release tells."""
+    """The first tree of a release that asks anything as a page, with whatever the release tells."""
     from leafgate.shown import Shown
     from leafgate.shown import told as everything
     from leafgate.tree_view import bare_view

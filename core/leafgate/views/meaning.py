@@ -66,7 +66,7 @@ def _listed(names: Sequence[str]) -> str:
 def _promise(promised: Any) -> str:
     """A claim as a person would write it."""
     if isinstance(promised, Mapping):
-        return ", ".join(f"{key} {_promise(value)}" for key, value in promised.items())
+        return ", ".join(f"{key.replace('_', ' ')} {_promise(value)}" for key, value in promised.items())
     if isinstance(promised, list | tuple):
         return "; ".join(map(_promise, promised))
     return f"{promised:.6g}" if isinstance(promised, float) else str(promised)

@@ -81,14 +81,15 @@ def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str
         "artifactLocation": {"uri": quote(clean(below(report, where["file"])))},
         "region": {"startLine": where["line"]},
     }
-    nodes = report["tree"]["nodes"] if report.get("tree") else []
+    tree = report.get("tree") or {"nodes": []}
+    nodes, number = tree["nodes"], tree.get("number", 1)
     leaves = (
         []
         if state(finding) != "failed"
         else [(i, node) for i, node in marked_leaves(report) if "past" not in node or finding["id"] in node["past"]]
     )
     logical = [
-        {"fullyQualifiedName": f"tree 1/node {i}", "kind": "member", **_named(way_to(nodes, i))}
+        {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(way_to(nodes, i))}
         for i, _ in leaves[:PLACES]
     ]
     return {"physicalLocation": place} | ({"logicalLocations": logical} if logical else {})
