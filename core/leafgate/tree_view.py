@@ -172,5 +172,5 @@ def _beliefs(judged: Judged, leaf: NDArray[np.int64], numbers: set[int]) -> dict
 def _about_everyone(judged: Judged) -> Iterator[tuple[str, Case]]:
     for attempt in judged.attempts:
         for belief in attempt.beliefs:
-            if belief.chances is not None and belief.cells is None:
+            if belief.chances is not None and belief.cells is None and not belief.unread:
                 yield attempt.attack.called, judged.case(belief)

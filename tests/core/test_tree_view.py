@@ -150,8 +150,9 @@ def test_whatever_is_drawn_holds_every_leaf_once_and_has_room(tree: Node, urgent
 
 def test_of_a_forest_the_first_tree_that_asks_anything_is_drawn() -> None:
     leaf, tree = Leaf(label="no"), Cut("age", 3.0, Leaf(label="yes"), Leaf(label="no"))
-    for trees_, number in (([leaf, leaf, tree, tree], 3), ([leaf, leaf], 1), ([tree, leaf], 1)):
-        assert first_asking(Release({}, AGE, tuple(trees_))) == number
+    forests: list[tuple[tuple[Node, ...], int]] = [((leaf, leaf, tree, tree), 3), ((leaf, leaf), 1), ((tree, leaf), 1)]
+    for forest, number in forests:
+        assert first_asking(Release({}, AGE, forest)) == number
 
 
 def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() -> None:
