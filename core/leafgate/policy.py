@@ -12,7 +12,7 @@ from leafgate.policy_column import ColumnSpec, Strict, column_of
 from leafgate.policy_knows import Knows
 from leafgate.policy_paths import DataFile
 from leafgate.policy_protect import Protect
-from leafgate.policy_waivers import MAX_DAYS, Waiver
+from leafgate.policy_waivers import MAX_DAYS, MOST_DAYS, Waiver
 from leafgate.release import Level
 from leafgate.schema import Schema
 from leafgate.strict_json import canonical
@@ -104,8 +104,8 @@ class Policy(Strict):
     metrics: tuple[Metric, ...] = Field(description="How well everyone must stay protected; each `use:`s a metric.")
     report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
     waivers: tuple[Waiver, ...] = Field((), description="Findings that may fail; or the name of a file beside this.")
-    max_waiver_days: Annotated[int, Field(ge=0)] = Field(
-        MAX_DAYS, description="How long a waiver may last, from the day it is issued; 0: there may be none."
+    max_waiver_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Field(
+        MAX_DAYS, description="How long a waiver may last, all of one finding together; 0: there may be none."
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
     plugins: tuple[str, ...] | None = Field(None, description="The distributions trusted; nothing else is loaded.")

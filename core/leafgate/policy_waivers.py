@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Self
@@ -13,13 +12,14 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from leafgate.errors import Problem
 from leafgate.interfaces import STRICT, Limit, Metric, RecordMetric, Share
+from leafgate.same_names import person, seen
 from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
     from leafgate.policy import Policy
 
-MAX_DAYS = 90
-"""How many days a waiver may last unless the policy says otherwise."""
+MAX_DAYS, MOST_DAYS = 90, 365
+"""How many days a waiver may last unless the policy says otherwise, and how many any policy may allow."""
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Day = Annotated[date, Field(ge=date(1970, 1, 1))]
@@ -59,7 +59,7 @@ class Waiver(BaseModel):
     @field_validator("id", "finding", "owner", "approved_by", "reason")
     @classmethod
     def _says_something(cls, words: str) -> str:
-        if not words.strip():
+        if not seen(words):
             raise ValueError("says nothing")
         return words
 
@@ -72,7 +72,7 @@ class Waiver(BaseModel):
 
     @model_validator(mode="after")
     def _two_people_and_days_in_order(self) -> Self:
-        if _person(self.owner) == _person(self.approved_by):
+        if person(self.owner) == person(self.approved_by):
             raise ValueError("its owner approves it; somebody else must")
         if self.expires < self.issued:
             raise ValueError("expires before it is issued")
@@ -84,12 +84,6 @@ class Waiver(BaseModel):
         return metric.model_copy(update=told)
 
 
-def _person(name: str) -> str:
-    """A name without what does not make it another's: case, spaces, forms of letters, signs nobody sees."""
-    seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if sign.isprintable() or sign.isspace())
-    return " ".join(seen.casefold().split())
-
-
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:
     """The digest of all waivers: they change what passes, and nothing that the policy asks for."""
     return hashlib.sha256(canonical([waiver.model_dump(mode="json") for waiver in waivers])).hexdigest()
@@ -97,17 +91,39 @@ def waivers_sha256(waivers: Sequence[Waiver]) -> str:
 
 def waiver_problems(policy: Policy) -> Iterator[Problem]:
     """What is wrong with a policy's waivers beside its limits."""
-    names = [waiver.id for waiver in policy.waivers]
+    names = [seen(waiver.id) for waiver in policy.waivers]
     for i, waiver in enumerate(policy.waivers):
-        place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
-        if names.count(waiver.id) > 1:
+        place = f"waivers[{i}]"
+        if names.count(seen(waiver.id)) > 1:
             yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
         if policy.max_waiver_days == 0:
             yield Problem(place, "the policy allows no waivers", "see `max_waiver_days`")
-        elif days > policy.max_waiver_days:
-            message = f"lasts {days} days, longer than the policy's {policy.max_waiver_days}"
-            yield Problem(f"{place}.expires", message, "let it expire, and renew it")
         yield from _limit_problems(waiver, metric_of(waiver, policy.metrics), f"{place}.limit")
+    if policy.max_waiver_days:
+        yield from _too_long(policy.waivers, policy.max_waiver_days)
+
+
+def _too_long(waivers: Sequence[Waiver], most: int) -> Iterator[Problem]:
+    """Waivers that last too long, each by itself or all that a finding of a release has.
+
+    These are one exception, from the first day of any to the last: a list of short ones would outlast everybody who
+    agreed to it, and days between them make no difference to a release that goes out once.
+    """
+    whole = dict[tuple[str, str], tuple[int, date, date]]()
+    for i, waiver in enumerate(waivers):
+        days = (waiver.expires - waiver.issued).days
+        if days > most:
+            message = f"lasts {days} days, longer than the policy's {most}"
+            yield Problem(f"waivers[{i}].expires", message, "let it expire, and renew it")
+            continue
+        key = waiver.finding, waiver.release
+        first, begin, end = whole.get(key, (i, waiver.issued, waiver.expires))
+        begin, end = min(begin, waiver.issued), max(end, waiver.expires)
+        whole[key] = first, begin, end
+        if (end - begin).days > most:
+            message = f"with waivers[{first}] lasts {(end - begin).days} days, longer than the policy's {most}"
+            remedy = "take out what has ended or is renewed; a renewal is agreed to when it is needed"
+            yield Problem(f"waivers[{i}].expires", message, remedy)
 
 
 def metric_of(waiver: Waiver, metrics: Sequence[Metric]) -> Metric | None:

@@ -84,7 +84,9 @@ MATRIX: list[tuple[dict[str, Any], str, int]] = [
     ({"approved_by": " JANE@example.ORG\n"}, "its owner approves it", 2),
     ({"approved_by": "jane\u200b@example.org"}, "its owner approves it", 2),
     ({"approved_by": "\N{FULLWIDTH LATIN SMALL LETTER J}ane@example.org"}, "its owner approves it", 2),
+    ({"approved_by": "jane\ufe0f @example.org"}, "its owner approves it", 2),
     ({"approved_by": ...}, "waivers[0].approved_by: is missing", 2),
+    ({"approved_by": "\N{HANGUL FILLER}"}, "waivers[0].approved_by: says nothing", 2),
     ({"owner": " "}, "says nothing", 2),
     ({"reason": ...}, "waivers[0].reason: is missing", 2),
     ({"reason": " \n"}, "waivers[0].reason: says nothing", 2),
@@ -172,9 +174,68 @@ def test_a_policy_may_allow_fewer_days_or_no_waivers(tmp_path: Path, days: int) 
     assert run(tmp_path, {}, max_waiver_days=30).audit(TODAY).report.exit_code == 0
 
 
-def test_two_waivers_with_one_id_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("days", [366, 36500])
+def test_no_policy_allows_waivers_of_more_than_a_year(tmp_path: Path, days: int) -> None:
+    with pytest.raises(PolicyError, match=r"max_waiver_days: "):
+        run(tmp_path, {}, max_waiver_days=days)
+    assert load_policy(survey(tmp_path, KEPT | {"max_waiver_days": 365})).policy.max_waiver_days == 365
+
+
+@pytest.mark.parametrize("second", ["W-1", "W-1\N{ZERO WIDTH SPACE}", "W -1"])
+def test_two_waivers_with_one_id_are_refused(tmp_path: Path, second: str) -> None:
     with pytest.raises(PolicyError, match=r"waivers\[1\].id: another waiver has this id"):
-        run(tmp_path, {}, {})
+        run(tmp_path, {}, {"id": second})
+
+
+SPANS: list[tuple[list[tuple[str, str]], list[int]]] = [
+    ([("2026-11-01", "2026-11-10"), ("2026-11-11", "2026-12-01")], []),  # 30 days from the first to the last
+    ([("2026-11-01", "2026-11-20"), ("2026-11-05", "2026-12-01")], []),
+    ([("2026-11-01", "2026-11-10"), ("2026-11-11", "2026-12-02")], [1]),  # one after the other
+    ([("2026-11-11", "2026-12-02"), ("2026-11-01", "2026-11-10")], [1]),  # whichever stands first
+    ([("2026-11-01", "2026-11-02"), ("2027-11-01", "2027-11-02")], [1]),  # whatever lies between
+    ([("2026-11-01", "2026-12-03"), ("2026-12-04", "2026-12-05")], [0]),  # too long by itself, told once
+]
+
+
+@pytest.mark.parametrize(("spans", "wrong"), SPANS, ids=map(str, range(len(SPANS))))
+def test_waivers_of_one_finding_together_last_no_longer_than_one(
+    tmp_path: Path, spans: list[tuple[str, str]], wrong: list[int]
+) -> None:
+    waivers = [
+        WAIVER | {"id": str(i), "release": "0" * 64, "issued": issued, "expires": expires}
+        for i, (issued, expires) in enumerate(spans)
+    ]
+    assert too_long(tmp_path, waivers) == wrong
+    other = [waiver | {"release": str(i) * 64} for i, waiver in enumerate(waivers)]
+    assert too_long(tmp_path, other) == [0] * (wrong == [0])  # another release is another exception
+    other = [waiver | {"finding": f"exposure@linking#{i}"} for i, waiver in enumerate(waivers)]
+    assert too_long(tmp_path, other) == [0] * (wrong == [0])
+
+
+def too_long(folder: Path, waivers: list[dict[str, Any]]) -> list[int]:
+    """Which waivers are refused for their days where 30 are allowed."""
+    try:
+        load_policy(survey(folder, KEPT | {"waivers": waivers, "max_waiver_days": 30}))
+    except PolicyError as refused:
+        told = [problem for problem in refused.problems if "longer than the policy's 30" in problem.message]
+        return [int(problem.place[len("waivers[") : problem.place.index("]")]) for problem in told]
+    return []
+
+
+def test_no_list_of_waivers_written_today_outlasts_what_one_may_last(tmp_path: Path) -> None:
+    issued = [date(2026, 11, 1) + timedelta(91 * i) for i in range(40)]
+    waivers = [
+        {"id": str(i), "issued": str(first), "expires": str(first + timedelta(90))} for i, first in enumerate(issued)
+    ]
+    with pytest.raises(PolicyError, match=r"waivers\[39\]\.expires: with waivers\[0\] lasts 3639 days"):
+        run(tmp_path, *waivers)
+
+
+def test_a_waiver_is_renewed_by_one_in_its_place(tmp_path: Path) -> None:
+    renewal = {"id": "W-2", "issued": "2026-11-20", "expires": "2027-02-18"}
+    with pytest.raises(PolicyError, match="take out what has ended or is renewed"):
+        run(tmp_path, {}, renewal)
+    assert run(tmp_path, renewal).audit(TODAY).report.waivers[0]["status"] == "applied"
 
 
 def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: Path) -> None:
