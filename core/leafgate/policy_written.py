@@ -41,18 +41,21 @@ def read_policy(path: Path, name: str = "") -> Written:
 
 
 def read_chain(path: Path, org: Path | None = None) -> list[Written]:
-    """The policy and all it extends, the most general first; `org` is extended by the most general one.
+    """The policy and all it extends, the most general first; `org` is extended by the most general one that is its own.
 
-    Raises PolicyError for a policy that extends itself, by however many others, and for a chain that is too long.
+    What both extend is taken once, before `org`. Raises PolicyError for a policy that extends itself, by however many
+    others, and for a chain that is too long.
     """
-    seen: dict[Path, Written] = {}
-    for first in (path, org):
-        if first is not None:
-            names = {written.file for written in seen.values()}
-            seen |= {where: written for where, written in _chain(first, names) if where not in seen}
-    if len(seen) > DEEPEST:
+    own = dict(_chain(path, ()))
+    names = {written.file for written in own.values()}
+    held = {} if org is None else dict(_chain(org, names))
+    if next(iter(own)) in list(held)[1:]:
+        raise PolicyError("extends the policy that is held to it", place="--org", remedy="name another")
+    whole = [written for where, written in own.items() if where not in held]
+    whole += [own.get(where, written) for where, written in held.items()]
+    if len(whole) > DEEPEST:
         raise PolicyError(f"extends more than {DEEPEST - 1} others", place=path.name, remedy="merge some of them")
-    return list(reversed(seen.values()))
+    return whole[::-1]
 
 
 def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, Written]]:

@@ -264,6 +264,25 @@ def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path
     assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml",)
 
 
+def test_what_a_policy_and_its_organisations_both_extend_is_merged_once_and_first(tmp_path: Path) -> None:
+    metrics = {"base": 2, "org": 3, "policy": 4}
+    for name, limit in metrics.items():
+        told = {"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}, {"use": "exposure", "at_most": 1}]}
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(told | ({} if name == "base" else {"extends": "base.yaml"})))
+    path = survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 4})
+    assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml", "base.yaml")
+    with pytest.raises(PolicyError, match=r"3 became 2; org\.yaml:1: .* \| policy\.yaml:"):
+        load_policy(survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 2}), org=tmp_path / "org.yaml")
+
+
+def test_an_organisations_policy_does_not_extend_the_policy_it_is_given_for(tmp_path: Path) -> None:
+    path = survey(tmp_path)
+    (tmp_path / "org.yaml").write_text("leafgate: 1\nextends: policy.yaml\n")
+    with pytest.raises(PolicyError, match="--org: extends the policy that is held to it"):
+        load_policy(path, org=tmp_path / "org.yaml")
+    assert load_policy(path, org=path).source.extends == ()
+
+
 def test_an_organisations_policy_of_the_same_name_is_told_apart(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "policy.yaml").write_text("leafgate: 1\nmetrics:\n- {use: k_anonymity, at_least: 4}\n")
