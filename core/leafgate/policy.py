@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -124,7 +124,13 @@ class Policy(Strict):
         What is waived changes nothing that the policy asks for. The order of the columns is part of it: it
         names them where there is no header, and breaks ties.
         """
-        told = self.model_dump(mode="json", exclude={"data": {"path"}, "waivers": True, "extends": True})
+        told = self.digested()
         told["data"]["columns"] = list(told["data"]["columns"].items())
-        told["publish"] = told["publish"] or PublishSpec().model_dump()
         return hashlib.sha256(canonical(told)).hexdigest()
+
+    def digested(self, context: Any = None) -> dict[str, Any]:
+        """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
+        exclude: Any = {"data": {"path"}, "waivers": True, "extends": True}
+        told = self.model_dump(mode="json", exclude=exclude, context=context)
+        told["publish"] = told["publish"] or PublishSpec().model_dump()
+        return told

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -94,6 +95,18 @@ class _Comparing:
                 yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
             for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
                 yield from self._stated(f"{place}.{key}", _dict(before).get(key), _dict(after).get(key))
+        yield from self._order(list(old), list(new))
+
+    def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
+        """Where columns stand. Without a header that says which cells are whose; else it breaks ties, and is free."""
+        nameless = [_at(written.document, "data.csv.header") is False for written in (self.older, self.newer)]
+        before, after = ([name for name in names if name in old and name in new] for names in (old, new))
+        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
+            before, after = old, new
+        if before != after:
+            moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
+            told = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
+            yield self._change("different", "data.columns", *told, free=not nameless[0])
 
     def build(self) -> Iterator[Change]:
         old, new = (_dict(told) for told in self._both("build"))
@@ -171,11 +184,11 @@ class _Comparing:
     def _change(
         self, kind: Kind, place: str, old: Any, new: Any, now: str = "", *, free: bool = False, name: str = ""
     ) -> Change:
-        lines = _line(self.older, place, told=old), _line(self.newer, now or place, told=new)
+        lines = line_at(self.older, place, told=old), line_at(self.newer, now or place, told=new)
         return Change(kind, place if old is not None else now or place, old, new, *lines, free, name)
 
 
-def _line(written: Written, place: str, *, told: Any) -> Line | None:
+def line_at(written: Written, place: str, *, told: Any) -> Line | None:
     """The line of a place, or of the nearest thing it is in; of an item that is not there, of its list."""
     place = place[: place.rfind("[")] if told is None and place.endswith("]") else place
     while place and place not in written.lines:

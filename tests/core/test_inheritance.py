@@ -20,7 +20,7 @@ from leafgate.policy_inheriting import loosens
 from leafgate.policy_merging import merged
 from leafgate.policy_written import DEEPEST, Written
 from leafgate.running import prepare
-from survey import survey
+from survey import COLUMNS, survey
 
 ORG: dict[str, Any] = {
     "leafgate": 1,
@@ -118,6 +118,34 @@ def test_a_child_may_tighten_and_add(tmp_path: Path, org: dict[str, Any], change
     if "data" in org and "protect" in org["data"]:
         changes = changes | {"data.columns.smoker.role": "private"}
     assert load_policy(written(tmp_path, org, changes)).source.extends == ("org.yaml",)
+
+
+NAMELESS = {"header": False}
+ORDERS: list[tuple[list[str], list[str], list[str] | None]] = [
+    (["age", "sex", "smoker", "ill"], ["age", "ill"], ["age", "sex", "smoker", "ill"]),  # as the parent has them
+    (["age", "sex"], ["age", "sex", "smoker", "ill"], ["age", "sex", "smoker", "ill"]),
+    (["age", "sex", "smoker", "ill"], ["age", "sex", "ill", "smoker"], None),
+    (["age", "ill"], ["age", "sex", "ill", "smoker"], None),  # the secret is another column of the file
+]
+
+
+@pytest.mark.parametrize(("parents", "childs", "whole"), ORDERS, ids=map(str, range(len(ORDERS))))
+def test_without_a_header_nobody_moves_a_parents_columns(
+    tmp_path: Path, parents: list[str], childs: list[str], whole: list[str] | None
+) -> None:
+    (tmp_path / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": {"csv": NAMELESS} | columns(parents)}))
+    path = survey(tmp_path, {"extends": "org.yaml", "data.columns": columns(childs)["columns"]})
+    if whole is None:
+        with pytest.raises(PolicyError, match=r"data\.columns: .*in the order "):
+            load_policy(path)
+        (tmp_path / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": columns(parents)}))
+        assert list(load_policy(path).policy.data.columns) == childs
+    else:
+        assert list(load_policy(path).policy.data.columns) == whole
+
+
+def columns(names: list[str]) -> dict[str, Any]:
+    return {"columns": {name: COLUMNS[name] for name in names}}
 
 
 @pytest.mark.parametrize(("org", "changes", "place"), LOOSER, ids=map(str, range(len(LOOSER))))
