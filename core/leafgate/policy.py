@@ -105,7 +105,7 @@ class Policy(Strict):
     report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
     waivers: tuple[Waiver, ...] = Field((), description="Findings that may fail; or the name of a file beside this.")
     max_waiver_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Field(
-        MAX_DAYS, description="How long a waiver may last, all of one finding together; 0: there may be none."
+        MAX_DAYS, description="How long a waiver may last, from the day it is issued; 0: there may be none."
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
     plugins: tuple[str, ...] | None = Field(None, description="The distributions trusted; nothing else is loaded.")

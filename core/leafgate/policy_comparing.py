@@ -19,6 +19,8 @@ from leafgate.policy_written import Written
 
 READ = ("data.missing", "data.on_missing", "data.csv")
 """What decides which rows of a file are people at all."""
+RENAMING = frozenset({"aliases"})
+"""What of a column makes one value another: who says who somebody is says who is alike."""
 COUNTING = frozenset({"weight", "key"})
 """Roles that decide how many people a row is."""
 
@@ -94,7 +96,8 @@ class _Comparing:
             if roles != become:
                 yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
             for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
-                yield from self._stated(f"{place}.{key}", _dict(before).get(key), _dict(after).get(key))
+                stated = _dict(before).get(key), _dict(after).get(key)
+                yield from self._stated(f"{place}.{key}", *stated, free=key not in RENAMING)
         yield from self._order(list(old), list(new))
 
     def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
@@ -167,11 +170,11 @@ class _Comparing:
                 change = option_change(kind, key, before, after, new)
                 yield self._change(change, f"{place}.{key}", before, after, f"{now}.{key}", name=name)
 
-    def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False) -> Iterator[Change]:
-        """What has no order, but may be said where it was not."""
+    def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False, free: bool = True) -> Iterator[Change]:
+        """What has no order, but may be said where it was not, if it is `free`."""
         if old != new:
             kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
-            yield self._change(kind, place, old, new, free=old is None)
+            yield self._change(kind, place, old, new, free=free and old is None)
 
     def _granted(self, written: Written, place: str) -> list[tuple[int, Any]]:
         items = _items(_at(written.document, place), anything=True)

@@ -25,7 +25,8 @@ def merged(parent: Written, child: Written) -> Written:
     merging = _Merging(parent.lines, child.lines, nameless=_without_header(parent.document))
     document = merging.mapping(parent.document, own, _Place())
     document.pop("extends", None)
-    return Written(document, child.file, merging.lines, (parent.file, *parent.extends))
+    homes = {**parent.homes, **child.homes}
+    return Written(document, child.file, merging.lines, (parent.file, *parent.extends), homes)
 
 
 def name_of(item: Any) -> Any:
@@ -83,6 +84,8 @@ class _Merging:
         if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, at.steps):
             self._head(at)
             return self.mapping(parent, child, at)
+        if isinstance(parent, str) and parent == child:  # a file of this name is the parent's file
+            return self._take(parent, self.parent, at.parent, at.merged)
         return self._take(child, self.child, at.child, at.merged)
 
     def _named(self, parent: list[Any], child: list[Any], at: _Place) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
 
 from leafgate.errors import Problem
 from leafgate.interfaces import STRICT, Limit, Metric, RecordMetric, Share
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 MAX_DAYS, MOST_DAYS = 90, 365
 """How many days a waiver may last unless the policy says otherwise, and how many any policy may allow."""
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+DIGEST = r"^[0-9a-f]{64}$"
+
+
+def _whole(digest: str) -> str:
+    if not re.fullmatch(DIGEST[1:-1], digest):
+        raise ValueError("must be the whole SHA-256, 64 digits: `release.sha256` of report.json")
+    return digest
+
+
+Digest = Annotated[str, AfterValidator(_whole), Field(json_schema_extra={"pattern": DIGEST})]
 Day = Annotated[date, Field(ge=date(1970, 1, 1))]
 
 
@@ -90,40 +99,25 @@ def waivers_sha256(waivers: Sequence[Waiver]) -> str:
 
 
 def waiver_problems(policy: Policy) -> Iterator[Problem]:
-    """What is wrong with a policy's waivers beside its limits."""
+    """What is wrong with a policy's waivers beside its limits.
+
+    A finding of a release has one waiver: several, one after the other, would outlast everybody who agreed to them, and
+    several with limits of their own would tell the public the number that each report hides.
+    """
     names = [seen(waiver.id) for waiver in policy.waivers]
+    waived = [(waiver.finding, waiver.release) for waiver in policy.waivers]
     for i, waiver in enumerate(policy.waivers):
-        place = f"waivers[{i}]"
-        if names.count(seen(waiver.id)) > 1:
+        place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
+        if names.index(seen(waiver.id)) < i:
             yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
+        if waived.index((waiver.finding, waiver.release)) < i:
+            yield Problem(place, "this finding of this release has a waiver already", "replace that: so one is renewed")
         if policy.max_waiver_days == 0:
             yield Problem(place, "the policy allows no waivers", "see `max_waiver_days`")
+        elif days > policy.max_waiver_days:
+            message = f"lasts {days} days, longer than the policy's {policy.max_waiver_days}"
+            yield Problem(f"{place}.expires", message, "let it expire, and renew it")
         yield from _limit_problems(waiver, metric_of(waiver, policy.metrics), f"{place}.limit")
-    if policy.max_waiver_days:
-        yield from _too_long(policy.waivers, policy.max_waiver_days)
-
-
-def _too_long(waivers: Sequence[Waiver], most: int) -> Iterator[Problem]:
-    """Waivers that last too long, each by itself or all that a finding of a release has.
-
-    These are one exception, from the first day of any to the last: a list of short ones would outlast everybody who
-    agreed to it, and days between them make no difference to a release that goes out once.
-    """
-    whole = dict[tuple[str, str], tuple[int, date, date]]()
-    for i, waiver in enumerate(waivers):
-        days = (waiver.expires - waiver.issued).days
-        if days > most:
-            message = f"lasts {days} days, longer than the policy's {most}"
-            yield Problem(f"waivers[{i}].expires", message, "let it expire, and renew it")
-            continue
-        key = waiver.finding, waiver.release
-        first, begin, end = whole.get(key, (i, waiver.issued, waiver.expires))
-        begin, end = min(begin, waiver.issued), max(end, waiver.expires)
-        whole[key] = first, begin, end
-        if (end - begin).days > most:
-            message = f"with waivers[{first}] lasts {(end - begin).days} days, longer than the policy's {most}"
-            remedy = "take out what has ended or is renewed; a renewal is agreed to when it is needed"
-            yield Problem(f"waivers[{i}].expires", message, remedy)
 
 
 def metric_of(waiver: Waiver, metrics: Sequence[Metric]) -> Metric | None:

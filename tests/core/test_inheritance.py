@@ -15,7 +15,7 @@ from leafgate.errors import PolicyError
 from leafgate.interfaces import Metric, RecordMetric
 from leafgate.plugins import load_plugins
 from leafgate.policy_comparing import compared
-from leafgate.policy_file import load_policy
+from leafgate.policy_file import Loaded, load_policy
 from leafgate.policy_inheriting import loosens
 from leafgate.policy_merging import merged
 from leafgate.policy_written import DEEPEST, Written
@@ -31,6 +31,7 @@ ORG: dict[str, Any] = {
 FACT = {"where": {"age": {"to": 17}}, "column": "smoker", "in": ["no"], "share": 1}
 CONFIDENCE = {"use": "confidence", "at_most": 0.9, "allow": 0.1}
 AVERAGE = {"use": "confidence", "at_most": 0.9, "average": True}
+SEX = {"role": "quasi_identifier", "values": ["f", "m"]}
 DIVERSE = {"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 1}
 METRIC = "metrics.0"
 
@@ -107,6 +108,7 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.on_missing": "drop"}, "data.on_missing"),
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.csv": {"comment": "f"}}, "data.csv"),
     ({"data": {"columns": {"sex": {"role": "private"}}}}, {"data.columns.w": {"role": "weight"}}, "data.columns.w"),
+    ({"data": {"columns": {"sex": SEX}}}, {"data.columns.sex.aliases": {"x": "f"}}, "data.columns.sex.aliases"),
 ]  # fmt: skip
 
 
@@ -118,6 +120,48 @@ def test_a_child_may_tighten_and_add(tmp_path: Path, org: dict[str, Any], change
     if "data" in org and "protect" in org["data"]:
         changes = changes | {"data.columns.smoker.role": "private"}
     assert load_policy(written(tmp_path, org, changes)).source.extends == ("org.yaml",)
+
+
+def test_files_that_a_parent_names_are_the_parents(tmp_path: Path) -> None:
+    """Wherever it is, and though a file of that name lies beside the policy that extends it and says the same."""
+    (tmp_path / "far").mkdir()
+    known = {"knows": {"people": "known.csv"}, "attacks": [{"use": "maxent"}]}
+    for folder, said in ((tmp_path, "ours"), (tmp_path / "far", "theirs")):
+        (folder / "known.csv").write_text(said)
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps({"leafgate": 1, **known}))
+    for child in ({}, known):
+        path = survey(tmp_path, child)
+        for root in (None, tmp_path):
+            assert people(load_policy(path, root, tmp_path / "far" / "org.yaml")) == "theirs"
+        assert people(load_policy(survey(tmp_path, known))) == "ours"
+        path = survey(tmp_path, {"extends": "far/org.yaml", **child})
+        assert people(load_policy(path)) == "theirs"
+        assert people(load_policy(path, root=tmp_path)) == "ours"  # --root moves data, of all that belong together
+
+
+def people(loaded: Loaded) -> str:
+    assert loaded.policy.knows.people is not None
+    return loaded.policy.knows.people.read_text()
+
+
+def test_a_childs_own_files_stay_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    for folder in (tmp_path, tmp_path / "far"):
+        (folder / "sex.csv").write_text(f"f;{folder.name[:3]}\nm;{folder.name[:3]}\n")
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": {"columns": {"sex": SEX}}}))
+    loaded = load_policy(
+        survey(tmp_path, {"data.columns.sex": SEX | {"hierarchy": "sex.csv"}}), org=tmp_path / "far" / "org.yaml"
+    )
+    assert loaded.policy.data.columns["sex"].hierarchy == (tmp_path / "sex.csv").resolve()
+
+
+def test_a_parents_file_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "known.csv").symlink_to(tmp_path / "known.csv")
+    known = {"leafgate": 1, "knows": {"people": "known.csv"}, "attacks": [{"use": "maxent"}]}
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps(known))
+    with pytest.raises(PolicyError, match=r"knows\.people: leaves the policy's folder"):
+        load_policy(survey(tmp_path), org=tmp_path / "far" / "org.yaml")
 
 
 NAMELESS = {"header": False}

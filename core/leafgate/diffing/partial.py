@@ -14,7 +14,7 @@ from leafgate.errors import PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Data, Policy
 from leafgate.policy_column import ColumnSpec
-from leafgate.policy_file import as_json, policy_model
+from leafgate.policy_file import as_json, homes_of, policy_model
 from leafgate.policy_inheriting import inherited, told_where
 from leafgate.policy_paths import UNREAD
 from leafgate.policy_problems import problems_of
@@ -56,7 +56,7 @@ def read_one(path: Path, plugins: Plugins) -> Compared:
             with told_where(written):
                 raise PolicyError.listing(wrong) from None
         return Compared(written, None)
-    return Compared(written, policy.digested(UNREAD))
+    return Compared(written, homes_of(written).settled(policy).digested(UNREAD))
 
 
 def _partial_model(plugins: Plugins) -> type[Policy]:
