@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audits import Json, Org, Root
+from leafgate.cli.saying import say, say_whole
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.files import EVERYONE, write_file
 from leafgate.strict_json import readable
@@ -29,8 +30,11 @@ def validate(policies: PolicyFiles, root: Root = None, org: Org = None, as_json:
         except LeafgateError as error:
             failed.append(error if len(policies) == 1 else _of_file(error, policy))
             continue
-        told = readable({"format": "leafgate/valid/1", "name": name}).decode()
-        typer.echo(told if as_json else f"{policy}: the policy {name!r} is valid\n", nl=False)
+        told = readable({"format": "leafgate/valid/1", "name": name})
+        if as_json:
+            say_whole(told)
+        else:
+            say(f"{policy}: the policy {name!r} is valid")
     if failed:
         worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
         raise worst.listing(problem for error in failed for problem in error.problems)
@@ -60,12 +64,12 @@ def init(
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
     text = first_policy(data, target, header, model, None if out is None else out.parent)
     if out is None:
-        typer.echo(text, nl=False)
+        say_whole(text)
         return 0
     write_file(out, text.encode(), EVERYONE)
     beside = data.resolve().parent == out.resolve().parent
     root = "" if beside else f" --root {data.parent}"
-    typer.echo(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
+    say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
     return 0
 
 
@@ -74,5 +78,5 @@ def schema() -> int:
     from leafgate.plugins import load_plugins
     from leafgate.policy_schema import policy_schema
 
-    typer.echo(readable(policy_schema(load_plugins())).decode(), nl=False)
+    say_whole(readable(policy_schema(load_plugins())))
     return 0

@@ -20,6 +20,7 @@ from leafgate.views.telling import (
 )
 from leafgate.words import idle_waivers, number, verdict_words
 
+LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
 DETAILED, LISTED = 20, 1000
 """So many findings are explained and listed: a job's summary holds a megabyte."""
@@ -80,7 +81,8 @@ def _ending(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _safe(text: object) -> str:
     """A text that Markdown and HTML take as it is."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address becomes a link
 
 
 def _escaped(found: re.Match[str]) -> str:
