@@ -40,7 +40,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"
     if "people" in data:
         yield f"- {_safe(number(data['people']))} people" + (
-            f", data `{data['sha256'][:16]}`" if data["sha256"] else ""
+            f", data `{data['sha256'][:16]}`" if data.get("sha256") else ""
         )
     yield "- " + ", ".join(f"{count} {kind}" for kind, count in counted(report).items() if count)
     yield ""
