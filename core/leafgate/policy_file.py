@@ -19,7 +19,7 @@ from leafgate.policy_crossing import crossed
 from leafgate.policy_homes import Homes
 from leafgate.policy_inheriting import inherited, told_where
 from leafgate.policy_knows import Knows
-from leafgate.policy_lines import NOWHERE, Source, folder_told
+from leafgate.policy_lines import NOWHERE, Source, folder_in_repository, folder_told
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
 from leafgate.policy_waivers import waiver_problems
@@ -49,7 +49,9 @@ def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -
         loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
     if loosened:
         raise PolicyError.listing(loosened)
-    source = Source(written.file, written.lines, written.extends, folder_told(path))
+    elsewhere = {name: folder_in_repository(home.folder) for name, home in written.homes.items() if home.held}
+    repository = folder_in_repository(path.parent)
+    source = Source(written.file, written.lines, written.extends, folder_told(path), repository, elsewhere)
     return replace(loaded, source=source)
 
 

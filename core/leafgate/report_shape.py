@@ -34,6 +34,7 @@ class WhereTold(Strict):
 
     file: str
     line: Annotated[int, Field(ge=1)]
+    folder: str = ""
 
 
 class Nowhere(Strict):
@@ -162,6 +163,7 @@ class PolicyTold(Strict):
     sha256: Digest
     file: str = ""
     folder: str = ""
+    repository: str = ""
     extends: tuple[str, ...] = ()
     waivers_sha256: Digest | None = None
 
