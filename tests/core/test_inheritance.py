@@ -361,6 +361,20 @@ def test_an_organisations_policy_of_the_same_name_is_told_apart(tmp_path: Path) 
         load_policy(survey(tmp_path), org=tmp_path / "far" / "policy.yaml")
 
 
+def test_a_policy_that_others_extend_is_validated_as_far_as_it_goes(tmp_path: Path) -> None:
+    org = tmp_path / "org.yaml"
+    org.write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\ndata: {columns: {age: {role: private}}}\n")
+    assert leafgate("validate", org).code == 2
+    assert leafgate("validate", "--partial", org).out == f"{org}: the policy is valid\n"
+    assert leafgate("validate", "--partial", survey(tmp_path)).out.endswith(": the policy 'survey' is valid\n")
+    org.write_text("leafgate: 1\nmetrics: [{use: exposure}]\ndata: {columns: {age: {roll: private}}}\n")
+    told = leafgate("validate", "--partial", org)
+    assert told.code == 2
+    assert "metrics[0].at_most: is missing" in told.err
+    assert "data.columns.age.roll: unknown key" in told.err
+    assert leafgate("validate", "--partial", org, "--org", org).code == 2
+
+
 def test_a_sweep_begins_with_the_merged_policy(tmp_path: Path) -> None:
     path = written(tmp_path, {"metrics": [{"use": "exposure", "at_most": 0}]})
     done = leafgate("sweep", path, "--over", "build.k=3,4", "--out", tmp_path / "out", "--json")

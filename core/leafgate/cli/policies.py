@@ -17,16 +17,24 @@ from leafgate.strict_json import readable
 PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="The policies, YAML files.")]
 
 
-def validate(policies: PolicyFiles, root: Root = None, org: Org = None, as_json: Json = False) -> int:
+def validate(
+    policies: PolicyFiles,
+    root: Root = None,
+    org: Org = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Policies that others extend: they need not be complete.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
     """Say everything that is wrong with policies, or that nothing is; no table is read."""
-    from leafgate.policy_file import load_policy
-
+    if partial and (root or org):
+        raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
         raise InvalidError("one document tells of one policy", place="--json", remedy="name one, or leave it out")
     failed: list[LeafgateError] = []
     for policy in policies:
         try:
-            name = load_policy(policy, root, org).policy.name
+            name = _name_of(policy, root, org, partial=partial)
         except LeafgateError as error:
             failed.append(error if len(policies) == 1 else _of_file(error, policy))
             continue
@@ -34,11 +42,23 @@ def validate(policies: PolicyFiles, root: Root = None, org: Org = None, as_json:
         if as_json:
             say_whole(told)
         else:
-            say(f"{policy}: the policy {name!r} is valid")
+            say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid")
     if failed:
         worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
         raise worst.listing(problem for error in failed for problem in error.problems)
     return 0
+
+
+def _name_of(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> str:
+    """What a policy calls itself, if it is valid; one that others extend need have no name."""
+    from leafgate.policy_file import load_policy
+
+    if not partial:
+        return load_policy(policy, root, org).policy.name
+    from leafgate.diffing.partial import read_one
+    from leafgate.plugins import load_plugins
+
+    return str(read_one(policy, load_plugins()).written.document.get("name") or "")
 
 
 def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
