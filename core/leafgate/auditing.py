@@ -75,7 +75,7 @@ def audit(
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
-    places = FindingPlaces(policy, source.lines)
+    places = FindingPlaces(policy, source.lines, source.elsewhere)
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     try:
         with _timed(seconds, "build"):

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import PlainSerializer, PlainValidator, SerializationInfo, ValidationInfo, WithJsonSchema
 
 
 def inside(folder: Path, name: object) -> Path:
@@ -38,7 +38,20 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-_WRITTEN = (WithJsonSchema({"type": "string"}), PlainSerializer(digest))
+UNREAD = "files that cannot be read are told as such"
+"""The context in which a policy is told though its files may not be there."""
+
+
+def _told(path: Path, info: SerializationInfo) -> str:
+    try:
+        return digest(path)
+    except OSError:
+        if info.context == UNREAD:
+            return "cannot be read"
+        raise
+
+
+_WRITTEN = (WithJsonSchema({"type": "string"}), PlainSerializer(_told))
 
 DataFile = Annotated[Path, _below("root"), *_WRITTEN]
 """A file below the data's root (the policy's folder, or `--root`); digested by its content."""

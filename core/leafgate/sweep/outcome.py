@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,12 +108,19 @@ def as_csv(outcome: Outcome) -> bytes:
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     ids = columns_of(outcome)
-    out.writerow([*outcome.results[0].point.values, "verdict", *ids, "problem"])
+    out.writerow(map(_as_text, [*outcome.results[0].point.values, "verdict", *ids, "problem"]))
     for result in outcome.results:
         findings = {} if result.report is None else {f["id"]: f for f in result.report["findings"]}
         values = [_cell(findings[each]) if each in findings else "" for each in ids]
-        out.writerow([*map(shown, result.point.values.values()), result.verdict, *values, result.problem])
+        swept = map(shown, result.point.values.values())
+        out.writerow(map(_as_text, [*swept, result.verdict, *values, result.problem]))
     return text.getvalue().encode()
+
+
+def _as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: numbers as they are, an apostrophe before what looks like one."""
+    number = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-inf", cell, re.ASCII | re.IGNORECASE)
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not number else cell
 
 
 def _cell(finding: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ from leafgate.errors import ReportError
 from leafgate.policy_column import Strict
 from leafgate.report import Verdict
 from leafgate.report_file import report_bytes
-from leafgate.report_shape import LimitTold, Value
+from leafgate.report_numbers import Value
+from leafgate.report_shape import LimitTold
 from leafgate.strict_json import canonical, parse_json
 from leafgate.sweep.axes import Point
 from leafgate.sweep.outcome import FORMAT, Outcome

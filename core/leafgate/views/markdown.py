@@ -21,6 +21,7 @@ from leafgate.views.telling import (
 )
 from leafgate.words import idle_waivers, number, verdict_words
 
+LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
 DETAILED, LISTED = 20, 1000
 """So many findings are explained and listed: a job's summary holds a megabyte."""
@@ -40,7 +41,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"
     if "people" in data:
         yield f"- {_safe(number(data['people']))} people" + (
-            f", data `{data['sha256'][:16]}`" if data["sha256"] else ""
+            f", data `{data['sha256'][:16]}`" if data.get("sha256") else ""
         )
     yield "- " + ", ".join(f"{count} {kind}" for kind, count in counted(report).items() if count)
     yield ""
@@ -83,7 +84,8 @@ def _ending(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _safe(text: object) -> str:
     """A text that Markdown and HTML take as it is."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address becomes a link
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -94,6 +94,13 @@ def below(report: Mapping[str, Any], file: str) -> str:
     return f"{folder}/{file}" if folder else file
 
 
+def place(report: Mapping[str, Any], where: Mapping[str, Any]) -> str:
+    """A file from the root of its repository, as far as the report tells: where views of code look for it."""
+    policy = report["policy"]
+    folder = where.get("folder", policy.get("repository", policy.get("folder", "")))
+    return f"{folder}/{where['file']}" if folder else str(where["file"])
+
+
 def command(report: Mapping[str, Any]) -> str:
     """The command that makes the report again; words in capitals stand for names that are not told."""
     file = below(report, str(report["policy"].get("file") or ""))
