@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, writ
 from leafgate.results import RELEASE, RESULTS, write_results
 from leafgate.running import Run, prepare
 from leafgate.views import Format
+
+if TYPE_CHECKING:
+    from leafgate.policy import Policy
 
 
 class Audience(StrEnum):
@@ -57,6 +60,7 @@ def audit(
             make_folder(out)
             remove_files(out, (name for name in RESULTS if name != RELEASE))  # it may be the only draw there is
         raise
+    warn(policy, run.policy)
     if run.policy.build.unrepeatable and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
@@ -74,6 +78,14 @@ def audit(
     public = document(audited.report, "public")
     typer.echo(readable(public).decode() if as_json else summary(public), nl=False)
     return audited.report.exit_code
+
+
+def warn(path: Path, policy: Policy) -> None:
+    """Say of limits that tell of groups too small to be shown, for whoever still can choose others."""
+    from leafgate.telling_limits import small_limits
+
+    for problem in small_limits(policy):
+        typer.echo(f"warning: {path.name}: {problem}", err=True)
 
 
 def _keep_what_was_drawn(run: Run, release: Path) -> None:

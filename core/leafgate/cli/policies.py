@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audits import Json, Org, Root
+from leafgate.cli.audits import Json, Org, Root, warn
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.files import EVERYONE, write_file
 from leafgate.strict_json import readable
@@ -25,10 +25,12 @@ def validate(policies: PolicyFiles, root: Root = None, org: Org = None, as_json:
     failed: list[LeafgateError] = []
     for policy in policies:
         try:
-            name = load_policy(policy, root, org).policy.name
+            found = load_policy(policy, root, org).policy
         except LeafgateError as error:
             failed.append(error if len(policies) == 1 else _of_file(error, policy))
             continue
+        name = found.name
+        warn(policy, found)
         told = readable({"format": "leafgate/valid/1", "name": name}).decode()
         typer.echo(told if as_json else f"{policy}: the policy {name!r} is valid\n", nl=False)
     if failed:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leafgate.diffing.ranges import Direction, range_of, share
+from leafgate.diffing.ranges import Direction, range_of_value, share
 from leafgate.errors import PolicyError
 from leafgate.interfaces import Metric
 from leafgate.plugins import Plugins, load_plugins
@@ -142,7 +142,7 @@ def _worst(finding: Mapping[str, Any], direction: Direction, limit: float) -> bo
     """Does the number that was judged keep to a limit?"""
     if finding["evidence"].get("unbounded"):
         return False
-    told = range_of(finding["value"])
+    told = range_of_value(finding)
     return None if told is None else told.holds(direction, limit)
 
 

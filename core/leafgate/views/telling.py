@@ -99,6 +99,15 @@ def command(report: Mapping[str, Any]) -> str:
     return f"leafgate audit {file if plain and file else 'POLICY'} --out results{auditor} --to html"
 
 
+DIGESTS = {"sha256": "data", "keyed_sha256": "data, keyed"}
+
+
+def data_digest(report: Mapping[str, Any]) -> tuple[str, str]:
+    """What to call the digest of the data, and the digest; where there is none to see, whom it is for."""
+    told = ((name, report["data"][key]) for key, name in DIGESTS.items() if report["data"].get(key))
+    return next(told, ("the data's digest is for auditors", ""))
+
+
 BOUNDS = (
     "A pass means that the attacks of this policy, with the knowledge it grants them, stay within its limits. "
     "It says nothing of attacks that were not tried, of knowledge that was not granted, "
