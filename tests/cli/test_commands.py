@@ -53,7 +53,7 @@ def test_every_command_is_explained_by_the_help(command: str) -> None:
 
 
 def test_validate_reads_no_data(tmp_path: Path) -> None:
-    path = write_policy(tmp_path)
+    path = write_policy(tmp_path, {"metrics.0.at_least": 10})
     assert leafgate("validate", path).out == f"{path}: the policy 'survey' is valid\n"
     assert leafgate("validate", path, "--json").document == {"format": "leafgate/valid/1", "name": "survey"}
     assert leafgate("audit", path).code == 2
@@ -77,6 +77,9 @@ def test_limits_on_groups_too_small_to_be_shown_are_warned_of_and_noted(tmp_path
         for place, what, people in asked
     ]
     assert validated.err.splitlines() == expected
+    told = leafgate("validate", path, "--json")
+    assert told.err == ""
+    assert told.document["warnings"] == [line.removeprefix("warning: policy.yaml: ") for line in expected]
     audited = leafgate("audit", path)
     assert audited.err.splitlines() == expected
     notes = [line.removeprefix("  note: ") for line in audited.out.splitlines() if "note: Whether" in line]

@@ -60,7 +60,8 @@ def audit(
             make_folder(out)
             remove_files(out, (name for name in RESULTS if name != RELEASE))  # it may be the only draw there is
         raise
-    warn(policy, run.policy)
+    if not as_json:
+        warn(policy, run.policy)
     if run.policy.build.unrepeatable and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
@@ -81,11 +82,15 @@ def audit(
 
 
 def warn(path: Path, policy: Policy) -> None:
-    """Say of limits that tell of groups too small to be shown, for whoever still can choose others."""
+    """Say on stderr what limits tell of groups too small to be shown, for whoever can still choose others."""
+    for problem in warnings_of(policy):
+        typer.echo(f"warning: {path.name}: {problem}", err=True)
+
+
+def warnings_of(policy: Policy) -> list[str]:
     from leafgate.telling_limits import small_limits
 
-    for problem in small_limits(policy):
-        typer.echo(f"warning: {path.name}: {problem}", err=True)
+    return [str(problem) for problem in small_limits(policy)]
 
 
 def _keep_what_was_drawn(run: Run, release: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audits import Json, Org, Root, warn
+from leafgate.cli.audits import Json, Org, Root, warn, warnings_of
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.files import EVERYONE, write_file
 from leafgate.strict_json import readable
@@ -29,10 +29,12 @@ def validate(policies: PolicyFiles, root: Root = None, org: Org = None, as_json:
         except LeafgateError as error:
             failed.append(error if len(policies) == 1 else _of_file(error, policy))
             continue
-        name = found.name
+        if as_json:
+            warned = {"warnings": told} if (told := warnings_of(found)) else {}
+            typer.echo(readable({"format": "leafgate/valid/1", "name": found.name, **warned}).decode(), nl=False)
+            continue
         warn(policy, found)
-        told = readable({"format": "leafgate/valid/1", "name": name}).decode()
-        typer.echo(told if as_json else f"{policy}: the policy {name!r} is valid\n", nl=False)
+        typer.echo(f"{policy}: the policy {found.name!r} is valid")
     if failed:
         worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
         raise worst.listing(problem for error in failed for problem in error.problems)
