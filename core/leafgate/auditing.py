@@ -37,6 +37,7 @@ from leafgate.waived_limits import Waivers, never, passes, waived
 
 OPEN = "was taken from the data, and the release tells it."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
+SAME = "The test table is the table: accuracy and the like are of the people that the release was learned from."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
 
@@ -143,7 +144,11 @@ def _report(
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
         differentially_private=private,
-        notes=[*_drawn_once(sealed), *(f"The domain of {name!r} {OPEN}" for name in open_domains)],
+        notes=[
+            *_drawn_once(sealed),
+            *([SAME] if files.same_test else []),
+            *(f"The domain of {name!r} {OPEN}" for name in open_domains),
+        ],
         **waivers,
     )
 

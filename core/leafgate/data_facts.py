@@ -32,6 +32,11 @@ class DataFiles:
     others: Mapping[str, str] = field(default_factory=dict)
     key: bytes | None = field(default=None, repr=False)
 
+    @property
+    def same_test(self) -> bool:
+        """Is the test table the table itself?"""
+        return self.others.get("test") == self.table != ""
+
     def facts(self, *, differentially_private: bool = False) -> dict[str, Any]:
         """What a report says of them; where differential privacy is claimed, the keyed digest alone."""
         if not self.table:

@@ -21,6 +21,7 @@ from survey import PEOPLE, survey
 
 KEY = bytes(range(32))
 KEYED = {"report.digest_key": "secret.key"}
+MORE = PEOPLE + "20,f,no,no\n"
 PLAIN = hashlib.sha256(PEOPLE.encode()).hexdigest()
 
 
@@ -133,3 +134,11 @@ def test_another_key_makes_another_report_of_every_point(tmp_path: Path) -> None
         reports = (json.loads(path.read_text()) for path in (tmp_path / "swept").glob("*/report.json"))
         seen.append({report["data"]["keyed_sha256"] for report in reports})
     assert len(seen[0] | seen[1]) == 2
+
+
+def test_a_test_table_that_is_the_table_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "test.csv").write_text(PEOPLE)
+    for name, content, noted in (("people.csv", PEOPLE, True), ("test.csv", PEOPLE, True), ("test.csv", MORE, False)):
+        (tmp_path / "test.csv").write_text(content)
+        report = prepare(survey(tmp_path, {"data.test": name})).audit().report
+        assert any("The test table is the table" in note for note in report.notes) == noted
