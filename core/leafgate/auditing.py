@@ -13,6 +13,7 @@ from typing import Any
 
 from leafgate.attacking import attempt
 from leafgate.building import build, knowledge
+from leafgate.data_facts import DataFiles, data_facts, files_of
 from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
 from leafgate.finding_places import FindingPlaces
@@ -27,7 +28,7 @@ from leafgate.policy_facts import facts_of
 from leafgate.policy_lines import NOWHERE, Source
 from leafgate.policy_waivers import waivers_sha256
 from leafgate.release_file import Sealed
-from leafgate.report import Finding, People, Report
+from leafgate.report import Finding, People, Private, Report
 from leafgate.routing import count_leaves
 from leafgate.scoring import Judged
 from leafgate.table import Table
@@ -37,6 +38,7 @@ from leafgate.waived_limits import Waivers, never, passes, waived
 
 OPEN = "was taken from the data, and the release tells it."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
+SAME = "The test table is the table: accuracy and the like are of the people that the release was learned from."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
 
@@ -77,13 +79,14 @@ def audit(
     seconds: dict[str, float] = {}
     places = FindingPlaces(policy, source.lines, source.elsewhere)
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
+    files = files_of(policy, table, {"test": test, "population": population, "people": people})
     try:
         with _timed(seconds, "build"):
             sealed = build(policy, plugins, table, test)
     except NoReleaseError as error:
         refused = places.of_build([_no_release(policy, plugins, error)])
         limits, waivers = waived(policy, None, [], refused, never, places, today)
-        return Audit(_report(policy, plugins, table, None, refused, source, waivers))
+        return Audit(_report(policy, plugins, table, files, None, refused, source, waivers))
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
@@ -101,7 +104,7 @@ def audit(
     findings = [*doubtful, *disclosed, *limits, *claims]
     with _timed(seconds, "draw"):
         tree, guessed = tree_view(judged, findings), guesses(judged)
-    report = _report(policy, plugins, table, sealed, findings, source, waivers)
+    report = _report(policy, plugins, table, files, sealed, findings, source, waivers)
     return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
 
 
@@ -116,6 +119,8 @@ def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Find
     evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].remedy}
     if error.people is not None:
         evidence["people"] = People(error.people)
+    if error.details:
+        evidence["reason_in_full"] = Private(error.details)
     origin = plugins.origin(policy.build)
     return Finding("build", "build", passed=False, evidence=evidence, plugin=origin, alarm="no release could be built")
 
@@ -124,23 +129,28 @@ def _report(
     policy: Policy,
     plugins: Plugins,
     table: Table,
+    files: DataFiles,
     sealed: Sealed | None,
     findings: Sequence[Finding],
     source: Source,
     waivers: Waivers,
 ) -> Report:
-    guarantee = {} if sealed is None else sealed.release.guarantee
+    private = "epsilon" in (policy.build.promises if sealed is None else sealed.release.guarantee)
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**_policy_facts(policy), **source.facts},
-        data=_data_facts(table),
+        data=data_facts(table, files, differentially_private=private),
         release=None if sealed is None else _release_facts(policy, sealed),
         findings=findings,
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
-        differentially_private="epsilon" in guarantee,
+        differentially_private=private,
         method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
-        notes=[*_drawn_once(sealed), *(f"The domain of {name!r} {OPEN}" for name in open_domains)],
+        notes=[
+            *_drawn_once(sealed),
+            *([SAME] if files.same_test else []),
+            *(f"The domain of {name!r} {OPEN}" for name in open_domains),
+        ],
         **waivers,
     )
 
@@ -152,11 +162,6 @@ def _policy_facts(policy: Policy) -> dict[str, Any]:
 
 def _drawn_once(sealed: Sealed | None) -> list[str]:
     return [DRAWN] if sealed is not None and sealed.release.noise else []
-
-
-def _data_facts(table: Table) -> dict[str, Any]:
-    facts = {"people": People(table.people), "distinct": People(len(table)), "sha256": table.sha256}
-    return facts | ({"dropped": People(table.dropped)} if table.dropped else {})
 
 
 def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from leafgate.pictured import distributions, guesses_told, tree_told
 from leafgate.report import FORMAT, Finding, Report
-from leafgate.shown import Audience, Shown, coarse, share_count, shown_in, told
+from leafgate.shown import COARSEST, Audience, Shown, coarse, share_count, shown_in, step_of, told
+from leafgate.telling_limits import notes_on_verdicts
 
 
 def document(report: Report, audience: Audience) -> dict[str, Any]:
@@ -16,6 +17,11 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
     smallest = report.smallest_cell if audience == "public" else 1
     shown = shown_in(report, smallest)
     hide_data = audience == "public" and report.differentially_private
+    findings = [
+        _finding(finding, shown, audience, hide_data) | {"distribution": bars}
+        for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)
+    ]
+    telling = notes_on_verdicts(report, findings) if audience == "public" else []
     return {
         "format": FORMAT,
         "verdict": report.verdict,
@@ -23,18 +29,15 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "waived": report.waived,
         **({"judged_on": report.judged_on} if report.waivers else {}),
         "policy": dict(report.policy),
-        "data": {} if hide_data else {key: told(value, shown, audience) for key, value in report.data.items()},
+        "data": {} if hide_data else told(report.data, shown, audience),
         "release": None if report.release is None else dict(report.release),
-        "findings": [
-            _finding(finding, shown, audience, hide_data) | {"distribution": bars}
-            for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)
-        ],
+        "findings": findings,
         "method": dict(report.method),
         **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
         "guesses": [] if hide_data else guesses_told(report, shown),
         "tree": tree_told(report, shown, audience),
         "versions": dict(report.versions),
-        "notes": [*report.notes, *([_OUTSIDE] if hide_data else [])],
+        "notes": [*report.notes, *telling, *([_OUTSIDE] if hide_data else [])],
     }
 
 
@@ -51,12 +54,14 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     if audience == "public":
         finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
     known = total is not None and not hide_data
+    step = step_of(finding, shown.smallest)
     return {
         "id": finding.id,
         "attack": finding.attack,
         "secret": finding.secret,
         "metric": finding.metric,
-        "value": _value(finding, shown, hide_data),
+        "value": _in_steps(finding, step) if step else _value(finding, shown, hide_data),
+        **({"step": step} if 0 < step <= COARSEST else {}),
         "limit": dict(finding.limit),
         "passed": finding.passed,
         "people": shown.count(total) if known and total is not None else None,
@@ -103,6 +108,11 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
         return value if shown.smallest == 1 else None
     told = shown.part(people, total)
     return {key: round(n / total, 6) for key, n in told.items()} if isinstance(told, dict) else value
+
+
+def _in_steps(finding: Finding, step: float) -> float | None:
+    """A score in steps that fewer people than the smallest cell cannot move it by; None where too coarse."""
+    return None if finding.value is None or step > COARSEST else coarse(finding.value, step)
 
 
 def _coarse(value: float, finding: Finding, shown: Shown) -> float:

@@ -44,9 +44,7 @@ def _counted(judged: Judged) -> Iterator[Doubt]:
     """Leaves or records that claim to count this table's people, and do not."""
     strange = strange_leaves(judged.release, judged.table)
     if strange:
-        problem = (
-            f"{strange} leaves tell numbers that are not those of this table: was the tree learned from other people?"
-        )
+        problem = "leaves tell numbers that are not those of this table: was the tree learned from other people?"
         yield "counted", None, problem
     elif strange_records(judged.release, judged.table):
         yield "counted", None, "the records count more or fewer people than this table has: are they other people's?"

@@ -78,12 +78,14 @@ class UnreadableError(InconclusiveError):
 class NoReleaseError(LeafgateError):
     """No release keeps the builder's promise.
 
-    `people` is how many people stand in the way; reports show it only where their
-    smallest cell allows.
+    The message is for everyone: it tells no number of the data, and nothing that only some of the people have.
+    `people` is how many people stand in the way; reports show it only where their smallest cell allows. `details`, in
+    words, are for auditors alone.
     """
 
     exit_code = 1
 
-    def __init__(self, message: str, *, people: int | None = None, remedy: str = "") -> None:
+    def __init__(self, message: str, *, people: int | None = None, remedy: str = "", details: str = "") -> None:
         super().__init__(message, place="build", remedy=remedy)
         self.people = people
+        self.details = details

@@ -13,8 +13,8 @@ LARGEST = 1e300
 
 RESERVED = frozenset(
     {
-        *("claim", "composition", "derived", "problem", "reason", "refutes", "remedy", "tried", "tries"),
-        *("unbounded", "worst"),
+        *("claim", "composition", "derived", "problem", "reason", "reason_in_full", "refutes", "remedy"),
+        *("tried", "tries", "unbounded", "worst"),
     }
 )
 """The keys that mean something to the core; no metric may use them."""

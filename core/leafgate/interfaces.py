@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -100,6 +101,11 @@ class TreeBuilder(Component):
     def wants_test(self) -> bool:
         """Is `build` to be given the test table too, as `test`?"""
         return False
+
+    @property
+    def people_files(self) -> Mapping[str, Path]:
+        """The files about people that it reads beside the table: their digests are told with the data's."""
+        return {}
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         """The release, with exact counts on its leaves; the core cuts it to what is published.
@@ -204,6 +210,14 @@ class Metric(Component):
     def hidden(self, case: Case) -> bool:
         """Would its numbers tell what is true of people, and the release does not? The public then sees none."""
         return self.private
+
+    def moved_by_one(self, case: Case) -> float:
+        """By how much one person of the tables, say of `case.test`, can move a score of the release; 0: nobody can.
+
+        The public sees the score so coarse that fewer people than the smallest cell cannot move it by a step, and not
+        at all where that says nothing any more.
+        """
+        return 0.0
 
     def score(self, case: Case) -> pd.Series | float:
         """A number for each row of `case.table`, or one number for the release.

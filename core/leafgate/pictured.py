@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.report import Finding, Report
-from leafgate.shown import Audience, Shown, coarse, pool, told
+from leafgate.shown import COARSEST, Audience, Shown, coarse, pool, told
 
 if TYPE_CHECKING:
     from leafgate.distribution import Bar
@@ -85,10 +85,6 @@ def guesses_told(report: Report, shown: Shown) -> list[dict[str, Any]]:
         rounded = {name: coarse(share, step) for name, share in shares.items()} if public else exact
         made.append({"attack": guess.attack, "secret": guess.secret, **rounded})
     return made
-
-
-COARSEST = 0.1
-"""Shares in coarser steps say nothing."""
 
 
 def tree_told(report: Report, shown: Shown, audience: Audience) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
 from leafgate.policy_column import ColumnSpec, Strict, column_of
 from leafgate.policy_knows import Knows
-from leafgate.policy_paths import DataFile
+from leafgate.policy_paths import PeopleFile
 from leafgate.policy_protect import Protect
 from leafgate.policy_waivers import MAX_DAYS, MOST_DAYS, Waiver
 from leafgate.release import Level
@@ -46,9 +46,9 @@ class CsvOptions(Strict):
 class Data(Strict):
     """Where the people are, and what is known of them."""
 
-    path: DataFile | None = Field(None, description="The table: CSV, or Parquet by its ending; DATA overrides it.")
-    test: DataFile | None = Field(None, description="A table for utility metrics; `--test` overrides it.")
-    population: DataFile | None = Field(None, description="A larger table the people come from: the public columns.")
+    path: PeopleFile | None = Field(None, description="The table: CSV, or Parquet by its ending; DATA overrides it.")
+    test: PeopleFile | None = Field(None, description="A table for utility metrics; `--test` overrides it.")
+    population: PeopleFile | None = Field(None, description="A larger table the people come from: the public columns.")
     missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
     on_missing: Literal["drop", "keep"] | None = Field(
         None,
@@ -88,6 +88,9 @@ class ReportSpec(Strict):
     """How careful the public report is."""
 
     smallest_cell: Annotated[int, Field(ge=1)] = Field(10, description="Smaller counts of people are not shown.")
+    digest_key: PeopleFile | None = Field(
+        None, description="A secret of its owner's, 16 bytes or more: the data's digest is shown keyed with it."
+    )
 
 
 class Policy(Strict):
@@ -119,10 +122,12 @@ class Policy(Strict):
 
     @property
     def sha256(self) -> str:
-        """The digest of all resolved options, files by their content, the data file and the waivers left out.
+        """The digest of all resolved options, files by their content; of files about people only whether there are any.
 
-        What is waived changes nothing that the policy asks for. The order of the columns is part of it: it
-        names them where there is no header, and breaks ties.
+        It is told to the public, who could try whether a file about people is the one they think it is. The data
+        file is left out altogether, and so are the key of its digest and the waivers: what is waived changes nothing
+        that the policy asks for. The order of the columns is part of it: it names them where there is no header, and
+        breaks ties.
         """
         told = self.digested()
         told["data"]["columns"] = list(told["data"]["columns"].items())
@@ -130,7 +135,7 @@ class Policy(Strict):
 
     def digested(self, context: Any = None) -> dict[str, Any]:
         """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
-        exclude: Any = {"data": {"path"}, "waivers": True, "extends": True}
+        exclude: Any = {"data": {"path"}, "report": {"digest_key"}, "waivers": True, "extends": True}
         told = self.model_dump(mode="json", exclude=exclude, context=context)
         told["publish"] = told["publish"] or PublishSpec().model_dump()
         return told

@@ -151,7 +151,7 @@ class _Comparing:
     def rest(self) -> Iterator[Change]:
         """What has no order: what a policy is called, its files and how they are read, its seed."""
         described = bool(_at(self.older.document, "data.columns"))
-        for place in ("knows.people", "data.population"):
+        for place in ("knows.people", "data.population", "report.digest_key"):
             yield from self._stated(place, *self._both(place), grants=place == "knows.people")
         for place in ("name", "data.path", "data.test", "seed", *READ):
             old, new = self._both(place)

@@ -51,7 +51,14 @@ def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -
         raise PolicyError.listing(loosened)
     elsewhere = {name: folder_in_repository(home.folder) for name, home in written.homes.items() if home.held}
     repository = folder_in_repository(path.parent)
-    source = Source(written.file, written.lines, written.extends, folder_told(path), repository, elsewhere)
+    source = Source(
+        written.file,
+        written.lines,
+        written.extends,
+        folder_told(path),
+        repository=repository,
+        elsewhere=elsewhere,
+    )
     return replace(loaded, source=source)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from leafgate.interfaces import STRICT, Limit
-from leafgate.policy_paths import DataFile
+from leafgate.policy_paths import PeopleFile
 from leafgate.schema import Value
 
 Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -108,7 +108,7 @@ class Knows(BaseModel):
     model_config = STRICT
 
     distribution: bool = Field(False, description="The overall shares of each secret.")
-    people: DataFile | None = Field(
+    people: PeopleFile | None = Field(
         None, description="A table of people whose secrets are known: the public columns, and one secret or more."
     )
     sample: Portion | None = Field(

@@ -51,10 +51,18 @@ def _told(path: Path, info: SerializationInfo) -> str:
         raise
 
 
-_WRITTEN = (WithJsonSchema({"type": "string"}), PlainSerializer(_told))
+_NAME = WithJsonSchema({"type": "string"})
+_WRITTEN = (_NAME, PlainSerializer(_told))
+_THERE = (_NAME, PlainSerializer(lambda path: "there is one"))
 
 DataFile = Annotated[Path, _below("root"), *_WRITTEN]
 """A file below the data's root (the policy's folder, or `--root`); digested by its content."""
 
 PolicyFile = Annotated[Path, _below("beside"), *_WRITTEN]
 """A file below the policy's own folder, wherever the data is; digested by its content."""
+
+PeopleFile = Annotated[Path, _below("root"), *_THERE]
+"""A file below the data's root that tells of people: a policy's digest says no more than that there is one."""
+
+OwnersFile = Annotated[Path, _below("beside"), *_THERE]
+"""The same, below the policy's own folder."""

@@ -62,7 +62,8 @@ class Finding:
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
     finding's numbers follow from the data and not from the release: only auditors see them. `spread`
-    is how far people's scores are apart, so that an average is told no finer than it may be. `where`
+    is how far people's scores are apart, so that an average is told no finer than it may be, `moved_by_one` by how
+    much one person can move a score of the release, for the same reason. `where`
     says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
     `waiver` says who let it through although it failed, and until when. `alarm` is a clause in plain words: what it
     means if the limit is broken.
@@ -82,6 +83,7 @@ class Finding:
     unit: str = ""
     private: bool = False
     spread: float = 0.0
+    moved_by_one: float = 0.0
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
     where: Mapping[str, Any] = field(default_factory=dict)
     waiver: Mapping[str, Any] | None = None

@@ -137,6 +137,7 @@ class FindingTold(Strict):
     secret: str | None
     metric: str
     value: Value | None
+    step: Annotated[float, Field(gt=0)] | None = None
     limit: LimitTold
     passed: bool | None
     people: Count | None
@@ -171,12 +172,14 @@ class PolicyTold(Strict):
 
 
 class DataTold(Strict):
-    """Which people; nothing where differential privacy is claimed."""
+    """Which people; nothing where differential privacy is claimed, and plain digests for auditors only."""
 
     people: Count | None = None
     distinct: Count | None = None
     dropped: Count | None = None
     sha256: Digest | None = None
+    files: dict[str, Digest] = {}  # noqa: RUF012  a pydantic field
+    keyed_sha256: Digest | None = None
 
 
 class ReleaseTold(Strict):

@@ -91,6 +91,8 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         case = judged.case(belief, scored)
         scores = scores_of(metric, judged.plugins, case)
         told = _evidence(metric, judged, case, scores)
+        with plugin_trouble(metric, judged.plugins):
+            moved = 0.0 if isinstance(metric, RecordMetric) else float(metric.moved_by_one(case))
     except UnreadableError:
         if belief is not None:
             raise
@@ -105,6 +107,7 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         "limit": _limit(metric),
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
+        "moved_by_one": moved,
         "private": metric.private or metric.hidden(case),
         "alarm": metric.alarm_about(belief.secret if belief else None),
     }

@@ -86,9 +86,19 @@ def share_count(finding: Finding) -> int | None:
     return round(finding.value * finding.people)
 
 
+COARSEST = 0.1
+"""Shares in coarser steps say nothing."""
+
+
 def coarse(value: float, step: float) -> float:
     """A number rounded to the next power of ten above a step that must not show."""
     return round(value, -math.ceil(math.log10(step))) + 0.0 if step > 0 else value
+
+
+def step_of(finding: Finding, smallest: int) -> float:
+    """In which steps a score that single people move is told: a power of ten, 0 where nobody can move it."""
+    moved = 0.0 if smallest == 1 else smallest * finding.moved_by_one
+    return 10.0 ** math.ceil(math.log10(moved)) if moved > 0 else 0.0
 
 
 def told(thing: Any, shown: Shown, audience: Audience) -> Any:

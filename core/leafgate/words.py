@@ -136,7 +136,7 @@ def details(finding: Mapping[str, Any]) -> Iterator[str]:
     evidence = finding["evidence"]
     yield from _beside(evidence)
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
-    yield from (str(evidence[key]) for key in ("reason", "problem", "remedy") if evidence.get(key))
+    yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", "remedy") if evidence.get(key))
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
     yield from (f"{name}: {found['says']}" for name, found in tried if found.get("says"))
     if finding["passed"] is False:

@@ -29,10 +29,11 @@ def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: D
     why = Counter(search.given_up.values())
     reasons = "; ".join(f"{count} record(s): {reason}" for reason, count in sorted(why.items()))
     raise NoReleaseError(
-        f"{lost} of {every} protected cells cannot be held below the limits: {where} ({reasons}). The best table found "
-        f"withholds {_withheld(search.hidden, protected)}, and models learned from it err by {search.loss:+.3f}",
+        "some protected cells cannot be held below the limits",
         people=lost,
         remedy="ask for a higher tau, rho or v, allow a share of the cells, or protect fewer",
+        details=f"of {every} protected cells these cannot: {where} ({reasons}). The best table found withholds "
+        f"{_withheld(search.hidden, protected)}, and models learned from it err by {search.loss:+.3f}",
     )
 
 

@@ -104,6 +104,9 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
 
+    def moved_by_one(self, case: Case) -> float:
+        return 0.0 if case.test is None else 1 / case.test.people
+
     def score(self, case: Case) -> float:
         from leafgate_ppdtc45.on_shared import accuracy_on_perturbed
 

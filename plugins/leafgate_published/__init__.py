@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
@@ -9,7 +11,7 @@ from pydantic import Field
 from leafgate import Case, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
 from leafgate.disclosed import Severity
 from leafgate.foreign.encoding import Encoding
-from leafgate.policy_paths import PolicyFile
+from leafgate.policy_paths import OwnersFile, PolicyFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +25,7 @@ class Published(TreeBuilder):
     use: Literal["published"] = "published"
     path: PolicyFile = Field(description="The release file, or a fitted model's file, beside the policy or below.")
 
-    origins: PolicyFile | None = Field(
+    origins: OwnersFile | None = Field(
         None, description="Whose its records are: the origins.json that an auditor's audit leaves beside a release."
     )
 
@@ -32,6 +34,11 @@ class Published(TreeBuilder):
     )
 
     public_algorithm = False
+
+    @property
+    def people_files(self) -> Mapping[str, Path]:
+        return {} if self.origins is None else {"origins": self.origins}
+
     threat_model = "Whatever the file claims is checked; nothing in it is trusted."
     formula = "the release is the file; of a fitted model what its trees say over the policy's columns"
     source = "the release format, design of leafgate, section 4.3"

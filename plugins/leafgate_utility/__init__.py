@@ -17,6 +17,9 @@ class Accuracy(ReleaseAtLeast):
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "the usual definition"
 
+    def moved_by_one(self, case: Case) -> float:
+        return 0.0 if case.test is None else 1 / case.test.people
+
     def score(self, case: Case) -> float:
         from leafgate_utility.accuracy import accuracy
 
@@ -32,6 +35,11 @@ class AreaUnderCurve(ReleaseAtLeast):
     alarm = "the release tells the classes apart too badly"
     formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"
     source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
+
+    def moved_by_one(self, case: Case) -> float:
+        from leafgate_utility.area import rarest
+
+        return 1 / rarest(case)
 
     def score(self, case: Case) -> float:
         from leafgate_utility.area import area_under_curve

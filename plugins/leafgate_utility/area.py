@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from leafgate import Case, InconclusiveError
 from leafgate.release import Release
 from leafgate.routing import class_votes
+from leafgate.table import Table
 
 
 def area_under_curve(case: Case) -> float:
@@ -26,15 +27,27 @@ def area_under_curve(case: Case) -> float:
         raise InconclusiveError("the release has no model to predict with", remedy="release one, or leave this out")
     if len(case.release.classes) != 2:
         raise InconclusiveError("there are not two classes", remedy="leave this out; `accuracy` takes any number")
-    second = case.test.codes(case.release.target) == 1
-    people = case.test.weight * second, case.test.weight * ~second
-    if not people[0].sum() or not people[1].sum():
-        raise InconclusiveError("the test table has nobody of one class", place="data.test")
+    people = _of_each_class(case.release, case.test)
     ranking = _ranking(case.release, class_votes(_graded(case.release), case.test))
     ranked = np.unique(np.round(ranking, 12), return_inverse=True)[1]  # what rounding tells apart is a tie
     mine, others = (np.bincount(ranked, weights=each) for each in people)
     below = np.cumsum(others) - others / 2
     return float((mine * below).sum() / (mine.sum() * others.sum()))
+
+
+def rarest(case: Case) -> int:
+    """How many people of the test table have the rarer class: each of them moves the area by up to one in so many."""
+    assert case.test is not None
+    return int(min(each.sum() for each in _of_each_class(case.release, case.test)))
+
+
+def _of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of each record the people of the second class and those of the first; InconclusiveError where one has nobody."""
+    second = test.codes(release.target) == 1
+    people = test.weight * second, test.weight * ~second
+    if not people[0].sum() or not people[1].sum():
+        raise InconclusiveError("the test table has nobody of one class", place="data.test")
+    return people
 
 
 def _graded(release: Release) -> Release:

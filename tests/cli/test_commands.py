@@ -53,10 +53,38 @@ def test_every_command_is_explained_by_the_help(command: str) -> None:
 
 
 def test_validate_reads_no_data(tmp_path: Path) -> None:
-    path = write_policy(tmp_path)
+    path = write_policy(tmp_path, {"metrics.0.at_least": 10})
     assert leafgate("validate", path).out == f"{path}: the policy 'survey' is valid\n"
     assert leafgate("validate", path, "--json").document == {"format": "leafgate/valid/1", "name": "survey"}
     assert leafgate("audit", path).code == 2
+
+
+def test_limits_on_groups_too_small_to_be_shown_are_warned_of_and_noted(tmp_path: Path) -> None:
+    metrics = [
+        {"use": "k_anonymity", "at_least": 3},
+        {"use": "k_anonymity", "name": "large", "at_least": 10},
+        {"use": "k_anonymity", "name": "anybody", "at_least": 1},
+        {"use": "k_anonymity", "name": "mean", "at_least": 3, "average": True},
+        {"use": "reidentification_risk", "at_most": 0.25},
+    ]
+    path = survey(tmp_path, {"metrics": metrics, "build": {"use": "id3"}})
+    validated = leafgate("validate", path)
+    assert validated.code == 0
+    asked = [("metrics[0]", "k_anonymity is at least 3", 3), ("metrics[4]", "reidentification_risk is at most 0.25", 4)]
+    expected = [
+        f"warning: policy.yaml: {place}: whether {what} tells of groups of fewer than 10 people, which public reports "
+        f"do not show: choose a limit of 10 people or more, or say `report.smallest_cell: {people}`"
+        for place, what, people in asked
+    ]
+    assert validated.err.splitlines() == expected
+    told = leafgate("validate", path, "--json")
+    assert told.err == ""
+    assert told.document["warnings"] == [line.removeprefix("warning: policy.yaml: ") for line in expected]
+    audited = leafgate("audit", path)
+    assert audited.err.splitlines() == expected
+    notes = [line.removeprefix("  note: ") for line in audited.out.splitlines() if "note: Whether" in line]
+    assert [note.partition(" tells of ")[0] for note in notes] == [f"Whether {what}" for _, what, _ in asked]
+    assert not leafgate("validate", survey(tmp_path, {"metrics": metrics, "report.smallest_cell": 3})).err.count("[0]")
 
 
 def test_root_is_where_the_data_is(tmp_path: Path) -> None:

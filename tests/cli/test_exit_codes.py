@@ -40,7 +40,7 @@ def no_room(handle: int) -> None:
 def test_an_audit_ends_in_the_code_of_its_verdict(tmp_path: Path, code: int, changes: dict[str, Any]) -> None:
     ended = leafgate("audit", survey(tmp_path, changes))
     assert ended.code == code
-    assert bool(ended.err) == (code == 2)
+    assert bool(ended.trouble) == (code == 2)
 
 
 @pytest.mark.parametrize(("code", "changes"), ENDINGS.values(), ids=ENDINGS)

@@ -322,6 +322,8 @@ def test_shared_test_people_may_lie_outside_the_bounds_where_the_policy_says_the
     document = json.loads(path.read_text(encoding="utf-8")) | {"metrics": metrics}
     path.write_text(json.dumps(document), encoding="utf-8")
     other = written(tmp_path, "test.csv", "age,hours,income", ["-20,90,low", "130,-9,high", "20.25,40,low"])
+    document = json.loads(path.read_text(encoding="utf-8")) | {"report": {"smallest_cell": 1}}
+    path.write_text(json.dumps(document), encoding="utf-8")
     ended = leafgate("audit", path, "--json", "--test", other)
     (found,) = (f for f in ended.document["findings"] if f["metric"] == "accuracy_on_perturbed")
     assert found["value"] == 1.0
@@ -452,7 +454,7 @@ def test_accuracy_on_perturbed_people_is_told_where_people_with_keys_are_alike(t
     own = party(tmp_path, "north", 0)
     metrics = [{"use": "accuracy_on_perturbed", "at_least": 0.5}]
     build = POLICY["build"] | {"rehearsal": True}
-    path = policy(tmp_path, metrics=metrics, build=build)
+    path = policy(tmp_path, metrics=metrics, build=build, report={"smallest_cell": 1})
     ended = leafgate("audit", path, own, "--test", test, "--json")
     (found,) = (f for f in ended.document["findings"] if f["metric"] == "accuracy_on_perturbed")
     assert found["value"] > 0.75

@@ -55,7 +55,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_value_is_audited_and_the_most_accurate_release_that_passes_is_named(tmp_path: Path) -> None:
-    ended = swept(tmp_path, "--over", "build.k=1,3,6,12")
+    ended = swept(tmp_path, "--over", "build.k=1,3,6,12", changes={"report.smallest_cell": 2})
     assert (ended.code, ended.err) == (0, "")
     points = {row["build.k"]: row for row in rows(tmp_path)}
     assert {k: row["verdict"] for k, row in points.items()} == {"1": "fail", "3": "fail", "6": "pass", "12": "pass"}
@@ -63,6 +63,14 @@ def test_every_value_is_audited_and_the_most_accurate_release_that_passes_is_nam
     accuracy = {p["folder"]: p["findings"][-2]["value"] for p in told["points"] if p["verdict"] == "pass"}
     assert accuracy[told["best"]] == max(accuracy.values())
     assert told["best"] in ended.out.splitlines()[-1]
+
+
+def test_where_no_point_tells_how_useful_it_is_the_first_that_passes_is_named_as_that(tmp_path: Path) -> None:
+    """The test table has too few people for its accuracy to be public."""
+    ended = swept(tmp_path, "--over", "build.k=1,6,12")
+    assert results(tmp_path)["best"] == "build.k=6"
+    assert ended.out.splitlines()[-1].startswith("The first release that passes: build.k=6 ")
+    assert {row["accuracy"] for row in rows(tmp_path)} == {"holds"}
 
 
 def test_a_points_release_is_the_one_an_audit_with_its_option_makes(tmp_path: Path) -> None:
@@ -120,13 +128,14 @@ def test_other_people_or_another_policy_are_audited_anew(tmp_path: Path) -> None
         report = json.loads((tmp_path / "swept" / "build.k=3" / "report.json").read_text())
         return report["data"]["sha256"], report["policy"]["sha256"]
 
-    swept(tmp_path, "--over", "build.k=3")
+    auditor = ("--audience", "auditor")
+    swept(tmp_path, "--over", "build.k=3", *auditor)
     first = data_and_policy()
-    swept(tmp_path, "--over", "build.k=3", changes={"metrics.1.at_most": 0.5})
+    swept(tmp_path, "--over", "build.k=3", *auditor, changes={"metrics.1.at_most": 0.5})
     second = data_and_policy()
     assert (first[0], first[1] != second[1]) == (second[0], True)
     path = survey(tmp_path, {"metrics": METRICS}, "age,sex,smoker,ill\n" + "20,f,no,no\n30,m,no,yes\n" * 6)
-    leafgate("sweep", path, "--over", "build.k=3", "--out", tmp_path / "swept", "--workers", 1)
+    leafgate("sweep", path, "--over", "build.k=3", "--out", tmp_path / "swept", "--workers", 1, *auditor)
     assert data_and_policy()[0] != first[0]
 
 
@@ -340,10 +349,29 @@ def test_of_several_findings_the_worst_is_shown() -> None:
     assert value_of(only, "k") == 12
 
 
+@pytest.mark.parametrize(
+    "over",
+    [
+        "data.on_missing=drop,keep",
+        "data.path=people.csv,other.csv",
+        "data.missing=[a],[b]",
+        "data.columns.smoker.role=private,weight",
+        "data={},[]",
+    ],
+)
+def test_the_public_never_sees_what_other_people_in_the_table_would_change(tmp_path: Path, over: str) -> None:
+    """From one point to the next the counts differ by the people who came or went."""
+    ended = leafgate("sweep", survey(tmp_path), "--over", over, "--out", tmp_path / "swept", "--json")
+    assert ended.code == 2
+    assert [problem["remedy"] for problem in ended.problems] == ["say --audience auditor"]
+    assert not list((tmp_path / "swept").iterdir())
+
+
 def test_options_of_the_data_are_varied_too_each_table_read_for_itself(tmp_path: Path) -> None:
     people = "age,sex,smoker,ill\n" + "20,f,no,no\n30,m,no,yes\n,f,yes,no\n" * 6
     path = survey(tmp_path, {"metrics": METRICS, "data.on_missing": "drop"}, people)
-    leafgate("sweep", path, "--over", "data.on_missing=drop,keep", "--out", tmp_path / "swept", "--workers", 1)
+    over = ("--over", "data.on_missing=drop,keep", "--audience", "auditor")
+    leafgate("sweep", path, *over, "--out", tmp_path / "swept", "--workers", 1)
     reports = [
         json.loads((tmp_path / "swept" / p["folder"] / "report.json").read_text()) for p in results(tmp_path)["points"]
     ]

@@ -67,14 +67,16 @@ def test_a_builder_that_raises_is_named_and_its_words_are_kept_back() -> None:
 
 def test_no_release_that_keeps_the_promise_is_a_failed_audit() -> None:
     def gives_up(table: Table) -> Any:
-        raise NoReleaseError("no tree is safe", people=5, remedy="publish less")
+        raise NoReleaseError("no tree is safe", people=5, remedy="publish less", details="5 are alone")
 
     report = audited(builder_that(gives_up), build={"use": "wild"})
     assert (report.verdict, report.exit_code, report.release) == ("fail", 1, None)
     found = finding(report, "build")
     assert (found.passed, found.plugin, found.evidence["reason"]) == (False, ORIGIN, "no tree is safe")
     assert document(report, "public")["findings"][0]["evidence"]["people"] == {"fewer_than": 10}
-    assert document(report, "auditor")["findings"][0]["evidence"]["people"] == 5
+    assert b"alone" not in readable(document(report, "public"))
+    told = document(report, "auditor")["findings"][0]["evidence"]
+    assert (told["people"], told["reason_in_full"]) == (5, "5 are alone")
 
 
 def test_one_input_makes_one_report() -> None:

@@ -18,7 +18,8 @@ RELEASE = {"sha256": "0" * 64, "builder": {"use": "stump"}, "trees": 1, "leaves"
 
 def report(*findings: Finding, people: int, distinct: int = 0, smallest: int = 10, **facts: Any) -> Report:
     """A report on some people; without `distinct`, everybody is different."""
-    data = {"people": People(people), "distinct": People(distinct or people), "sha256": "d" * 64}
+    told = {"distinct": Private(People(distinct or people)), "sha256": Private("d" * 64), "keyed_sha256": "e" * 64}
+    data = {"people": People(people), **told}
     return Report({"name": "p"}, data, RELEASE, findings, {}, smallest_cell=smallest, **facts)
 
 
@@ -118,7 +119,7 @@ def test_no_two_counts_shown_tell_a_smaller_one_by_subtraction(of: Report) -> No
 @given(reports(smallest=1))
 def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
     public, auditor = document(of, "public"), document(of, "auditor")
-    assert public["data"] == auditor["data"]
+    assert public["data"]["people"] == auditor["data"]["people"]
     assert [f["value"] for f in public["findings"]] == [finding.value for finding in of.findings]
     assert [f["beyond"] for f in public["findings"]] == [finding.beyond for finding in of.findings]
 
@@ -218,7 +219,36 @@ def test_auditors_learn_the_totals_of_a_differentially_private_release() -> None
 
 def test_nothing_else_is_kept_back_without_such_a_claim() -> None:
     public = document(replace(PRIVATE_RELEASE, differentially_private=False), "public")
-    assert public["data"] == {"people": 100040, "distinct": 70017, "sha256": "d" * 64}
+    assert public["data"] == {"people": 100040, "keyed_sha256": "e" * 64}
+
+
+def test_how_many_are_distinct_changes_nothing_that_the_public_sees() -> None:
+    """It counts rows with their secrets: 80 people in 40 distinct records are pairs who share theirs."""
+    some = found(80, 40, unit="people", value=40.0, limit={"at_least": 2})
+    seen = {readable(document(report(some, people=80, distinct=n), "public")) for n in (40, 41, 75, 80)}
+    assert len(seen) == 1
+    assert document(report(some, people=80, distinct=41), "auditor")["data"]["distinct"] == 41
+
+
+@pytest.mark.parametrize(
+    ("moved", "smallest", "told", "step"),
+    [
+        (1 / 3000, 10, 0.67, 0.01),
+        (1 / 100, 10, 0.7, 0.1),
+        (1 / 99, 10, None, None),
+        (1.0, 10, None, None),
+        (1 / 3000, 1, 0.673333, None),
+        (0.0, 10, 0.673333, None),
+    ],
+)
+def test_a_score_that_single_people_move_is_told_in_steps_that_fewer_than_the_smallest_cell_cannot_move(
+    moved: float, smallest: int, told: float | None, step: float | None
+) -> None:
+    whole = Finding("accuracy", "accuracy", True, value=0.673333, limit={"at_least": 0.673}, moved_by_one=moved)
+    of = report(whole, people=400, smallest=smallest)
+    [public], [auditor] = (document(of, audience)["findings"] for audience in ("public", "auditor"))
+    assert (public["value"], public.get("step"), public["passed"]) == (told, step, True)
+    assert (auditor["value"], "step" in auditor) == (0.673333, False)
 
 
 def risky(people: int, risk: float, **limit: Any) -> Finding:

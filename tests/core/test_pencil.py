@@ -39,9 +39,11 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
     )
     beyond = None if average else int(groups[past].sum())
     passed = bool(worst >= limit if direction == "at_least" else worst <= limit)
+    allow = float(rng.choice([0, rng.random() / 10])) if beyond is not None else 0.0
+    passed = passed if beyond is None else beyond / people <= allow
     return Finding(
-        f"m{place}@a", "m", passed, "a", value=worst, limit={direction: limit, "average": average}, people=people,
-        beyond=beyond, unit=unit, scored=told, spread=float(np.ptp(scores)),
+        f"m{place}@a", "m", passed, "a", value=worst, limit={direction: limit, "average": average, "allow": allow},
+        people=people, beyond=beyond, unit=unit, scored=told, spread=float(np.ptp(scores)),
     )  # fmt: skip
 
 
@@ -54,6 +56,52 @@ def test_a_thousand_reports_give_nothing_away_to_who_adds_and_subtracts() -> Non
         assert not near_counts(public, smallest)
         told += sum(len(finding["distribution"]) > 1 for finding in public["findings"])
     assert told > 500  # and they do tell something
+
+
+@pytest.mark.parametrize(
+    ("size", "limit", "unit", "allow", "remedy"),
+    [
+        (9, {"at_least": 9.0}, "people", 0.0, "report.smallest_cell: 9"),
+        (1, {"at_least": 2.0}, "people", 0.0, "report.smallest_cell: 2"),
+        (9, {"at_most": 0.1112}, "one over people", 0.0, "report.smallest_cell: 9"),
+        (9, {"at_least": 20.0}, "people", 0.085, "a lower `report.smallest_cell`"),
+    ],
+)
+def test_a_verdict_that_pins_a_veiled_number_is_declared_and_the_pencil_sees_what_it_tells(
+    size: int, limit: dict[str, float], unit: str, allow: float, remedy: str
+) -> None:
+    groups = np.array([size, 100 - size])
+    scores = groups if unit == "people" else 1 / groups
+    keeps = scores >= limit["at_least"] if "at_least" in limit else scores <= limit["at_most"]
+    beyond, worst = int(groups[~keeps].sum()), scores[0]
+    finding = Finding(
+        "m@a", "m", beyond / 100 <= allow, "a", value=float(worst), limit=limit | {"allow": allow}, people=100,
+        beyond=beyond, unit=unit,
+    )  # fmt: skip
+    told = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10), "public")
+    assert len(told["notes"]) == 1
+    assert remedy in told["notes"][0]
+    assert not list(given_away(told, 10))
+    assert any("by the verdict" in found for found in given_away(told | {"notes": []}, 10))
+    auditor = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10), "auditor")
+    assert not auditor["notes"]
+
+
+def test_a_limit_that_the_shown_numbers_decide_is_not_declared() -> None:
+    for size, limit in ((9, 10.0), (9, 1.0), (15, 5.0), (15, 20.0)):
+        finding = Finding("m@a", "m", size >= limit, "a", value=size, limit={"at_least": limit}, people=100,
+                          beyond=0 if size >= limit else size, unit="people")  # fmt: skip
+        assert not document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10), "public")[
+            "notes"
+        ]
+
+
+def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
+    finding = Finding("k@a", "k", False, "a", value=6.0, limit={"at_least": 20.0}, people=100, beyond=6, unit="people")
+    waiver = {"finding": "k@a", "limit": {"at_least": 5.0}, "status": "applied"}
+    report = Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10, waivers=[waiver])
+    [note] = document(report, "public")["notes"]
+    assert "Whether k is at least 5 tells of groups of fewer than 10 people" in note
 
 
 def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:

@@ -81,12 +81,23 @@ def test_the_data_file_is_no_part_of_the_digest(tmp_path: Path) -> None:
     assert digest(survey(tmp_path, people="age,sex,smoker,ill\n")) == before
 
 
-@pytest.mark.parametrize("name", ["sex.csv", "test.csv"])
-def test_the_bytes_of_a_named_file_change_the_digest(tmp_path: Path, name: str) -> None:
+def test_the_bytes_of_a_hierarchy_change_the_digest(tmp_path: Path) -> None:
     path = written(tmp_path)
     before = digest(path)
-    (tmp_path / name).write_text((tmp_path / name).read_text() + "\n")
+    (tmp_path / "sex.csv").write_text(HIERARCHY + "\n")
     assert digest(path) != before
+
+
+@pytest.mark.parametrize("place", ["data.test", "data.population", "knows.people", "report.digest_key"])
+def test_no_byte_of_a_file_about_people_changes_the_digest_nor_does_the_key(tmp_path: Path, place: str) -> None:
+    """The digest is public: whoever guessed the rest of the file could confirm one person's secret by it."""
+    seen = set()
+    for content in (PEOPLE, PEOPLE.replace("yes", "no")):
+        (tmp_path / "file.csv").write_text(content)
+        seen.add(digest(survey(tmp_path, {"attacks": [{"use": "maxent"}], place: "file.csv"})))
+    assert len(seen) == 1
+    without = digest(survey(tmp_path, {"attacks": [{"use": "maxent"}]}))
+    assert (without in seen) == (place == "report.digest_key")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from leafgate import Belief, Case, InconclusiveError, Known, Release
 from leafgate.belief import checked
+from leafgate.disclosure import document
 from leafgate.known import known_of, lent
 from leafgate.policy_file import load_policy
 from leafgate.reading import read_population
@@ -293,11 +294,13 @@ def test_whoever_is_in_one_group_with_everyone_is_one_of_the_whole_population(tm
     assert found["on_average@linking#ill"] == pytest.approx(1 / 24)
 
 
-def test_the_population_is_part_of_the_policys_digest(tmp_path: Path) -> None:
-    digests = {
-        load_policy(with_population(tmp_path, content)).policy.sha256 for content in (HUNDRED, HUNDRED + "20,f\n")
-    }
-    assert len(digests) == 2
+def test_the_population_is_part_of_the_datas_digest_and_not_of_the_policys(tmp_path: Path) -> None:
+    policies, files = set(), set()
+    for content in (HUNDRED, HUNDRED + "20,f\n"):
+        path = with_population(tmp_path, content)
+        policies.add(load_policy(path).policy.sha256)
+        files.add(document(prepare(path).audit().report, "auditor")["data"]["files"]["population"])
+    assert (len(policies), len(files)) == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -147,12 +147,26 @@ def test_limits_that_cannot_be_kept_end_in_a_failure_that_says_how_far_it_came(
     roles = {"depth": {"role": "class", "values": ["medium", "deep"]}}
     columns = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"] | roles
     policy = written(tmp_path, data={"columns": columns}, build=build(PAPERS, **options))
-    result = leafgate("audit", policy, "--out", tmp_path / "out")
+    result = leafgate("audit", policy, "--out", tmp_path / "out", "--audience", "auditor")
     assert result.code == 1
-    assert "of 2 protected cells cannot be held below the limits" in result.out + result.err
-    assert "The best table found withholds" in result.out + result.err
+    assert "some protected cells cannot be held below the limits" in result.out
+    full = json.loads((tmp_path / "out" / "report.json").read_bytes())["findings"][0]["evidence"]["reason_in_full"]
+    assert "of 2 protected cells these cannot: " in full
+    assert "The best table found withholds" in full
     assert not (tmp_path / "out" / "release.json").exists()
-    assert not re.search(r"Cruz|Preveze|short|\blow\b", result.out + result.err)
+    assert not re.search(r"Cruz|Preveze|short|\blow\b", result.out + result.err + full)
+
+
+def test_the_public_hears_no_number_of_a_failure(tmp_path: Path) -> None:
+    policy = written(tmp_path, build=build(PAPERS, tau=0.01))
+    result = leafgate("audit", policy, "--out", tmp_path / "out")
+    report = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    assert set(report["findings"][0]["evidence"]) == {"people", "reason", "remedy"}
+    assert not re.search(r"[0-9]", report["findings"][0]["evidence"]["reason"])
+    assert "withholds" not in result.out + result.err
+    alone = leafgate("build", policy, "--out", tmp_path / "release.json")
+    assert alone.code == 1
+    assert not re.search(r"withholds|[0-9] of", alone.out + alone.err)
 
 
 def test_a_share_of_the_cells_may_stay_as_they_are_and_the_audit_counts_them(tmp_path: Path) -> None:
@@ -166,9 +180,9 @@ def test_a_share_of_the_cells_may_stay_as_they_are_and_the_audit_counts_them(tmp
 def test_what_is_known_of_everyone_is_never_withheld(tmp_path: Path) -> None:
     told = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
     told["depth"]["role"] = "quasi_identifier"
-    result = leafgate("audit", written(tmp_path, data={"columns": told}))
+    result = leafgate("audit", written(tmp_path, data={"columns": told}), "--out", tmp_path, "--audience", "auditor")
     assert result.code == 1
-    assert "nothing left to withhold" in result.out + result.err
+    assert "nothing left to withhold" in (tmp_path / "report.json").read_text()
 
 
 def test_people_alike_are_published_one_by_one_where_a_cell_of_theirs_is_secret(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +15,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from leafgate import Case, InconclusiveError
+from leafgate.disclosure import document
 from leafgate.known import known_of
 from leafgate.release import Combine, Publish, Release, published
+from leafgate.running import prepare
 from leafgate.tree import Branch, Fan, Leaf
 from leafgate_utility import AreaUnderCurve
 from random_tables import categorical, table_of
+from survey import write_policy
 
 BAD = categorical("bad", "class", "sensitive", values=("no", "yes"))
 TOWN = categorical("town", "quasi_identifier", values=("a", "b", "c", "d"))
@@ -85,3 +91,38 @@ def test_without_two_classes_or_test_people_it_is_inconclusive() -> None:
         metric.score(Case(test, None, release, known_of(test)))
     with pytest.raises(InconclusiveError, match="no model"):
         metric.score(Case(test, test, replace(release, trees=()), known_of(test)))
+
+
+def in_public(test: list[str], metric: str, smallest: int = 10) -> tuple[Any, Any]:
+    """What the public and auditors are told of a score on these test people: the town and the class of each."""
+    people = ["a,no"] * 30 + ["b,yes"] * 30
+    columns = {"town": {"role": "quasi_identifier", "values": ["a", "b"]}}
+    columns["bad"] = {"role": ["class", "sensitive"], "values": ["no", "yes"]}
+    with TemporaryDirectory() as folder:
+        for name, rows in (("people", people), ("test", test)):
+            (Path(folder) / f"{name}.csv").write_text("\n".join(["town,bad", *rows]) + "\n")
+        data = {"path": "people.csv", "test": "test.csv", "columns": columns}
+        changes = {"data": data, "metrics": [{"use": metric, "at_least": 0.05}], "report": {"smallest_cell": smallest}}
+        report = prepare(write_policy(Path(folder), changes)).audit().report
+    public, auditor = (document(report, audience)["findings"][0] for audience in ("public", "auditor"))
+    assert public["passed"] == auditor["passed"]
+    return public["value"], auditor["value"]
+
+
+def test_the_accuracy_of_one_person_is_for_auditors() -> None:
+    assert in_public(["a,no"], "accuracy") == (None, 1.0)
+    assert in_public(["a,yes"], "accuracy") == (None, 0.0)
+
+
+def test_no_ninth_person_moves_the_accuracy_that_the_public_sees() -> None:
+    rows = ["a,no"] * 660 + ["a,yes"] * 340
+    assert in_public(rows, "accuracy") == (0.66, 0.66)
+    assert in_public([*rows[:652], *["a,yes"] * 8, *rows[660:]], "accuracy") == (0.65, 0.652)
+    assert in_public(rows, "accuracy", smallest=1) == (0.66, 0.66)
+
+
+def test_the_area_is_told_by_how_many_people_the_rarer_class_has() -> None:
+    few, many = ["a,no"] * 900 + ["b,yes"] * 80, ["a,no"] * 900 + ["b,yes"] * 90
+    assert in_public([*few, "a,yes"], "area_under_curve")[0] is None
+    public, auditor = in_public([*many, *["a,yes"] * 30], "area_under_curve")
+    assert (public, auditor) == (0.9, 0.875)

@@ -27,6 +27,11 @@ class Ended:
     err: str
 
     @property
+    def trouble(self) -> str:
+        """What stands on stderr beside warnings."""
+        return "".join(line for line in self.err.splitlines(keepends=True) if not line.startswith("warning: "))
+
+    @property
     def document(self) -> Any:
         """The one JSON document that stdout must hold."""
         return json.loads(self.out)

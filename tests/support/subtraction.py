@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,11 @@ class Sums:
         self.veiled.append(isinstance(shown, Mapping))
         self.names.append(name)
         return len(self.low) - 1
+
+    def within(self, number: int, low: float, high: float) -> None:
+        """A number is known to lie between these, if it is veiled at all."""
+        if self.veiled[number]:
+            self.low[number], self.high[number] = max(self.low[number], low), min(self.high[number], high)
 
     def adds_up(self, total: int, *parts: int) -> None:
         self.equations.append({total: 1.0, **dict.fromkeys(parts, -1.0)})
@@ -65,12 +71,65 @@ def sums_of(report: Mapping[str, Any]) -> Sums:
             sums.adds_up(people, *(bar for _, bar in bars))
         if bars and finding["beyond"] is not None and all(past is not None for past, _ in bars):
             sums.adds_up(beyond, *(bar for past, bar in bars if past))
+        if not declared(report, finding):
+            sums.within(beyond, *_beyond_by_verdict(finding))
+    for finding in report["findings"]:
+        if (group := _group_told(finding)) is not None and not declared(report, finding):
+            sums.within(sums.number(group, f"{finding['id']}: value"), *_value_by_verdict(finding))
     return sums
+
+
+def declared(report: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
+    """Does the report say that this verdict tells more than its numbers do? The one exception there is."""
+    return any(note.startswith(f"Whether {finding['metric']} is ") for note in report["notes"])
+
+
+def _group_told(finding: Mapping[str, Any]) -> Mapping[str, int] | None:
+    """The veiled people behind a score, where it is a group's size or one over it; the share of people that it is."""
+    value, everyone = finding["value"], finding["people"]
+    if not isinstance(value, Mapping) or finding["limit"].get("average"):
+        return None
+    if "more_than" in value:
+        return {"fewer_than": round(1 / value["more_than"])}
+    if isinstance(value.get("fewer_than"), float):
+        return {"fewer_than": round(value["fewer_than"] * everyone)} if isinstance(everyone, int) else None
+    return value if all(isinstance(number, int) for number in value.values()) else None
+
+
+def _value_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
+    """Between which numbers of people a score lies that keeps to its limit, or that does not."""
+    limit, value, beyond = finding["limit"], finding["value"], finding["beyond"]
+    holds = finding["passed"]
+    if limit.get("allow"):  # who is past it is told
+        holds = None if beyond is None else beyond == 0
+    if holds is None:
+        return -np.inf, np.inf
+    if "at_least" in limit:
+        least: float = math.ceil(limit["at_least"] - 1e-9)
+        return (least, np.inf) if holds else (-np.inf, least - 1)
+    if "more_than" in value:
+        least = math.ceil(1 / limit["at_most"] - 1e-9) if limit["at_most"] > 0 else math.inf
+        return (least, np.inf) if holds else (-np.inf, least - 1)
+    whole = finding["people"] if isinstance(value.get("fewer_than"), float) else 1
+    most = math.floor(limit["at_most"] * whole + 1e-9)
+    return (-np.inf, most) if holds else (most + 1, np.inf)
+
+
+def _beyond_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
+    """Between which numbers the people past a limit lie, when some are allowed to and the verdict is known."""
+    everyone, allow = finding["people"], finding["limit"].get("allow", 0.0)
+    if finding["passed"] is None or not isinstance(everyone, int) or finding["limit"].get("average"):
+        return -np.inf, np.inf
+    most = math.floor(allow * everyone + 1e-9)
+    return (-np.inf, most) if finding["passed"] else (most + 1, np.inf)
 
 
 def given_away(report: Mapping[str, Any], smallest: int) -> Iterator[str]:
     """What the report veils, or counts fewer people than the smallest cell, and can be worked out all the same."""
     sums = sums_of(report)
+    for name, least, most, veiled in zip(sums.names, sums.low, sums.high, sums.veiled, strict=True):
+        if veiled and least == most:
+            yield f"{name} is {least:g} by the verdict"
     if not sums.equations:
         return
     rows, low, high = sums.matrix(), np.array(sums.low), np.array(sums.high)

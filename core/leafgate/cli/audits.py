@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,9 @@ from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, writ
 from leafgate.results import RELEASE, RESULTS, VERDICTS, write_results
 from leafgate.running import Run, prepare
 from leafgate.views import Format
+
+if TYPE_CHECKING:
+    from leafgate.policy import Policy
 
 
 class Audience(StrEnum):
@@ -55,6 +59,8 @@ def audit(
         make_folder(out)
         remove_files(out, VERDICTS)  # before anything is read: whatever stops this run, no older verdict is left
     run = prepare(policy, data, root, test, org)
+    if not as_json:
+        warn(policy, warnings_of(run.policy))
     if run.policy.build.unrepeatable and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
@@ -71,6 +77,18 @@ def audit(
     public = document(audited.report, "public")
     say_whole(readable(public) if as_json else summary(public))
     return audited.report.exit_code
+
+
+def warn(path: Path, warnings: Iterable[str]) -> None:
+    """Say on stderr what limits tell of groups too small to be shown, for whoever can still choose others."""
+    for problem in warnings:
+        say(f"warning: {path.name}: {problem}", err=True)
+
+
+def warnings_of(policy: Policy) -> list[str]:
+    from leafgate.telling_limits import small_limits
+
+    return [str(problem) for problem in small_limits(policy)]
 
 
 def _keep_what_was_drawn(run: Run, release: Path) -> None:

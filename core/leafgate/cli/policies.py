@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audits import Json, Org, Root
+from leafgate.cli.audits import Json, Org, Root, warn, warnings_of
 from leafgate.cli.saying import say, say_whole
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.files import EVERYONE, write_file
@@ -34,31 +34,33 @@ def validate(
     failed: list[LeafgateError] = []
     for policy in policies:
         try:
-            name = _name_of(policy, root, org, partial=partial)
+            name, warnings = _found(policy, root, org, partial=partial)
         except LeafgateError as error:
             failed.append(error if len(policies) == 1 else _of_file(error, policy))
             continue
-        told = readable({"format": "leafgate/valid/1", "name": name})
         if as_json:
-            say_whole(told)
-        else:
-            say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid")
+            warned = {"warnings": warnings} if warnings else {}
+            say_whole(readable({"format": "leafgate/valid/1", "name": name, **warned}))
+            continue
+        warn(policy, warnings)
+        say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid")
     if failed:
         worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
         raise worst.listing(problem for error in failed for problem in error.problems)
     return 0
 
 
-def _name_of(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> str:
-    """What a policy calls itself, if it is valid; one that others extend need have no name."""
+def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> tuple[str, list[str]]:
+    """What a valid policy calls itself, and what it is warned of; one that others extend need have no name."""
     from leafgate.policy_file import load_policy
 
     if not partial:
-        return load_policy(policy, root, org).policy.name
+        found = load_policy(policy, root, org).policy
+        return found.name, warnings_of(found)
     from leafgate.diffing.partial import read_one
     from leafgate.plugins import load_plugins
 
-    return str(read_one(policy, load_plugins()).written.document.get("name") or "")
+    return str(read_one(policy, load_plugins()).written.document.get("name") or ""), []
 
 
 def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:

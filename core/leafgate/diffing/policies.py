@@ -10,7 +10,7 @@ from typing import Any
 
 from leafgate.diffing.digested import untold
 from leafgate.diffing.partial import read_one
-from leafgate.diffing.ranges import Direction, range_of, share
+from leafgate.diffing.ranges import Direction, range_of_value, share
 from leafgate.interfaces import Metric
 from leafgate.plugins import load_plugins
 from leafgate.policy_comparing import Change, compared
@@ -119,7 +119,7 @@ def _worst(finding: Mapping[str, Any], direction: Direction, limit: float) -> bo
     """Does the number that was judged keep to a limit?"""
     if finding["evidence"].get("unbounded"):
         return False
-    told = range_of(finding["value"])
+    told = range_of_value(finding)
     return None if told is None else told.holds(direction, limit)
 
 

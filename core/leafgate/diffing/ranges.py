@@ -59,6 +59,12 @@ def range_of(told: Any) -> Range | None:
     return None if told is None else Range(told, told)
 
 
+def range_of_value(finding: Mapping[str, Any]) -> Range | None:
+    """The range of a finding's score, which the public may be told in steps."""
+    told, half = range_of(finding["value"]), finding.get("step", 0.0) / 2
+    return told if told is None or not half else Range(told.low - half - ROUNDED, told.high + half + ROUNDED)
+
+
 def share(part: Any, whole: Any) -> Range | None:
     """The range of one count's share of another."""
     some, everyone = range_of(part), range_of(whole)

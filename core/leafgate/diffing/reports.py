@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leafgate.diffing.ranges import Direction, range_of
+from leafgate.diffing.ranges import Direction, range_of_value
 
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most")
 WORSE = {"worse", "vanished"}
@@ -49,9 +49,18 @@ def _whole(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
         kind = {"pass": "worse"}.get(old["verdict"], "better" if new["verdict"] == "pass" else "different")
         yield Moved(kind, "", "verdict", old["verdict"], new["verdict"])
     for what in ("policy", "data", "release"):
-        digests = [(report[what] or {}).get("sha256") for report in (old, new)]
+        digests = _digests(what, old[what] or {}, new[what] or {})
         if digests[0] != digests[1]:
             yield Moved("different", "", what, *digests)
+
+
+def _digests(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """A digest that both have; of the data the keyed one, if that is what both tell, and nothing if there is none."""
+    keys = ("sha256", "keyed_sha256") if what == "data" else ("sha256",)
+    shared = next((key for key in keys if key in old and key in new), None)
+    if shared is None and what == "data":
+        return None, None
+    return old.get(shared or "sha256"), new.get(shared or "sha256")
 
 
 def _finding(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
@@ -63,7 +72,7 @@ def _finding(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     yield from _limit(name, old["limit"], new["limit"])
     direction = next((key for key in DIRECTIONS if key in old["limit"] and key in new["limit"]), None)
     if direction is not None and old["value"] != new["value"] and _alike(old["limit"], new["limit"]):
-        before, after = range_of(old["value"]), range_of(new["value"])
+        before, after = range_of_value(old), range_of_value(new)
         better = None if before is None or after is None else after.better(before, direction)
         kind = {True: "better", False: "worse", None: "different"}[better]
         yield Moved(kind, name, "value", old["value"], new["value"])

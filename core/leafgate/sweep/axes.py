@@ -17,6 +17,13 @@ from leafgate.strict_yaml import parse_yaml
 OVER = "--over"
 MOST = 10_000
 """More audits than this are a mistake."""
+PROBING = {
+    "data": "which people there are, or what is meant by their cells,",
+    "metrics": "limits",
+    "report": "limits",
+    "knows": "who or what is known",
+}
+"""Parts of a policy: to vary these shows the public by subtraction what each report hides."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +93,11 @@ def points_of(document: Mapping[str, Any], axes: Sequence[Axis]) -> list[Point]:
 
 
 def refuse_probing(axes: Sequence[Axis]) -> None:
-    """PolicyError for places where many verdicts tell what one report hides: limits, and what is known."""
+    """PolicyError for places where many reports tell what one hides: the people, limits, and what is known."""
     for axis in axes:
         first, *below = _steps(axis.place)
-        if first in {"metrics", "report"} or (first == "knows" and below[:1] in ([], ["facts"], ["people"])):
-            what = "limits" if first != "knows" else "who or what is known"
+        what = PROBING.get(str(first))
+        if what is not None and (first != "knows" or below[:1] in ([], ["facts"], ["people"])):
             raise PolicyError(
                 f"to vary {what} tells the public what each report hides",
                 place=f"{OVER} {axis.place}",

@@ -183,10 +183,10 @@ def _verdict(outcome: Outcome, *, numbers: bool) -> str:
     best = outcome.best
     if best is None:
         return "No release passes the policy."
-    if outcome.utility is None:
-        return (
-            f"The first release that passes: {best.point.label} ({best.folder}); no metric says which is most useful."
-        )
     value = value_of(best, outcome.utility)
-    told = f"{number(value)} with " if numbers and value is not None else ""
+    if value is None:
+        return (
+            f"The first release that passes: {best.point.label} ({best.folder}); no number says which is most useful."
+        )
+    told = f"{number(value)} with " if numbers else ""
     return f"The best {outcome.utility} that passes: {told}{best.point.label} ({best.folder})"

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.auditing import audit, versions_of
+from leafgate.data_facts import files_of
 from leafgate.disclosure import document
 from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
-from leafgate.files import EVERYONE, make_folder, remove_files, write_file
+from leafgate.files import OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import policy_of
@@ -128,13 +129,16 @@ class Auditor:
         if audited.sealed is not None and "epsilon" in audited.sealed.release.guarantee:
             _refuse_promise(policy)
         write_results(audited, self.task.audience, folder)
-        write_file(folder / KEY, key, EVERYONE)
+        write_file(folder / KEY, key, OWNER_ONLY)
         return Result(point, document(audited.report, self.task.audience), name)
 
     def _key(self, policy: Policy, plugins: Plugins, read: Read) -> bytes:
-        """Everything a result depends on, in a digest."""
-        tables = [None if one is None else one.sha256 for one in read]
-        told = canonical([policy.sha256, tables, versions_of(policy, plugins), self.task.audience])
+        """Everything a result depends on, in a digest, by which its owner alone could confirm a guess of the data."""
+        table, *others = read
+        files = files_of(policy, table, dict(zip(("test", "population", "people"), others, strict=True)))
+        told = canonical(
+            [policy.sha256, files.keyed(files.key or b""), versions_of(policy, plugins), self.task.audience]
+        )
         return readable({"format": "leafgate/point/1", "sha256": hashlib.sha256(told).hexdigest()})
 
 

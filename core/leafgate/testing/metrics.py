@@ -15,6 +15,7 @@ from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.plugins import use_of
+from leafgate.table import Table
 from leafgate.testing import common
 from leafgate.testing.cases import Learned, alone, odd_cases
 from leafgate.testing.checks import DoesNotApply, NonConformance, called
@@ -167,6 +168,30 @@ def _told_apart(subject: MetricSubject, some: Learned, more: Learned) -> Iterato
         raise DoesNotApply("it scores no release that tells nothing, to compare with")
 
 
+def says_who_moves_it(subject: MetricSubject) -> None:
+    """A score of the release that people of the test table move says by how much one of them can."""
+    metric = subject.metric
+    if subject.of_people or metric.private or metric.unit:
+        raise DoesNotApply("the public sees its scores as counts, shares or averages of people, or not at all")
+    for kind in subject.kinds:
+        case = subject.case(kind)
+        with suppress(LeafgateError):
+            moved = told(subject.scores(_of_half_the_test(case))) != told(subject.scores(case))
+            if moved and not called(metric, partial(metric.moved_by_one, case)) > 0:
+                raise NonConformance(
+                    f"{use_of(type(metric))} scores otherwise without some test people, and says that nobody moves it",
+                    "say in `moved_by_one` by how much one person can, for example `1 / case.test.people`",
+                )
+
+
+def _of_half_the_test(case: Case) -> Case:
+    """The case with every other record of its test table."""
+    test = case.test
+    if test is None:
+        return case
+    return replace(case, test=Table(test.schema, test.frame.iloc[::2].reset_index(drop=True), test.weight[::2]))
+
+
 def errs_in_words(subject: MetricSubject) -> None:
     """Of cases it cannot score it says so in leafgate's errors; it never crashes."""
     for case in odd_cases():
@@ -205,6 +230,7 @@ METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
     "any_label_order": any_label_order,
     "sees_a_leak": sees_a_leak,
     "nothing_is_safest": nothing_is_safest,
+    "says_who_moves_it": says_who_moves_it,
     "examples_hold": examples_hold,
     "errs_in_words": errs_in_words,
 }

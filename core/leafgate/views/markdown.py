@@ -14,6 +14,7 @@ from leafgate.views.telling import (
     clean,
     command,
     counted,
+    data_digest,
     explained,
     findings_by_urgency,
     sentence,
@@ -40,9 +41,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     if release is not None:
         yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"
     if "people" in data:
-        yield f"- {_safe(number(data['people']))} people" + (
-            f", data `{data['sha256'][:16]}`" if data.get("sha256") else ""
-        )
+        what, digest = data_digest(report)
+        yield f"- {_safe(number(data['people']))} people, {what}" + (f" `{digest[:16]}`" if digest else "")
     yield "- " + ", ".join(f"{count} {kind}" for kind, count in counted(report).items() if count)
     yield ""
     yield "| | finding | line |"

@@ -122,3 +122,12 @@ def again(report: Mapping[str, Any]) -> str:
         )
     day = f", judged on the same day ({report['judged_on']})," if report.get("judged_on") else ""
     return f"The same policy, data and versions{day} give the same report:"
+
+
+DIGESTS = {"sha256": "data", "keyed_sha256": "data, keyed"}
+
+
+def data_digest(report: Mapping[str, Any]) -> tuple[str, str]:
+    """What to call the digest of the data, and the digest; where there is none to see, whom it is for."""
+    told = ((name, report["data"][key]) for key, name in DIGESTS.items() if report["data"].get(key))
+    return next(told, ("the data's digest is for auditors", ""))

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from leafgate.case import Case
-from leafgate.interfaces import AtLeast, Example, Metric
+from leafgate.errors import InconclusiveError
+from leafgate.interfaces import AtLeast, Example, Metric, ReleaseAtLeast
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,6 +152,24 @@ class Untold(Doubt):
         return {"scores": scores}
 
 
+class ByTheTest(ReleaseAtLeast):
+    """The commonest class's share of the test people, to the last digit and for everyone."""
+
+    use: str = "by_the_test"
+
+    threat_model = "None: this is what the release is good for."
+    formula = "people of the commonest class / people of the test table"
+    source = "elementary"
+
+    def score(self, case: Case) -> float:
+        import numpy as np
+
+        if case.test is None:
+            raise InconclusiveError("there is no test table")
+        column = case.test.schema.having("class")[0].name
+        return float(np.bincount(case.test.codes(column), weights=case.test.weight).max() / case.test.people)
+
+
 BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (NotANumber(at_least=0), "scores"),
     (OneForAll(at_least=0), "scores"),
@@ -165,6 +184,7 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (FirstValue(at_least=0), "any_label_order"),
     (Reversed(at_least=0), "sees_a_leak"),
     (LikesHalf(at_least=0), "nothing_is_safest"),
+    (ByTheTest(at_least=0), "says_who_moves_it"),
     (WrongExample(at_least=0), "examples_hold"),
     (Crashes(at_least=0), "errs_in_words"),
 )
