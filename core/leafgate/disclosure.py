@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,24 +30,23 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
             for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)
         ],
         **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
-        "guesses": [] if hide_data else guesses_told(report, shown),
+        "guesses": [] if hide_data else guesses_told(report, shown, audience),
         "tree": tree_told(report, shown, audience),
         "versions": dict(report.versions),
         "notes": [*report.notes, *([_OUTSIDE] if hide_data else [])],
     }
 
 
-_OUTSIDE = "The release claims differential privacy; the findings below were computed from the data and are outside it."
+_OUTSIDE = (
+    "The release claims differential privacy. Whether limits hold was worked out from the data: these answers are "
+    "outside that guarantee, and their numbers are for auditors."
+)
 
 
 def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool) -> dict[str, Any]:
     total, beyond = finding.people, finding.beyond
-    if finding.private and audience == "public":
-        finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
-        beyond = None
-    if hide_data and (finding.attack is not None or finding.unit) and audience == "public":
-        finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
     if audience == "public":
+        finding, beyond = _without_secrets(finding, hide_data), None if finding.private else beyond
         finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
     known = total is not None and not hide_data
     return {
@@ -68,9 +67,17 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     }
 
 
-def _derivable(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """What anyone could work out from the release, and why something could not be told."""
-    return {key: told for key, told in evidence.items() if key in {"claim", "derived", "problem"}}
+def _without_secrets(finding: Finding, hide_data: bool) -> Finding:
+    """The finding without numbers that follow from the data and not from the release, which may promise more."""
+    if hide_data and not finding.of_release:
+        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "problem"}))
+    if finding.private:
+        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "derived", "problem"}))
+    return finding
+
+
+def _among(evidence: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    return {key: told for key, told in evidence.items() if key in keys}
 
 
 def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:

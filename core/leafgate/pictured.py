@@ -68,21 +68,21 @@ def _small(low: Bar, high: Bar, unit: str, smallest: int) -> bool:
     return unit == "one over people" and (low.high or math.inf) > 1 / smallest
 
 
-def guesses_told(report: Report, shown: Shown) -> list[dict[str, Any]]:
+def guesses_told(report: Report, shown: Shown, audience: Audience) -> list[dict[str, Any]]:
     """How often each attack's best guess is right, and how often the commonest value is, as shares of the people.
 
     The public sees them where the release tells as much, and so coarse that fewer people than the smallest cell cannot
     move them by a step.
     """
-    public = shown.smallest > 1
+    public = audience == "public"
     made = []
     for guess in report.guesses:
         step = shown.smallest / guess.people
-        if public and (guess.private or step > COARSEST):
+        if public and (guess.private or (step > COARSEST and shown.smallest > 1)):
             continue
         shares = {"right": guess.right / guess.people, "commonest": guess.commonest / guess.people}
         exact = {name: round(share, 6) for name, share in shares.items()}
-        rounded = {name: coarse(share, step) for name, share in shares.items()} if public else exact
+        rounded = {name: coarse(share, step) for name, share in shares.items()} if shown.smallest > 1 else exact
         made.append({"attack": guess.attack, "secret": guess.secret, **rounded})
     return made
 
@@ -104,12 +104,11 @@ def tree_told(report: Report, shown: Shown, audience: Audience) -> dict[str, Any
 
 
 def _may_be_coloured(report: Report) -> bool:
-    """May the public know which leaves hold people past a limit? Only that none surely does, or if no number is small.
+    """May the public know which leaves hold people past a limit? Only that none does: that limits hold says as much.
 
-    Whoever has the tree could look the leaf up: it may be published in spite of all, by a waiver or other limits.
+    Whoever has the tree could look another leaf up: it may be published in spite of all, by a waiver or other limits.
+    Where a limit allows for some people past it, nobody may know whether there are any.
     """
-    view = report.tree
-    if view is None or report.differentially_private:
-        return False
-    told = all(finding.passed is not None for finding in report.findings if finding.attack is not None)
-    return (not view.leaves_past and told) or report.smallest_cell == 1
+    judged = [finding for finding in report.findings if finding.attack is not None]
+    safe = all(finding.passed and not finding.limit.get("allow") for finding in judged)
+    return safe and not report.differentially_private

@@ -53,7 +53,8 @@ class Finding:
     `passed` is None when it could not be told, `value` when there is no number to give: none was
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
-    finding's numbers follow from the data and not from the release: only auditors see them. `spread`
+    finding's numbers follow from the data and not from the release: only auditors see them; an `of_release` finding
+    has looked at nobody's data. `spread`
     is how far people's scores are apart, so that an average is told no finer than it may be. `where`
     says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
     `waiver` says who let it through although it failed, and until when. `alarm` is a clause in plain words: what it
@@ -73,6 +74,7 @@ class Finding:
     plugin: str = ""
     unit: str = ""
     private: bool = False
+    of_release: bool = False
     spread: float = 0.0
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
     where: Mapping[str, Any] = field(default_factory=dict)

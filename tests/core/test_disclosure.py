@@ -197,11 +197,14 @@ def test_where_differential_privacy_is_claimed_the_public_learns_no_total() -> N
     assert "outside" in public["notes"][-1]
 
 
-@pytest.mark.parametrize("unit", ["people", "share", "people left", "table"])
-def test_a_score_of_a_private_release_that_is_worked_out_from_the_table_is_for_auditors(unit: Unit) -> None:
-    whole = found(100040, value=0.25, unit=unit, attack=None, limit={"at_most": 1}, passed=True)
-    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit="")])
-    assert [finding["value"] for finding in document(of, "public")["findings"]] == [None, 0.25]
+@pytest.mark.parametrize("unit", ["", "people", "share", "people left", "table"])
+def test_of_a_private_release_the_public_sees_numbers_that_follow_from_the_release_alone(unit: Unit) -> None:
+    evidence = {"claim": 1, "derived": 2, "problem": "p", "further": 3}
+    whole = found(100040, value=0.25, unit=unit, attack=None, limit={"at_most": 1}, passed=True, evidence=evidence)
+    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit="", of_release=True)])
+    told = document(of, "public")["findings"]
+    assert [finding["value"] for finding in told] == [None, 0.25]
+    assert [finding["evidence"] for finding in told] == [{"claim": 1, "problem": "p"}, evidence]
     assert document(of, "auditor")["findings"][0]["value"] == 0.25
 
 
