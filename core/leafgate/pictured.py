@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.report import Finding, Report
-from leafgate.shown import Audience, Shown, coarse, pool, told
+from leafgate.shown import Audience, Shown, coarse, told
 
 if TYPE_CHECKING:
     from leafgate.distribution import Bar
@@ -21,10 +21,9 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
     counts fewer people than the smallest cell.
     """
     from leafgate.distribution import distribution
-    from leafgate.veiling import counts_told, veiled
+    from leafgate.veiling import veiled
 
     public = audience == "public"
-    known = pool(report, shown.smallest)
     for finding in report.findings:
         hidden = public and (finding.private or report.differentially_private)
         bars = () if hidden else distribution(finding)
@@ -32,14 +31,13 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
             total = sum(bar.people for bar in bars)
             bars = bars if _may_add_up(finding.beyond, total, shown) else ()
             joined = _small_groups_joined(bars, finding, shown.smallest) if bars else []
-            bars = veiled(joined, shown.smallest, known)
-            known = known | {count for count, _ in counts_told(bars)}
-        yield [{"from": bar.low, "to": bar.high, "people": bar.people, "past": bar.past} for bar in bars]
+            bars = veiled(joined, shown.smallest)
+        yield [{"from": bar.low, "to": bar.high, "people": shown.whole(bar.people), "past": bar.past} for bar in bars]
 
 
 def _may_add_up(beyond: int | None, total: int, shown: Shown) -> bool:
     """Is neither the bars' sum veiled, nor the sum of those past the limit where they are everyone?"""
-    return shown.count(total) == total and (beyond != total or shown.part(total, total) == total)
+    return shown.whole(total) == total and (beyond != total or shown.part(total, total) == total)
 
 
 def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
@@ -55,11 +53,29 @@ def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -
         else:
             kept.append(bar)
     limit = next(float(value) for key, value in finding.limit.items() if key.startswith("at_"))
-    if finding.unit == "people" and (kept[0].low or 0) < smallest:
-        kept[0] = replace(kept[0], low=limit if kept[0].past is False else 1.0)
-    if finding.unit == "one over people" and (kept[-1].high or math.inf) > 1 / smallest:
-        kept[-1] = replace(kept[-1], high=limit if kept[-1].past is False else 1.0)
+    if finding.unit == "people":
+        return [_no_small_edge(bar, limit, smallest) for bar in kept]
+    if finding.unit == "one over people":
+        return [_no_large_edge(bar, limit, 1 / smallest) for bar in kept]
     return kept
+
+
+def _no_small_edge(bar: Bar, limit: float, smallest: int) -> Bar:
+    """A bar of group sizes without an edge below the smallest cell, but the limit's."""
+    if (bar.low or 0) >= smallest:
+        return bar
+    low = limit if bar.past is False and limit < smallest else 1.0
+    high = bar.high if bar.high is None else max(bar.high, limit if bar.past and limit < smallest else smallest)
+    return replace(bar, low=low, high=high)
+
+
+def _no_large_edge(bar: Bar, limit: float, largest: float) -> Bar:
+    """A bar of risks without an edge above one over the smallest cell, but the limit's."""
+    if bar.high is not None and bar.high <= largest:
+        return bar
+    high = limit if bar.past is False and limit > largest else 1.0
+    low = min(bar.low or 0.0, limit if bar.past and limit > largest else largest)
+    return replace(bar, low=low, high=high)
 
 
 def _small(low: Bar, high: Bar, unit: str, smallest: int) -> bool:

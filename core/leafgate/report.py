@@ -20,16 +20,16 @@ EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 @dataclass(frozen=True)
 class People:
-    """A count of people of the table; the public sees it only from the smallest cell up."""
+    """A count of people of the table; the public sees on which step of a grid it lies, from the smallest cell up."""
 
-    count: int
+    count: int = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Private:
     """Something about particular people: a path, a value. Only auditors see it."""
 
-    content: Any
+    content: Any = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,7 +90,7 @@ class BarTold(Strict):
 
     low: float | None = Field(None, alias="from")
     high: float | None = Field(None, alias="to")
-    people: Whole
+    people: Count
     past: bool | None
 
 

@@ -28,6 +28,13 @@ def number(told: Any) -> str:
     return f"{int(told):,}" if isinstance(told, int | float) else str(told)
 
 
+def middle(count: Any) -> float:
+    """A count, or the middle of the step that it is shown as."""
+    if isinstance(count, Mapping):
+        return float(count.get("from", 0) + count.get("to", count.get("fewer_than", 0))) / 2
+    return float(count)
+
+
 def printable(line: str) -> str:
     """The line without what moves a terminal's cursor or starts a line of its own."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate import Belief, InconclusiveError, Known, Release
-from leafgate.report import People
+from leafgate.report import People, Private
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, distinct_rows
 from leafgate.unread_scores import open_about_scores
@@ -55,7 +55,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
     there = people[people > 0]
     evidence: dict[str, Any] = {"groups": len(there), "smallest_group": People(int(there.min()))}
     if release.publish.leaves == "labels" and not release.predicts_numbers:
-        evidence["labels"] = _labels(linked, people)
+        evidence["labels"] = Private(_labels(linked, people))
     secrets = [column for column in known.schema.secrets if column.countable]
     about: list[tuple[str | None, pd.DataFrame | None]] = [(s.name, _chances(linked, s)) for s in secrets]
     beliefs = [

@@ -48,7 +48,7 @@ def tree_page(release: Release) -> str:
     from leafgate.tree_view import bare_view
 
     nodes = (
-        [everything(node, Shown(1, ()), "auditor") for node in bare_view(release.trees[0], release.schema)]
+        [everything(node, Shown(1), "auditor") for node in bare_view(release.trees[0], release.schema)]
         if release.trees
         else []
     )
