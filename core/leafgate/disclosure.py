@@ -24,7 +24,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         **({"judged_on": report.judged_on} if report.waivers else {}),
         "policy": dict(report.policy),
         "data": {} if hide_data else _data(report.data, shown, audience),
-        "release": None if report.release is None else dict(report.release),
+        "release": None if report.release is None else told(report.release, shown, audience),
         "findings": [
             _finding(finding, shown, audience, hide_data) | {"distribution": bars}
             for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)

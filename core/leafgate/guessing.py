@@ -16,7 +16,7 @@ from leafgate.scoring import Judged
 from leafgate.told_by_release import tells_shares
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guess:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 

@@ -32,7 +32,7 @@ class Private:
     content: Any = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoredPeople:
     """Every record's score: what pictures of a finding are drawn from, and no report tells as it is.
 
@@ -46,9 +46,9 @@ class ScoredPeople:
     everyone: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
-    """One limit held against one score.
+    """One limit held against one score. Its repr says no number: notebooks and logs keep what they print.
 
     `passed` is None when it could not be told, `value` when there is no number to give: none was
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
@@ -81,17 +81,20 @@ class Finding:
     waiver: Mapping[str, Any] | None = None
     alarm: str = ""
 
+    def __repr__(self) -> str:
+        return f"Finding(id={self.id!r}, passed={self.passed})"
+
     @property
     def fails(self) -> bool:
         """Is a limit broken, and not waived?"""
         return self.passed is False and self.waiver is None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see.
 
-    `waivers` says of each of the policy's what became of it on the day it was `judged_on`.
+    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. Its repr says no number.
     """
 
     policy: Mapping[str, Any]
@@ -106,6 +109,9 @@ class Report:
     guesses: Sequence[Guess] = ()
     waivers: Sequence[Mapping[str, Any]] = ()
     judged_on: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Report(verdict={self.verdict!r}, findings={len(self.findings)})"
 
     @property
     def waived(self) -> int:

@@ -197,7 +197,7 @@ class ReleaseTold(Strict):
     builder: dict[str, Any]
     trees: Whole
     leaves: Whole
-    records: Whole | None = None
+    records: Count | None = None
 
 
 class ReportTold(Strict):

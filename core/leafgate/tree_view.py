@@ -23,7 +23,7 @@ Risk = Literal["past", "allowed", "within", "nobody"]
 ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TreeView:
     """One tree of the release, drawn twice: `coloured` by risk, unfolded where it is, and `plain`, by shape alone.
 

@@ -40,7 +40,7 @@ def printable(line: str) -> str:
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
 
 
-def _many(count: int, noun: str) -> str:
+def _many(count: Any, noun: str) -> str:
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
     return f"{number(count)} {noun if count == 1 else plural}"
 
