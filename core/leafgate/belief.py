@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from leafgate.known import Known
     from leafgate.release import Release
 
+Told = Literal["guess", "certain", "shares"]
+"""How much of a belief is so of whomever the release counts."""
+
 
 @dataclass(frozen=True)
 class Belief:
@@ -53,7 +56,7 @@ class Belief:
     cells: NDArray[Any] | None = None
     estimates: NDArray[Any] | None = None
     unread: bool = False
-    told: Literal["guess", "certain", "shares"] = "guess"
+    told: Told = "guess"
 
     @property
     def of_people(self) -> bool:

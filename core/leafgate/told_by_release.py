@@ -49,7 +49,7 @@ def tells_overall(case: Case) -> bool:
     """Are the secret's shares among everyone told?"""
     if case.strange or case.release.counted != "exact":
         return False
-    by_leaves = case.secret.name == case.release.target and any(_counts_all(tree, case) for tree in case.release.trees)
+    by_leaves = "class" in case.secret.roles and any(_counts_all(tree, case) for tree in case.release.trees)
     return by_leaves or _in_records(case.secret, case) or tells_shares(case)
 
 
@@ -77,7 +77,7 @@ def _in_records(secret: Column, case: Case) -> bool:
 def _by_leaves(case: Case, parts: Ids) -> bool:
     """Is each part all people of some leaves, whom anyone knows, and do these tell the secret's shares?"""
     trees, table = case.release.learned, case.table
-    if len(trees) != 1 or case.secret.name != case.release.target or not asks_public(case.release, table):
+    if len(trees) != 1 or "class" not in case.secret.roles or not asks_public(case.release, table):
         return False
     leaf = _leaf(trees[0], table)
     return tells_classes(case) and len(set(zip(leaf.tolist(), parts.tolist(), strict=True))) == len(set(leaf.tolist()))

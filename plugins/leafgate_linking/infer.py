@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from leafgate import Belief, InconclusiveError, Known, Release
+from leafgate.belief import Told
 from leafgate.report import People, Private
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, distinct_rows
@@ -185,7 +186,7 @@ def _by_trees(linked: Linked, secret: Column, prior: Shares) -> Shares:
     return joined(beliefs, exact=release.counted == "exact")
 
 
-def _told(linked: Linked, secret: str | None, people: Shares) -> Literal["guess", "certain", "shares"]:
+def _told(linked: Linked, secret: str | None, people: Shares) -> Told:
     """What of a belief follows from numbers that count people exactly: nothing where somebody may be in no leaf."""
     release = linked.release
     if release.counted != "exact" or release.noise or any(left.may_end_nowhere for left in linked.left):
