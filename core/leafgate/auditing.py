@@ -42,13 +42,19 @@ SAME = "The test table is the table: accuracy and the like are of the people tha
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
-    """A report, the release it is about (None if nothing could be built), and seconds a step."""
+    """A report, the release it is about (None if nothing could be built), and seconds a step.
+
+    Its repr says the verdict alone: a notebook keeps it beside the page.
+    """
 
     report: Report
     sealed: Sealed | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Audit(verdict={self.report.verdict!r})"
 
     def _repr_html_(self) -> str:
         """The public report, for notebooks: these are passed on."""
@@ -169,7 +175,7 @@ def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:
     told: dict[str, Any] = {"sha256": sealed.sha256, "builder": dict(release.builder)}
     told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
     told |= {"drawn_once": True} if policy.build.unrepeatable else {}
-    return told | ({} if release.records is None else {"records": len(release.records.rows)})
+    return told | ({} if release.records is None else {"records": People(len(release.records.rows))})
 
 
 def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.errors import InconclusiveError
 from leafgate.evidence import checked_evidence
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from leafgate.known import Known
     from leafgate.release import Release
+
+Told = Literal["guess", "certain", "shares"]
+"""How much of a belief is so of whomever the release counts."""
 
 
 ALIKE = 1e-3
@@ -36,7 +39,9 @@ class Belief:
     takes those cells for. `baseline`, laid out like `chances`, is what the
     release says of each record without the attack's further reasoning; `alternatives` are other beliefs the
     attack has no less reason for: a limit that does not come out the same for all is inconclusive. `unread`: the
-    release tells more of the secret than the attack works out: any belief is possible, the true one too. `evidence`
+    release tells more of the secret than the attack works out: any belief is possible, the true one too. `told` says
+    what of `chances` is so whoever the people are, if a release that claims to count them does: `certain`, what is
+    certain; `shares`, moreover that each row is the true shares of its whole group; a `guess` may be wrong. `evidence`
     is JSON: bounds, gaps, counts of constraints; a key `tries` names guarantees the attack tries to disprove,
     `refutes` those it does. `explain(group)` words what the release says of one group; only auditors see it.
     `population_groups` numbers in the same way, where the policy names a population, the group each row of
@@ -55,6 +60,7 @@ class Belief:
     cells: NDArray[Any] | None = None
     estimates: NDArray[Any] | None = None
     unread: bool = False
+    told: Told = "guess"
 
     @property
     def of_people(self) -> bool:

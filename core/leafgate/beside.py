@@ -7,52 +7,55 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.attacking import Attempt
 from leafgate.case import Case
 from leafgate.errors import LeafgateError
-from leafgate.interfaces import RecordMetric, Scored
+from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.plugins import Plugins
 from leafgate.report import Finding, People, Private
 from leafgate.scores import Scores, finite, scores_of, value_of
+from leafgate.told_by_release import read_untold, tells_overall
 
 OTHER: dict[Scored, Scored] = {"derived": "composition", "composition": "derived"}
 
 
-def beside(metric: RecordMetric, plugins: Plugins, case: Case, scores: Scores, finding: Finding) -> Finding:
-    """The finding, with the other score beside it (derived, or of the true composition) where they differ.
+def beside(
+    metric: RecordMetric, plugins: Plugins, case: Case, scores: Scores, finding: Finding, attempt: Attempt | None
+) -> Finding:
+    """The finding, with the other score beside it: of the true composition where it differs, for auditors.
 
-    What follows from the composition and not from the release is private.
+    Beside a composition that the release does not tell, for the public too, always what is derived.
     """
-    if case.belief is None or case.belief.chances is None or case.belief.groups is None:
+    if case.belief is None or case.belief.chances is None or case.belief.groups is None or "chances" not in vars(case):
         return finding
+    untold = "composition" in set(read_untold(case))
     other = replace(case, scored=OTHER[case.scored])
-    if np.allclose(case.chances, other.chances, rtol=0, atol=1e-12):
+    if not untold and np.allclose(case.chances, other.chances, rtol=0, atol=1e-12):
         return finding
     try:
         others = scores_of(metric, plugins, other)
     except LeafgateError:
-        return replace(finding, private=finding.private or case.scored == "composition")
-    if np.array_equal(scores, others):
         return finding
-    finding = replace(finding, private=finding.private or case.scored == "composition")
+    if not untold and np.array_equal(scores, others):
+        return finding
     told = _veiled(metric, value_of(metric, others, case))
-    hidden = metric.private or case.scored == "derived" or tells_of_everyone(other)
-    key, shown = OTHER[case.scored], Private(told) if hidden else told
+    key, shown = OTHER[case.scored], Private(told) if hidden(metric, other, attempt) else told
     return replace(finding, evidence={**finding.evidence, key: shown})
 
 
-def tells_of_everyone(case: Case) -> bool:
-    """Was a score made with everyone's shares of the secret, which nobody could derive?"""
-    if "overall" not in vars(case) or case.secret.name in case.known.distribution or counts_everyone(case):
-        return False
-    derived = replace(case, scored="derived").chances.to_numpy(dtype=float)
-    everyone = case.table.weight @ derived / case.table.people
-    return not np.allclose(everyone, case.overall, rtol=0, atol=1e-12)
+def hidden(metric: Metric, case: Case, attempt: Attempt | None) -> bool:
+    """Would the numbers of a score tell what neither the release nor the public columns do? A matter of these alone."""
+    granted = "chances" in vars(case) and rests_on_what_was_granted(case, attempt)
+    return metric.private or metric.hidden(case) or granted or any(read_untold(case))
 
 
-def counts_everyone(case: Case) -> bool:
-    """Do the leaves, added up, tell the secret's shares?"""
-    release = case.release
-    return bool(release.trees) and release.publish.leaves == "counts" and case.secret.name == release.target
+def rests_on_what_was_granted(case: Case, attempt: Attempt | None) -> bool:
+    """Does an attack take in what the policy grants it, and the release does not tell?"""
+    known, belief = case.known, case.belief
+    shares = bool(known.distribution) and not (belief is not None and belief.secret is not None and tells_overall(case))
+    granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
+    told = {name for name, what in granted.items() if what}
+    return attempt is not None and bool(told & attempt.attack.uses)
 
 
 def _veiled(metric: RecordMetric, value: float) -> Any:

@@ -30,7 +30,7 @@ class Case:
     never align anything. `scored` says what `chances` are: what the adversary believes, or the true
     composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
     records, a row for each. `origins` are, where they are known, for each published record its row in
-    `table.without_key`.
+    `table.without_key`. `strange`: the release claims to count the table's people, and does not.
     """
 
     table: Table
@@ -40,6 +40,7 @@ class Case:
     belief: Belief | None = None
     scored: Scored = "derived"
     origins: Sequence[int] | None = None
+    strange: bool = False
 
     @property
     def noisy_test(self) -> bool:
@@ -70,6 +71,11 @@ class Case:
         if told is None:
             raise UnreadableError("the attack gives no baseline")
         return told.iloc[self._position].reset_index(drop=True)
+
+    @property
+    def certain_is_true(self) -> bool:
+        """Is whatever `chances` are certain of so, because it follows from what the release counts?"""
+        return self._belief.told != "guess" and self.scored == "derived" and not self.strange
 
     @cached_property
     def _composition(self) -> pd.DataFrame:

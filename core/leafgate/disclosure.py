@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,29 +29,35 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "waived": report.waived,
         **({"judged_on": report.judged_on} if report.waivers else {}),
         "policy": dict(report.policy),
-        "data": {} if hide_data else told(report.data, shown, audience),
-        "release": None if report.release is None else dict(report.release),
+        "data": {} if hide_data else _data(report.data, shown, audience),
+        "release": None if report.release is None else told(report.release, shown, audience),
         "findings": findings,
         "method": dict(report.method),
         **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
-        "guesses": [] if hide_data else guesses_told(report, shown),
+        "guesses": [] if hide_data else guesses_told(report, shown, audience),
         "tree": tree_told(report, shown, audience),
         "versions": dict(report.versions),
         "notes": [*report.notes, *telling, *([_OUTSIDE] if hide_data else [])],
     }
 
 
-_OUTSIDE = "The release claims differential privacy; the findings below were computed from the data and are outside it."
+_OUTSIDE = (
+    "The release claims differential privacy. Whether limits hold was worked out from the data: these answers are "
+    "outside that guarantee, and their numbers are for auditors."
+)
+
+
+def _data(data: Mapping[str, Any], shown: Shown, audience: Audience) -> dict[str, Any]:
+    """What is told of the table; how many people it has as they are, for all counts are of these."""
+    everyone = {} if shown.total is None else {"people": shown.whole(shown.total)}
+    seen: dict[str, Any] = told(data, shown, audience)
+    return seen | everyone
 
 
 def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool) -> dict[str, Any]:
     total, beyond = finding.people, finding.beyond
-    if finding.private and audience == "public":
-        finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
-        beyond = None
-    if hide_data and (finding.attack is not None or finding.unit) and audience == "public":
-        finding = replace(finding, value=None, evidence=_derivable(finding.evidence))
     if audience == "public":
+        finding, beyond = _without_secrets(finding, hide_data), None if finding.private else beyond
         finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
     known = total is not None and not hide_data
     step = step_of(finding, shown.smallest)
@@ -64,7 +70,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         **({"step": step} if 0 < step <= COARSEST else {}),
         "limit": dict(finding.limit),
         "passed": finding.passed,
-        "people": shown.count(total) if known and total is not None else None,
+        "people": shown.whole(total) if known and total is not None else None,
         "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
         "evidence": told(finding.evidence, shown, audience),
         **({"alarm": finding.alarm} if finding.alarm else {}),
@@ -74,15 +80,23 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     }
 
 
-def _derivable(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """What anyone could work out from the release, and why something could not be told."""
-    return {key: told for key, told in evidence.items() if key in {"claim", "derived", "problem"}}
+def _without_secrets(finding: Finding, hide_data: bool) -> Finding:
+    """The finding without numbers that follow from the data and not from the release, which may promise more."""
+    if hide_data and not finding.of_release:
+        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "problem"}))
+    if finding.private:
+        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "derived", "problem"}))
+    return finding
+
+
+def _among(evidence: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    return {key: told for key, told in evidence.items() if key in keys}
 
 
 def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:
-    """The evidence; of small groups only the worst, where their number and `beyond` would tell how small they are."""
+    """The evidence; of worst groups with small ones among them the worst alone: the others may be all the rest."""
     worst = finding.evidence.get("worst")
-    if not isinstance(worst, list) or (finding.beyond or 0) > len(worst) * (smallest - 1):
+    if not isinstance(worst, list) or all(group["people"].count >= smallest for group in worst):
         return finding.evidence
     return {**finding.evidence, "worst": worst[:1]}
 
@@ -91,21 +105,24 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     """A score; one that is itself a count or a share of people is shown like a count."""
     value, total, people = finding.value, finding.people, share_count(finding)
     average = finding.limit.get("average") and finding.unit != "share"
-    if value is not None and finding.unit == "people":
+    if value is None or shown.smallest == 1:
+        return value
+    if average:
+        few = finding.unit == "people" and 0 < value < shown.smallest
+        return {"fewer_than": shown.smallest} if few else _coarse(value, finding, shown)
+    if finding.unit == "people":
         told = shown.count(int(value))
-        return told if isinstance(told, dict) else _coarse(value, finding, shown) if average else value
-    if value is not None and total is not None and finding.unit == "people left":
-        told = shown.count(total)
-        return {key: n - total + int(value) for key, n in told.items()} if isinstance(told, dict) else value
-    if value is not None and average:
-        return _coarse(value, finding, shown)
-    if value is not None and finding.unit == "one over people":
+        return told if isinstance(told, dict) else value
+    if finding.unit == "one over people":
         told = shown.count(round(1 / value))
         return _one_over(told) if isinstance(told, dict) else value
+    if finding.unit == "people left" and total is not None:
+        told = shown.whole(total)
+        return {key: n - total + int(value) for key, n in told.items()} if isinstance(told, dict) else value
     if people is None or total is None:
         return value
-    if hide_data or isinstance(shown.count(total), dict):
-        return value if shown.smallest == 1 else None
+    if hide_data or isinstance(shown.whole(total), dict):
+        return None
     told = shown.part(people, total)
     return {key: round(n / total, 6) for key, n in told.items()} if isinstance(told, dict) else value
 
@@ -117,8 +134,7 @@ def _in_steps(finding: Finding, step: float) -> float | None:
 
 def _coarse(value: float, finding: Finding, shown: Shown) -> float:
     """An average, so coarse that fewer people than the smallest cell cannot move it by a step."""
-    share = shown.smallest * finding.spread / max(finding.people or 1, 1)
-    return value if shown.smallest == 1 else coarse(value, share)
+    return coarse(value, shown.smallest * finding.spread / max(finding.people or 1, 1))
 
 
 def _one_over(told: Mapping[str, int]) -> dict[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.report import Finding
@@ -42,12 +41,8 @@ def _rehearsed(policy: Policy, judged: Judged) -> Iterator[Doubt]:
 
 def _counted(judged: Judged) -> Iterator[Doubt]:
     """Leaves or records that claim to count this table's people, and do not."""
-    strange = strange_leaves(judged.release, judged.table)
-    if strange:
-        problem = "leaves tell numbers that are not those of this table: was the tree learned from other people?"
-        yield "counted", None, problem
-    elif strange_records(judged.release, judged.table):
-        yield "counted", None, "the records count more or fewer people than this table has: are they other people's?"
+    if judged.strange:
+        yield "counted", None, judged.strange
 
 
 def _unattacked(judged: Judged) -> Iterator[Doubt]:

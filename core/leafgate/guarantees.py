@@ -35,9 +35,12 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
 
 
 def _margin(finding: Finding) -> float:
-    """By how much a score keeps to its limit; nothing to spare where there is no number."""
+    """By how much a score keeps to its limit; nothing to spare where there is no number.
+
+    Nor where there is none for the public: which of several is the worst would tell of it.
+    """
     limits = {key: limit for key, limit in finding.limit.items() if key in {"at_least", "at_most"}}
-    if finding.value is None or not limits:
+    if finding.value is None or finding.private or not limits:
         return -math.inf
     (direction, limit), *_ = limits.items()
     return float(finding.value - limit if direction == "at_least" else limit - finding.value)

@@ -10,12 +10,13 @@ import numpy as np
 
 from leafgate.attacking import Attempt
 from leafgate.belief import Belief
-from leafgate.beside import counts_everyone
+from leafgate.beside import rests_on_what_was_granted
 from leafgate.errors import InconclusiveError, UnreadableError
-from leafgate.scoring import Judged, tells_what_was_granted
+from leafgate.scoring import Judged
+from leafgate.told_by_release import tells_shares
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guess:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 
@@ -54,5 +55,5 @@ def _guess(judged: Judged, attempt: Attempt, belief: Belief) -> Guess:
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
     weight = case.table.weight
     commonest = int(np.bincount(truth, weights=weight).max())
-    private = tells_what_was_granted(case, attempt) or not counts_everyone(case)
+    private = rests_on_what_was_granted(case, attempt) or not tells_shares(case, alike=True)
     return Guess(attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private)

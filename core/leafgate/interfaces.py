@@ -170,6 +170,8 @@ class Metric(Component):
     `safe` what a good one means, `alarm` what a broken limit means, in the words of people who know no metrics (a
     clause, `{secret}` for the column's name); `examples` are worked out. `private` metrics compare with what is true of
     single people, so that a score would give it away: the public is told whether the limit holds, and no number.
+    `of_release` metrics look at the release alone, at neither `table` nor `test`: a claim of differential privacy
+    covers what they say, so the public sees their numbers beside one.
     `cost` metrics say what protection takes away: a sweep that knows nothing more useful draws protection against
     it, and chooses the least.
     """
@@ -184,6 +186,7 @@ class Metric(Component):
     alarm: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
     private: ClassVar[bool] = False
+    of_release: ClassVar[bool] = False
     cost: ClassVar[bool] = False
     checks: ClassVar[str | None] = None
     checked_by: ClassVar[str | None] = None
@@ -208,7 +211,11 @@ class Metric(Component):
         return score >= lenient(self.limit, -1) if self.direction == "at_least" else score <= lenient(self.limit)
 
     def hidden(self, case: Case) -> bool:
-        """Would its numbers tell what is true of people, and the release does not? The public then sees none."""
+        """Would its numbers tell what is true of people, and the release does not? The public then sees none.
+
+        Policy, release and public columns decide, never the secrets: that numbers are missing would tell these. What is
+        read of `case.truth`, `case.overall` and the composition the core sees to itself.
+        """
         return self.private
 
     def moved_by_one(self, case: Case) -> float:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from leafgate.report import Finding, Report
-from leafgate.shown import COARSEST, Audience, Shown, coarse, pool, told
+from leafgate.shown import COARSEST, Audience, Shown, coarse, told
 
 if TYPE_CHECKING:
     from leafgate.distribution import Bar
@@ -21,10 +21,9 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
     counts fewer people than the smallest cell.
     """
     from leafgate.distribution import distribution
-    from leafgate.veiling import counts_told, veiled
+    from leafgate.veiling import veiled
 
     public = audience == "public"
-    known = pool(report, shown.smallest)
     for finding in report.findings:
         hidden = public and (finding.private or report.differentially_private)
         bars = () if hidden else distribution(finding)
@@ -32,14 +31,13 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
             total = sum(bar.people for bar in bars)
             bars = bars if _may_add_up(finding.beyond, total, shown) else ()
             joined = _small_groups_joined(bars, finding, shown.smallest) if bars else []
-            bars = veiled(joined, shown.smallest, known)
-            known = known | {count for count, _ in counts_told(bars)}
-        yield [{"from": bar.low, "to": bar.high, "people": bar.people, "past": bar.past} for bar in bars]
+            bars = veiled(joined, shown.smallest)
+        yield [{"from": bar.low, "to": bar.high, "people": shown.whole(bar.people), "past": bar.past} for bar in bars]
 
 
 def _may_add_up(beyond: int | None, total: int, shown: Shown) -> bool:
     """Is neither the bars' sum veiled, nor the sum of those past the limit where they are everyone?"""
-    return shown.count(total) == total and (beyond != total or shown.part(total, total) == total)
+    return shown.whole(total) == total and (beyond != total or shown.part(total, total) == total)
 
 
 def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
@@ -55,11 +53,29 @@ def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -
         else:
             kept.append(bar)
     limit = next(float(value) for key, value in finding.limit.items() if key.startswith("at_"))
-    if finding.unit == "people" and (kept[0].low or 0) < smallest:
-        kept[0] = replace(kept[0], low=limit if kept[0].past is False else 1.0)
-    if finding.unit == "one over people" and (kept[-1].high or math.inf) > 1 / smallest:
-        kept[-1] = replace(kept[-1], high=limit if kept[-1].past is False else 1.0)
+    if finding.unit == "people":
+        return [_no_small_edge(bar, limit, smallest) for bar in kept]
+    if finding.unit == "one over people":
+        return [_no_large_edge(bar, limit, 1 / smallest) for bar in kept]
     return kept
+
+
+def _no_small_edge(bar: Bar, limit: float, smallest: int) -> Bar:
+    """A bar of group sizes without an edge below the smallest cell, but the limit's."""
+    if (bar.low or 0) >= smallest:
+        return bar
+    low = limit if bar.past is False and limit < smallest else 1.0
+    high = bar.high if bar.high is None else max(bar.high, limit if bar.past and limit < smallest else smallest)
+    return replace(bar, low=low, high=high)
+
+
+def _no_large_edge(bar: Bar, limit: float, largest: float) -> Bar:
+    """A bar of risks without an edge above one over the smallest cell, but the limit's."""
+    if bar.high is not None and bar.high <= largest:
+        return bar
+    high = limit if bar.past is False and limit > largest else 1.0
+    low = min(bar.low or 0.0, limit if bar.past and limit > largest else largest)
+    return replace(bar, low=low, high=high)
 
 
 def _small(low: Bar, high: Bar, unit: str, smallest: int) -> bool:
@@ -68,21 +84,21 @@ def _small(low: Bar, high: Bar, unit: str, smallest: int) -> bool:
     return unit == "one over people" and (low.high or math.inf) > 1 / smallest
 
 
-def guesses_told(report: Report, shown: Shown) -> list[dict[str, Any]]:
+def guesses_told(report: Report, shown: Shown, audience: Audience) -> list[dict[str, Any]]:
     """How often each attack's best guess is right, and how often the commonest value is, as shares of the people.
 
     The public sees them where the release tells as much, and so coarse that fewer people than the smallest cell cannot
     move them by a step.
     """
-    public = shown.smallest > 1
+    public = audience == "public"
     made = []
     for guess in report.guesses:
         step = shown.smallest / guess.people
-        if public and (guess.private or step > COARSEST):
+        if public and (guess.private or (step > COARSEST and shown.smallest > 1)):
             continue
         shares = {"right": guess.right / guess.people, "commonest": guess.commonest / guess.people}
         exact = {name: round(share, 6) for name, share in shares.items()}
-        rounded = {name: coarse(share, step) for name, share in shares.items()} if public else exact
+        rounded = {name: coarse(share, step) for name, share in shares.items()} if shown.smallest > 1 else exact
         made.append({"attack": guess.attack, "secret": guess.secret, **rounded})
     return made
 
@@ -100,12 +116,11 @@ def tree_told(report: Report, shown: Shown, audience: Audience) -> dict[str, Any
 
 
 def _may_be_coloured(report: Report) -> bool:
-    """May the public know which leaves hold people past a limit? Only that none surely does, or if no number is small.
+    """May the public know which leaves hold people past a limit? Only that none does: that limits hold says as much.
 
-    Whoever has the tree could look the leaf up: it may be published in spite of all, by a waiver or other limits.
+    Whoever has the tree could look another leaf up: it may be published in spite of all, by a waiver or other limits.
+    Where a limit allows for some people past it, nobody may know whether there are any.
     """
-    view = report.tree
-    if view is None or report.differentially_private:
-        return False
-    told = all(finding.passed is not None for finding in report.findings if finding.attack is not None)
-    return (not view.leaves_past and told) or report.smallest_cell == 1
+    judged = [finding for finding in report.findings if finding.attack is not None]
+    safe = all(finding.passed and not finding.limit.get("allow") for finding in judged)
+    return safe and not report.differentially_private

@@ -76,6 +76,18 @@ class Release:
         return self.schema.target.name
 
     @property
+    def learned(self) -> tuple[Node, ...]:
+        """Every tree that was learned from the people themselves: the model's and its alternatives."""
+        return self.trees if self.noise else (*self.trees, *self.alternatives.values())
+
+    def shows(self, column: str) -> bool:
+        """Do the published records show this column's cells as they are?"""
+        if self.records is None or column not in self.records.columns or column in self.noise:
+            return False
+        place = self.records.columns.index(column)
+        return all(row[place] is None or isinstance(row[place], str | int | float) for row in self.records.rows)
+
+    @property
     def predicts_numbers(self) -> bool:
         """Are its trees of regression: do all leaves tell a value of the class of numbers, and none a label?"""
         every = (leaf for tree in self.trees for leaf in leaves(tree))

@@ -26,7 +26,7 @@ KEYS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sealed:
     """A release together with the very bytes that are audited and published.
 
@@ -38,6 +38,9 @@ class Sealed:
     content: bytes
     origins: tuple[int, ...] | None = None
     trail: tuple[Mapping[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Sealed(sha256={self.sha256!r})"
 
     @property
     def sha256(self) -> str:

@@ -20,27 +20,27 @@ EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 @dataclass(frozen=True)
 class People:
-    """A count of people of the table; the public sees it only from the smallest cell up."""
+    """A count of people of the table; the public sees on which step of a grid it lies, from the smallest cell up."""
 
-    count: int
+    count: int = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Private:
     """Something about particular people: a path, a value. Only auditors see it."""
 
-    content: Any
+    content: Any = field(repr=False)
 
 
 @dataclass(frozen=True)
 class OfRelease:
     """Something the release says: auditors see all of it, the public `public` of it once it may be published."""
 
-    content: Any
+    content: Any = field(repr=False)
     public: Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoredPeople:
     """Every record's score: what pictures of a finding are drawn from, and no report tells as it is.
 
@@ -54,14 +54,15 @@ class ScoredPeople:
     everyone: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
-    """One limit held against one score.
+    """One limit held against one score. Its repr says no number: notebooks and logs keep what they print.
 
     `passed` is None when it could not be told, `value` when there is no number to give: none was
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
-    finding's numbers follow from the data and not from the release: only auditors see them. `spread`
+    finding's numbers follow from the data and not from the release: only auditors see them; an `of_release` finding
+    has looked at nobody's data. `spread`
     is how far people's scores are apart, so that an average is told no finer than it may be, `moved_by_one` by how
     much one person can move a score of the release, for the same reason. `where`
     says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
@@ -82,6 +83,7 @@ class Finding:
     plugin: str = ""
     unit: str = ""
     private: bool = False
+    of_release: bool = False
     spread: float = 0.0
     moved_by_one: float = 0.0
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
@@ -89,18 +91,21 @@ class Finding:
     waiver: Mapping[str, Any] | None = None
     alarm: str = ""
 
+    def __repr__(self) -> str:
+        return f"Finding(id={self.id!r}, passed={self.passed})"
+
     @property
     def fails(self) -> bool:
         """Is a limit broken, and not waived?"""
         return self.passed is False and self.waiver is None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see.
 
     `method` says how it was made (`leafgate.method`);
-    `waivers` says of each of the policy's what became of it on the day it was `judged_on`.
+    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. Its repr says no number.
     """
 
     policy: Mapping[str, Any]
@@ -116,6 +121,9 @@ class Report:
     guesses: Sequence[Guess] = ()
     waivers: Sequence[Mapping[str, Any]] = ()
     judged_on: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Report(verdict={self.verdict!r}, findings={len(self.findings)})"
 
     @property
     def waived(self) -> int:

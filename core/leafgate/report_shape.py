@@ -68,7 +68,7 @@ class BarTold(Strict):
 
     low: float | None = Field(None, alias="from")
     high: float | None = Field(None, alias="to")
-    people: Whole
+    people: Count
     past: bool | None
 
 
@@ -189,7 +189,7 @@ class ReleaseTold(Strict):
     builder: dict[str, Any]
     trees: Whole
     leaves: Whole
-    records: Whole | None = None
+    records: Count | None = None
     drawn_once: bool = False
 
 

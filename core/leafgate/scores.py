@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,14 @@ def _checked(scores: object, metric: Metric, case: Case) -> Any:
 def value_of(metric: RecordMetric, scores: Scores, case: Case) -> float:
     """What the policy judges: the mean over people, or the worst-off person's score."""
     if metric.average:
-        return float((scores * case.table.weight).sum() / case.table.people)
+        return _mean(scores, case)
     return float(scores.min() if metric.direction == "at_least" else scores.max())
+
+
+def _mean(scores: Scores, case: Case) -> float:
+    """The mean over people, to the last digit the same however many rows these people share."""
+    values, which = np.unique(scores, return_inverse=True)
+    return math.fsum(values * np.bincount(which, weights=case.table.weight)) / case.table.people
 
 
 def finite(value: float) -> float | None:

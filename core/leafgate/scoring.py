@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,17 @@ import pandas as pd
 
 from leafgate.attacking import Attempt, plugin_trouble
 from leafgate.belief import Belief
-from leafgate.beside import beside, counts_everyone, tells_of_everyone
+from leafgate.beside import beside, hidden, rests_on_what_was_granted
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
+from leafgate.leaf_numbers import strange_leaves, strange_records
 from leafgate.plugins import Plugins
 from leafgate.release import Release
-from leafgate.report import Finding, ScoredPeople
+from leafgate.report import Finding, Private, ScoredPeople
 from leafgate.scores import Scores, finite, scores_of, unbounded, value_of
 from leafgate.table import Table
 from leafgate.witnesses import witnesses
@@ -45,7 +47,17 @@ class Judged:
             if belief.cells is not None:
                 belief, table = laid_out(belief, self.release, self.origins, table.without_key)
             belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
-        return Case(table.lent(), test, self.release, lent(self.known), belief, scored, self.origins)
+        strange = bool(self.strange)
+        return Case(table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange)
+
+    @cached_property
+    def strange(self) -> str:
+        """What is wrong with a release that claims to count this table's people and does not; else empty."""
+        if strange_leaves(self.release, self.table):
+            return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
+        if strange_records(self.release, self.table):
+            return "the records count more or fewer people than this table has: are they other people's?"
+        return ""
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -108,26 +120,23 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
         "moved_by_one": moved,
-        "private": metric.private or metric.hidden(case),
+        "private": hidden(metric, case, attempt),
+        "of_release": metric.of_release,
         "alarm": metric.alarm_about(belief.secret if belief else None),
     }
     if not isinstance(metric, RecordMetric):
         value = float(scores)
         found["people"] = judged.table.people if metric.unit in {"share", "people left"} else None
         return Finding(value=finite(value), passed=metric.holds(value), evidence=unbounded(value) | told, **found)
-    finding = _judge_people(metric, scores, case, found)
+    finding = _judge_people(metric, scores, case, found, _told_by(case, attempt))
     finding = replace(finding, evidence={**finding.evidence, **told})
-    finding = beside(metric, judged.plugins, case, scores, finding)
-    return replace(finding, private=finding.private or tells_of_everyone(case) or tells_what_was_granted(case, attempt))
+    return beside(metric, judged.plugins, case, scores, finding, attempt)
 
 
-def tells_what_was_granted(case: Case, attempt: Attempt | None) -> bool:
-    """Was a score made of a belief that holds what the policy grants, and the release does not tell?"""
-    known = case.known
-    shares = known.distribution and not counts_everyone(case)
-    granted = {"distribution": shares, "people": known.people is not None, "facts": known.facts}
-    told = {name for name, what in granted.items() if what}
-    return attempt is not None and "chances" in vars(case) and bool(told & attempt.attack.uses)
+def _told_by(case: Case, attempt: Attempt | None) -> dict[str, Any]:
+    """What the attack tells beside its belief; for auditors, where that rests on what only the policy grants it."""
+    told = dict(case.belief.evidence) if case.belief else {}
+    return {key: Private(what) for key, what in told.items()} if rests_on_what_was_granted(case, attempt) else told
 
 
 def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[str, Any]:
@@ -142,7 +151,9 @@ def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[s
         raise InconclusiveError(str(error)) from error
 
 
-def _judge_people(metric: RecordMetric, scores: Scores, case: Case, found: dict[str, Any]) -> Finding:
+def _judge_people(
+    metric: RecordMetric, scores: Scores, case: Case, found: dict[str, Any], told: dict[str, Any]
+) -> Finding:
     weight, people = case.table.weight, case.table.people
     value = value_of(metric, scores, case)
     evidence = unbounded(value)
@@ -155,7 +166,7 @@ def _judge_people(metric: RecordMetric, scores: Scores, case: Case, found: dict[
     past = np.array([not metric.holds(float(value)) for value in values])[which]
     beyond = int(weight[past].sum())
     found["scored"] = ScoredPeople(scores, weight, past, everyone)
-    evidence |= dict(case.belief.evidence) if case.belief else {}
+    evidence |= told
     if beyond:
         evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
     passed = beyond / people <= metric.allow

@@ -1,9 +1,9 @@
-"""How counts of people are shown side by side: exactly, as a range, or not at all."""
+"""How counts of people are shown: exactly, as a step of a grid, or not at all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,68 +14,48 @@ Audience = Literal["public", "auditor"]
 
 @dataclass(frozen=True)
 class Shown:
-    """How counts of people are shown: none below `smallest`, and none that a difference would give away.
+    """How counts of people are shown: none below `smallest`, all others as the step of one grid they lie on.
 
-    `close` are the counts that differ from another count of the same document by less than the
-    smallest cell; they are shown as a range of that width. `released`: may the release be published as it is?
+    The steps are as wide as the smallest cell, and the same in every report. So neither sums and differences of what
+    one report tells, nor those of two reports on nearly the same people, come to a number of few people. The table's
+    `total` is told as it is, and counts of all but fewer people than the smallest cell as one with it. `released`: may
+    the release be published as it is?
     """
 
     smallest: int
-    close: Collection[int]
+    total: int | None = None
     released: bool = False
 
+    def whole(self, people: int) -> Any:
+        """A count that parts may be of: the table's total, or like any other."""
+        return people if people == self.total and people >= self.smallest else self.count(people)
+
     def count(self, people: int) -> Any:
-        """A count, or {"fewer_than": n}, or {"from": a, "to": b}."""
-        if 0 < people < self.smallest:
-            return {"fewer_than": self.smallest}
-        return self._range(people) if people in self.close else people
+        """A count as it is, or {"fewer_than": n}, or {"from": a, "to": b}."""
+        return self.part(people, -1 if self.total is None else self.total)
 
     def part(self, people: int, total: int) -> Any:
         """A count of some of `total` people, whose rest must not be told either."""
-        if not self.near_all(people, total):
-            return self.count(people)
-        if total in self.close:
-            return {"from": self._range(total - self.smallest + 1)["from"], "to": self._range(total)["to"]}
-        first = max(self.smallest, total - self.smallest + 1)
-        return total if first == total else {"from": first, "to": total}
+        if self.smallest == 1 or people == 0:
+            return people
+        if people < self.smallest:
+            return {"fewer_than": self.smallest}
+        first = max(self.smallest, self._step(total - self.smallest + 1)["from"])
+        if not first <= people <= total:
+            return self._step(people)
+        last = total if total == self.total else self._step(total)["to"]
+        return total if first == last else {"from": first, "to": last}
 
-    def near_all(self, people: int, total: int) -> bool:
-        """Are they everybody, or everybody but fewer than the smallest cell?"""
-        return people >= self.smallest > total - people
-
-    def _range(self, people: int) -> dict[str, int]:
+    def _step(self, people: int) -> dict[str, int]:
         start = people - people % self.smallest
         return {"from": start, "to": start + self.smallest - 1}
 
 
 def shown_in(report: Report, smallest: int) -> Shown:
-    """How the counts of one report are shown side by side."""
-    counts = pool(report, smallest)
-    close = {n for n in counts if any(0 < abs(n - m) < smallest for m in counts)}
-    return Shown(smallest, close, released=report.verdict == "pass")
-
-
-def pool(report: Report, smallest: int) -> set[int]:
-    """Every count of people, from the smallest cell up, that a report would tell if nothing were veiled."""
-    free = Shown(smallest, ())
-    findings = [finding for finding in report.findings if not (finding.private and smallest > 1)]
-    counts = set(_people_in([report.data, [finding.evidence for finding in findings]]))
-    for finding in findings:
-        total = finding.people
-        parts = [part for part in (finding.beyond, share_count(finding)) if part is not None]
-        counts |= {part for part in parts if total is None or not free.near_all(part, total)}
-        counts |= {total} if total is not None else set()
-        counts |= {int(finding.value)} if finding.unit == "people" and finding.value is not None else set()
-        counts |= {round(1 / finding.value)} if finding.unit == "one over people" and finding.value else set()
-    return {count for count in counts if count >= smallest}
-
-
-def _people_in(thing: Any) -> Iterator[int]:
-    if isinstance(thing, People):
-        yield thing.count
-    elif isinstance(thing, Mapping | list | tuple):
-        for inside in thing.values() if isinstance(thing, Mapping) else thing:
-            yield from _people_in(inside)
+    """How the counts of one report are shown."""
+    total = report.data.get("people")
+    people = total.count if isinstance(total, People) else None
+    return Shown(smallest, people, released=report.verdict == "pass")
 
 
 def share_count(finding: Finding) -> int | None:

@@ -99,8 +99,9 @@ def _asked(finding: Finding, limit: Mapping[str, Any]) -> Asked:
 
 
 def _note(asked: Asked, shown: Mapping[str, Any], cell: int) -> str:
-    exact = isinstance(shown["value"], int | float)
-    if asked.small(cell) and not exact:
+    told = shown["value"]
+    large = isinstance(told, int | float) or (isinstance(told, Mapping) and "from" in told)
+    if asked.small(cell) and not large:
         return asked.said(SMALL, cell)
     return asked.said(NARROW, cell) if _narrows(asked, shown) else ""
 

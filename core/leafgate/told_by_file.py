@@ -38,7 +38,15 @@ def told_by_file(policy: Policy, plugins: Plugins, judged: Judged) -> Iterator[F
         evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}; or say what the file tells"
     origin = plugins.origin(policy.build)
     alarm = "the model's file tells more than the policy publishes"
-    yield Finding("published_file", "published_file", not broken, evidence=evidence, plugin=origin, alarm=alarm)
+    yield Finding(
+        "published_file",
+        "published_file",
+        not broken,
+        evidence=evidence,
+        plugin=origin,
+        alarm=alarm,
+        of_release=True,
+    )
 
 
 def effective_level(leaves: Level, discloses: list[Disclosure]) -> Level:

@@ -22,7 +22,7 @@ Risk = Literal["past", "allowed", "within", "nobody"]
 ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TreeView:
     """The first tree of the release that asks anything, drawn twice.
 

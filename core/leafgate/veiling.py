@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from leafgate.distribution import Bar
 
 
-def veiled(bars: Sequence[Bar], smallest: int, told: Collection[int]) -> tuple[Bar, ...]:
+def veiled(bars: Sequence[Bar], smallest: int) -> tuple[Bar, ...]:
     """The bars, joined until every count they tell is nobody or at least `smallest` people.
 
     A histogram tells the people of each bar, and by addition those below and above each edge. None of these
-    may be small, nor differ by a small number from another count that is `told` beside it: the difference of
-    two counts counts people too. At worst one bar is left, which holds everyone.
+    may be small. At worst one bar is left, which holds everyone.
     """
     kept = list(bars)
-    while len(kept) > 1 and (edge := _telling(kept, smallest, told)) is not None:
+    while len(kept) > 1 and (edge := _telling(kept, smallest)) is not None:
         kept[edge - 1 : edge + 1] = [kept[edge - 1].joined(kept[edge])]
     return tuple(kept)
 
@@ -31,9 +30,9 @@ def counts_told(bars: Sequence[Bar]) -> Iterator[tuple[int, int]]:
         below += bar.people
 
 
-def _telling(bars: Sequence[Bar], smallest: int, told: Collection[int]) -> int | None:
+def _telling(bars: Sequence[Bar], smallest: int) -> int | None:
     """An edge without which less is told that must not be; None where all is well."""
     for count, edge in counts_told(bars):
-        if 0 < count < smallest or any(0 < abs(count - other) < smallest for other in told if count):
+        if 0 < count < smallest:
             return edge
     return None

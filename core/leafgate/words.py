@@ -33,6 +33,13 @@ def number(told: Any) -> str:
     return f"{int(told):,}" if isinstance(told, int | float) else str(told)
 
 
+def middle(count: Any) -> float:
+    """A count, or the middle of the step that it is shown as."""
+    if isinstance(count, Mapping):
+        return float(count.get("from", 0) + count.get("to", count.get("fewer_than", 0))) / 2
+    return float(count)
+
+
 def printable(line: str) -> str:
     """The line without what moves a terminal's cursor, starts a line of its own, or is a command to a CI runner."""
     plain = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
@@ -44,7 +51,7 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def _many(count: int, noun: str) -> str:
+def _many(count: Any, noun: str) -> str:
     plural = {"leaf": "leaves"}.get(noun, f"{noun}s")
     return f"{number(count)} {noun if count == 1 else plural}"
 

@@ -132,6 +132,7 @@ class DifferentialPrivacy(ReleaseAtMost):
     neighbours: Neighbours = Field("add_remove", description="Tables that differ by a person more, or by one changed.")
 
     stricter_less = frozenset({"delta"})
+    of_release = True
     checks = "epsilon"
     alarm = "the promise of differential privacy is weaker than what is asked for"
     scale = "nats; infinite where a condition of the account does not hold"

@@ -55,6 +55,12 @@ class Remainders:
             self._leaves[number] = self._found(number)
         return self._leaves[number]
 
+    @property
+    def may_end_nowhere(self) -> bool:
+        """Is there a private value, among those a test may be asked for, that no branch takes?"""
+        nowhere = self._numbers.get(NOWHERE)
+        return any(nowhere in below for below in self.asked.values())
+
     def _found(self, number: int) -> list[Reached]:
         found, waiting = [], [number]
         while waiting:

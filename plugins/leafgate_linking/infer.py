@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from leafgate import Belief, InconclusiveError, Known, Release
-from leafgate.report import People
+from leafgate.belief import Told
+from leafgate.report import People, Private
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, distinct_rows
 from leafgate.unread_scores import open_about_scores
@@ -55,7 +56,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
     there = people[people > 0]
     evidence: dict[str, Any] = {"groups": len(there), "smallest_group": People(int(there.min()))}
     if release.publish.leaves == "labels" and not release.predicts_numbers:
-        evidence["labels"] = _labels(linked, people)
+        evidence["labels"] = Private(_labels(linked, people))
     secrets = [column for column in known.schema.secrets if column.countable]
     about: list[tuple[str | None, pd.DataFrame | None]] = [(s.name, _chances(linked, s)) for s in secrets]
     beliefs = [
@@ -66,6 +67,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
             evidence=evidence,
             explain=_explain(linked),
             population_groups=linked.population,
+            told=_told(linked, name, people),
         )
         for name, chances in about or [(None, None)]
     ]
@@ -96,8 +98,7 @@ def link(release: Release, known: Known) -> Linked:
     """
     public, mine, others = _everyone(known)
     schema = known.schema
-    published = release.trees if release.noise else (*release.trees, *release.alternatives.values())
-    trees = [remainders(tree, public, schema) for tree in published]
+    trees = [remainders(tree, public, schema) for tree in release.learned]
     keys = [ids for ids, _ in trees]
     found = None
     if release.records is not None:
@@ -105,7 +106,7 @@ def link(release: Release, known: Known) -> Linked:
         found = matches(release.records, public, schema, release.noise)
         keys.append(found.which)
     target = schema.having("class")
-    own_class = public.codes(target[0].name) if target and target[0].public and published else None
+    own_class = public.codes(target[0].name) if target and target[0].public and trees else None
     if own_class is not None:
         keys.append(own_class)
     groups, first = grouped(keys or [np.zeros(len(public), dtype=np.int64)])
@@ -183,6 +184,26 @@ def _by_trees(linked: Linked, secret: Column, prior: Shares) -> Shares:
         told = [told_by_leaves(left.leaves(n), secret, release, prior, classes[c]) for n, c in places]
         beliefs.append((np.array(told), which))
     return joined(beliefs, exact=release.counted == "exact")
+
+
+def _told(linked: Linked, secret: str | None, people: Shares) -> Told:
+    """What of a belief follows from numbers that count people exactly: nothing where somebody may be in no leaf."""
+    release = linked.release
+    if release.counted != "exact" or release.noise or any(left.may_end_nowhere for left in linked.left):
+        return "guess"
+    return "shares" if secret is not None and _own_records(linked, secret, people) else "certain"
+
+
+def _own_records(linked: Linked, secret: str, people: Shares) -> bool:
+    """Has each group records of its own, as many as its people, that show the secret as it is?"""
+    records, found = linked.release.records, linked.found
+    if records is None or found is None or not linked.release.shows(secret):
+        return False
+    weight = np.array(records.weight, dtype=np.float64)
+    sets = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
+    theirs = np.bincount(sets, weights=weight[found.records], minlength=len(found.start) - 1)[linked.record_set]
+    apart = len(np.unique(found.records)) == len(found.records) and len(np.unique(linked.record_set)) == linked.size
+    return bool(apart and (theirs == people).all())
 
 
 def _explain(linked: Linked) -> Callable[[int], str]:

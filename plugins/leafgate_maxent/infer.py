@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate import Belief, Known, Release
+from leafgate.belief import Told
 from leafgate.report import Private
 from leafgate.schema import Column
 from leafgate.unread_scores import open_about_scores
@@ -50,7 +51,9 @@ def infer_counting(options: Counting, release: Release, known: Known) -> list[Be
     if found.log_data_sets is not None:
         evidence["log_data_sets"] = Private(found.log_data_sets)
     leaves = leaves_alone(release, known, True, Settings(time_limit=options.time_limit))
-    return [open_about_scores(belief, release) for belief in _beliefs(model, known, found.people, evidence, leaves)]
+    beliefs = _beliefs(model, known, found.people, evidence, leaves)
+    told: Told = "certain" if found.exact else "guess"  # what is so in every data set is so in this one
+    return [open_about_scores(replace(belief, told=told), release) for belief in beliefs]
 
 
 def _beliefs(

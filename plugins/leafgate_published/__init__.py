@@ -60,6 +60,7 @@ class FileDisclosure(ReleaseAtMost):
     use: Literal["file_disclosure"] = "file_disclosure"
     severity: Severity = Field("high", description="low: all there is; high: of small groups and single people only.")
 
+    of_release = True
     threat_model = "The adversary reads the file itself, not only what it predicts."
     alarm = "the model's file tells more than it may"
     formula = (

@@ -62,6 +62,12 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
     scale = "people, from 1"
     safe = "1: somebody is alone; by `features`, a small leaf is one that an adversary who knows all columns sees"
 
+    def hidden(self, case: Case) -> bool:
+        """Groups made by columns that are not public are for auditors, but where the leaves count them."""
+        from leafgate_structure.told import told_sizes
+
+        return not told_sizes(case, self.groups, self.by_public)
+
     def score(self, case: Case) -> float:
         from leafgate_structure.sizes import smallest
 
@@ -104,9 +110,11 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         return self
 
     def hidden(self, case: Case) -> bool:
-        """True classes that no leaf tells exactly are for auditors."""
-        told = case.release.publish.leaves in {"counts", "shares"} and case.release.counted == "exact"
-        return not (self.told_by_release or told)
+        """True classes that no leaf tells exactly are for auditors, and so are groups that no leaf counts."""
+        from leafgate_structure.told import told_classes, told_sizes
+
+        told = told_sizes if self.told_by_release else told_classes
+        return not told(case, self.groups, self.by_public)
 
     def score(self, case: Case) -> float:
         from leafgate_structure.classes import disclosed
@@ -158,6 +166,13 @@ class RiskySettings(ReleaseAtMost):
     scale = "0, 1, 2, ..."
     safe = "0: by no rule is the model among the riskiest fifth; which is no protection of anybody"
     source = f"{SACRO}; arXiv:2502.09396"
+
+    def hidden(self, case: Case) -> bool:
+        """People at tests and in leaves are for auditors, where columns that are not public tell how many they are."""
+        from leafgate_structure.settings import counts_people
+        from leafgate_structure.told import told_sizes
+
+        return counts_people(case) and not told_sizes(case, "each_tree", by_public=False)
 
     def score(self, case: Case) -> float:
         from leafgate_structure.settings import risk

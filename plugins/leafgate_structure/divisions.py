@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate import Case, InconclusiveError, Release
+from leafgate import Case, InconclusiveError
 from leafgate.routing import route
-from leafgate.tree import Node
 from leafgate_structure.predictions import chances
 from leafgate_structure.spans import Ids, spans
 
@@ -60,15 +59,10 @@ def divisions(case: Case, groups: str, by_public: bool) -> list[Division]:
     return [Division(0 if len(parts) == 1 else None, _together(parts), weight)]
 
 
-def published(release: Release) -> tuple[Node, ...]:
-    """Every tree of the release that was learned from the people themselves: the model's and its alternatives."""
-    return release.trees if release.noise else (*release.trees, *release.alternatives.values())
-
-
 def _parts(case: Case, by_public: bool) -> Iterator[Ids]:
     public, mine = case.table.public
     known = by_public and bool(public.schema.columns)
-    for tree in published(case.release):
+    for tree in case.release.learned:
         if known:
             yield spans(tree, public, case.table.schema)[mine]
         else:

@@ -91,6 +91,12 @@ def settings_of(case: Case, family: str) -> dict[str, Told]:
     return found
 
 
+def counts_people(case: Case) -> bool:
+    """Is some setting measured by how many people are at tests and in leaves?"""
+    told = settings_of(case, family_of(case.release))
+    return any(each.source == "measured" for name, each in told.items() if name in COUNTS)
+
+
 def _supposed(told: Mapping[str, Told], rules: Sequence[Rule]) -> Iterator[dict[str, Setting]]:
     """The settings with everything that what is unknown may be."""
     tried = [[each.value] if each.value is not None else some_of_each(name, rules) for name, each in told.items()]

@@ -14,7 +14,7 @@ from leafgate.possible_words import conditions
 from leafgate.report import People, Private
 from leafgate.routing import split_rows
 from leafgate.tree import Cut, Fan, Leaf, Node
-from leafgate_structure.divisions import Division, published
+from leafgate_structure.divisions import Division
 
 SHOWN = 3
 """How many groups a finding shows."""
@@ -37,7 +37,7 @@ def _told(case: Case, division: Division, group: int, by_public: bool) -> dict[s
     row = int(division.first[group])
     schema = case.table.schema
     told: dict[str, Any] = {"people": People(int(division.sizes[group]))}
-    trees = published(case.release)
+    trees = case.release.learned
     asked = trees if division.tree is None else trees[division.tree : division.tree + 1]
     words = " and ".join(conditions(_met(case, asked, row, by_public), schema)) or "everyone"
     told["path"] = Private(words if len(trees) == 1 or division.tree is None else f"tree {division.tree}: {words}")

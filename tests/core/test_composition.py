@@ -217,12 +217,23 @@ def test_where_what_is_derived_is_unbounded_it_is_said_beside_the_composition(tm
 
 
 @pytest.mark.parametrize("scored", ["derived", "composition"])
-def test_where_both_are_equal_nothing_stands_beside_and_nothing_is_hidden(tmp_path: Path, scored: str) -> None:
+def test_where_both_are_equal_the_composition_is_hidden_all_the_same(tmp_path: Path, scored: str) -> None:
+    # The tree asks a private column, so its leaves do not count the groups: that both are equal is for auditors.
     report = of_mortgage(tmp_path, {"use": "l_diversity", "form": "distinct", "at_least": 2, "scored": scored})
-    found = first(report)
-    assert (found.value, found.private) == (2, False)
-    assert not {"derived", "composition"} & set(found.evidence)
-    assert document(report, "public")["findings"][0]["value"] == 2
+    found, judged = first(report), scored == "composition"
+    assert (found.value, found.private) == (2, judged)
+    assert {"derived", "composition"} & set(found.evidence) == ({"derived"} if judged else set())
+    shown = document(report, "public")["findings"][0]
+    assert (shown["value"], shown["evidence"].get("derived")) == ((None, 2) if judged else (2, None))
+
+
+@pytest.mark.parametrize(("secret", "told"), [("ill", True), ("rich", False)])
+def test_a_composition_is_told_where_the_leaves_count_it(secret: str, told: bool) -> None:
+    # Leaves ask the zip code and count who is ill; of the rich they say nothing.
+    asked = {"use": "odd", "at_least": 0, "secret": secret, "scored": "composition"}
+    report = audited(metric_that(doubt), metrics=[asked])
+    assert first(report).private != told
+    assert (document(report, "public")["findings"][0]["value"] is not None) == told
 
 
 def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_path: Path) -> None:
@@ -247,13 +258,11 @@ def test_the_public_report_says_nothing_that_only_the_composition_tells(table: T
     for derived, true in cases(table, done.sealed.release.trees[0]):
         name = f"hidden@linking#{true.secret.name}"
         scores = [case.chances.max(axis=1) for case in (derived, true)]
-        alike = np.allclose(derived.chances, true.chances, rtol=0, atol=1e-12)
-        same = alike or scores[0].tolist() == scores[1].tolist()
         found = finding(done.report, name)
         assert found.value == scores[1].max()
         assert found.passed == (scores[1].max() <= most)
-        assert found.private == (not same)
-        if same:
+        if not found.private:  # the leaves count the groups
+            assert np.allclose(derived.chances, true.chances, rtol=0, atol=1e-12)
             assert shown[name]["value"] == found.value
         else:
             assert (shown[name]["value"], shown[name]["beyond"]) == (None, None)
@@ -287,16 +296,20 @@ def test_average_and_allow_are_judged_on_the_composition(
     asked = {"use": "odd", "at_least": 0.5, "secret": "ill", "scored": "composition", **said}
     report = audited(metric_that(doubt), metrics=[asked])
     found = first(report)
-    assert (found.value, found.beyond, found.passed, found.private) == (value, beyond, passed, True)
+    counted = asked["secret"] == "ill"
+    assert (found.value, found.beyond, found.passed, found.private) == (value, beyond, passed, not counted)
     assert found.evidence["derived"] == 0.5
     public = document(report, "public")["findings"][0]
-    assert (public["value"], public["beyond"], public["evidence"]) == (None, None, {"derived": 0.5})
+    if not counted:
+        assert (public["value"], public["beyond"], public["evidence"]) == (None, None, {"derived": 0.5})
 
 
 def test_an_average_that_is_derived_has_the_average_of_the_composition_beside_it() -> None:
     asked = {"use": "odd", "at_least": 0.5, "secret": "ill", "average": True}
     found = first(audited(metric_that(doubt), metrics=[asked]))
-    assert (found.value, found.passed, found.evidence) == (0.5, True, {"composition": Private(0.375)})
+    assert (found.value, found.passed, found.evidence) == (0.5, True, {"composition": 0.375})
+    asked |= {"secret": "rich", "at_least": 0.25}
+    assert first(audited(metric_that(doubt), metrics=[asked])).evidence == {"composition": Private(0.25)}
 
 
 def test_a_share_of_people_that_is_derived_is_not_told_beside_the_composition() -> None:
@@ -326,9 +339,9 @@ def test_a_composition_with_nothing_derived_to_compare_it_with_is_private_too() 
             raise InconclusiveError("tells nothing")
         return doubt(case)
 
-    asked = {"use": "odd", "at_least": 0, "secret": "ill", "scored": "composition"}
+    asked = {"use": "odd", "at_least": 0, "secret": "rich", "scored": "composition"}
     report = audited(metric_that(of_the_composition_alone), metrics=[asked])
-    assert first(report).value == 0.25
+    assert first(report).value == 0
     assert document(report, "public")["findings"][0]["value"] is None
 
 

@@ -93,7 +93,7 @@ def exact_counts(of: Report) -> set[int]:
     for shown, finding in zip(public["findings"], of.findings, strict=True):
         counts |= set(exact_in([shown["people"], shown["beyond"], shown["evidence"]]))
         value = shown["value"]
-        if finding.unit == "people" and not isinstance(value, Mapping):
+        if finding.unit == "people" and not isinstance(value, Mapping) and not finding.limit.get("average"):
             counts.add(int(value))
         if finding.unit == "people left" and not isinstance(value, Mapping):
             counts.add(of.data["people"].count)
@@ -198,18 +198,20 @@ def test_where_differential_privacy_is_claimed_the_public_learns_no_total() -> N
     assert "outside" in public["notes"][-1]
 
 
-@pytest.mark.parametrize("unit", ["people", "share", "people left", "table"])
-def test_a_score_of_a_private_release_that_is_worked_out_from_the_table_is_for_auditors(unit: Unit) -> None:
-    whole = found(100040, value=0.25, unit=unit, attack=None, limit={"at_most": 1}, passed=True)
-    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit="")])
-    assert [finding["value"] for finding in document(of, "public")["findings"]] == [None, 0.25]
+@pytest.mark.parametrize("unit", ["", "people", "share", "people left", "table"])
+def test_of_a_private_release_the_public_sees_numbers_that_follow_from_the_release_alone(unit: Unit) -> None:
+    evidence = {"claim": 1, "derived": 2, "problem": "p", "further": 3}
+    whole = found(100040, value=0.25, unit=unit, attack=None, limit={"at_most": 1}, passed=True, evidence=evidence)
+    of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit="", of_release=True)])
+    told = document(of, "public")["findings"]
+    assert [finding["value"] for finding in told] == [None, 0.25]
+    assert [finding["evidence"] for finding in told] == [{"claim": 1, "problem": "p"}, evidence]
     assert document(of, "auditor")["findings"][0]["value"] == 0.25
 
 
 def test_people_left_are_told_no_finer_than_the_people() -> None:
     assert value_told(report(left(400, 30), people=400)) == 370
-    both = report(left(400, 30), sized(400, 395), people=400)
-    assert value_told(both) == {"from": 370, "to": 379}
+    assert value_told(report(left(395, 30), people=400)) == {"from": 360, "to": 370}  # 390 to 400 of them
     assert value_told(report(left(8, 30), people=8)) == {"fewer_than": -20}
 
 
@@ -264,20 +266,34 @@ def value_told(of: Report, place: int = 0) -> Any:
 
 def test_one_over_a_small_number_of_people_is_veiled_like_the_number() -> None:
     assert value_told(report(risky(400, 1 / 7), people=400)) == {"more_than": 0.1}
-    assert value_told(report(risky(400, 1 / 20), people=400)) == 1 / 20
+    assert value_told(report(risky(400, 1 / 20), people=400)) == {"from": round(1 / 29, 6), "to": 1 / 20}
     assert document(report(risky(400, 1 / 7), people=400), "auditor")["findings"][0]["value"] == 1 / 7
     assert "is more than 0.1" in summary(document(report(risky(400, 1 / 7), people=400), "public"))
 
 
-def test_one_over_people_that_lies_close_to_a_count_becomes_a_range_and_so_does_the_count() -> None:
-    both = report(risky(400, 1 / 95), found(400, 90), people=400)
-    assert value_told(both) == {"from": round(1 / 99, 6), "to": round(1 / 90, 6)}
-    assert document(both, "public")["findings"][1]["beyond"] == {"from": 90, "to": 99}
+@pytest.mark.parametrize(
+    ("people", "told"),
+    [
+        (0, 0),
+        (1, {"fewer_than": 10}),
+        (9, {"fewer_than": 10}),
+        (10, {"from": 10, "to": 19}),
+        (385, {"from": 380, "to": 389}),
+        (389, {"from": 380, "to": 389}),
+        (390, {"from": 390, "to": 403}),  # all but 13 and everyone look the same
+        (394, {"from": 390, "to": 403}),
+        (403, {"from": 390, "to": 403}),
+    ],
+)
+def test_counts_are_told_as_steps_of_one_grid_and_nearly_everyone_as_everyone(people: int, told: Any) -> None:
+    public = document(report(found(403, people), people=403), "public")["findings"][0]
+    assert (public["beyond"], public["people"]) == (told, 403)
+    assert document(report(found(403, people), people=403, smallest=1), "public")["findings"][0]["beyond"] == people
 
 
-def test_what_the_public_does_not_see_changes_nothing_it_sees() -> None:
-    hidden = found(400, 95, private=True, limit={"at_least": 1})
-    assert document(report(found(400, 90), hidden, people=400), "public")["findings"][0]["beyond"] == 90
+def test_one_person_more_moves_no_count_but_the_total() -> None:
+    one, other = (document(report(found(n, 95), sized(n, 33), people=n), "public")["findings"] for n in (400, 401))
+    assert [finding | {"people": None} for finding in one] == [finding | {"people": None} for finding in other]
 
 
 @pytest.mark.parametrize(("smallest", "told"), [(10, 1.99), (1, 1.985), (100, 2.0)])
@@ -288,7 +304,7 @@ def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int,
         assert value_told(report(average, people=1000, smallest=1)) == 1.985
 
 
-@pytest.mark.parametrize(("smallest", "beyond"), [(10, {"from": 51, "to": 60}), (1, 60)])
+@pytest.mark.parametrize(("smallest", "beyond"), [(10, {"from": 50, "to": 60}), (1, 60)])
 def test_bars_say_that_everyone_is_past_the_limit_only_where_the_count_does(smallest: int, beyond: Any) -> None:
     scores, weight = np.array([1.0, 2.0, 4.0]), np.array([10, 20, 30])
     scored = ScoredPeople(scores, weight, np.ones(3, dtype=bool), everyone=True)

@@ -78,13 +78,10 @@ def test_every_person_stands_once_in_a_bar_around_the_score_and_on_its_side_of_t
 @given(
     st.lists(st.integers(0, 40), min_size=1, max_size=12),
     st.integers(1, 15),
-    st.sets(st.integers(1, 200), max_size=5),
 )
-def test_no_run_from_either_end_of_a_veiled_histogram_is_small_or_near_another_count(
-    counts: list[int], smallest: int, told: set[int]
-) -> None:
+def test_no_run_from_either_end_of_a_veiled_histogram_is_small(counts: list[int], smallest: int) -> None:
     bars = [Bar(float(i), float(i + 1), count, past=i < 3) for i, count in enumerate(counts)]
-    shown = veiled(bars, smallest, told)
+    shown = veiled(bars, smallest)
     assert sum(bar.people for bar in shown) == sum(counts)
     assert shown[0].low == 0
     assert all(bar.high == after.low for bar, after in itertools.pairwise(shown))
@@ -94,13 +91,12 @@ def test_no_run_from_either_end_of_a_veiled_histogram_is_small_or_near_another_c
     runs = {sum(everyone[:i]) for i in range(len(everyone))} | {sum(everyone[i:]) for i in range(1, len(everyone))}
     for count in runs | set(everyone):
         assert count == 0 or count >= smallest
-        assert not [other for other in told if count and 0 < abs(other - count) < smallest]
     assert runs - {0, sum(everyone)} <= {count for count, _ in counts_told(shown)}
 
 
 def test_a_histogram_that_gives_nothing_away_stays_as_it_is() -> None:
     bars = [Bar(0, 1, 20, past=True), Bar(1, 2, 0, past=False), Bar(2, 3, 45, past=False)]
-    assert veiled(bars, 10, {65}) == tuple(bars)
+    assert veiled(bars, 10) == tuple(bars)
 
 
 @pytest.mark.parametrize("scores", [[], [math.inf]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from leafgate.disclosure import document
 from leafgate.report import Finding, People, Report, ScoredPeople
 from leafgate.views import Format, view
 from planted import of_planted
-from subtraction import given_away, near_counts
+from subtraction import exact_counts, given_away
 
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
 
@@ -53,7 +54,7 @@ def test_a_thousand_reports_give_nothing_away_to_who_adds_and_subtracts() -> Non
         smallest = int(rng.integers(3, 25))
         public = document(made_up(rng, smallest), "public")
         assert not list(given_away(public, smallest))
-        assert not near_counts(public, smallest)
+        assert not exact_counts(public)
         told += sum(len(finding["distribution"]) > 1 for finding in public["findings"])
     assert told > 500  # and they do tell something
 
@@ -115,7 +116,7 @@ def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:
         {"from": 0.5, "to": 1, "people": 3, "past": True},
     ]
     assert any("beyond is 3" in found for found in given_away(told, 10))
-    assert near_counts(told, 10)
+    assert exact_counts(told) == [97, 3]
 
 
 @pytest.mark.parametrize("form", list(Format))
@@ -140,12 +141,20 @@ def test_the_outer_edge_of_a_histogram_does_not_tell_how_small_the_smallest_grou
     people, beyond = int(groups.sum()), int(groups[past].sum())
     finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=unit, scored=told)
     public = document(Report({"name": "p"}, {"people": People(people)}, RELEASE, [finding], {}, 10), "public")
-    assert public["findings"][0]["distribution"][edge]["to" if edge else "from"] == 1.0
+    outer, inner = ("to", "from") if edge else ("from", "to")
+    bar = public["findings"][0]["distribution"][edge]
+    assert bar[outer] == 1.0
+    finding = replace(finding, limit={"at_most": 1.0} if edge else {"at_least": 1.0}, passed=True)
+    finding = replace(finding, beyond=0, scored=replace(told, past=past & False))
+    public = document(Report({"name": "p"}, {"people": People(people)}, RELEASE, [finding], {}, 10), "public")
+    bar = public["findings"][0]["distribution"][edge]
+    assert (bar[inner] <= 0.1) if edge else (bar[inner] >= 10)  # the bar says no more than that the group is small
 
 
-def test_a_few_people_in_small_groups_are_not_told_group_by_group() -> None:
-    worst = [{"people": People(1)}, {"people": People(2)}]
-    for beyond, told in ((3, 1), (60, 2)):
+@pytest.mark.parametrize(("sizes", "told"), [((1, 2), 1), ((40, 2), 1), ((40, 20), 2)])
+def test_a_few_people_in_small_groups_are_not_told_group_by_group(sizes: tuple[int, int], told: int) -> None:
+    worst = [{"people": People(size)} for size in sizes]
+    for beyond in (sum(sizes), 70):
         finding = Finding(
             "m@a", "m", False, "a", people=100, beyond=beyond, limit={"at_least": 3}, evidence={"worst": worst}
         )

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from leafgate.auditing import Audit
 from leafgate.disclosure import document
+from leafgate.report import People, Private
 from leafgate.strict_json import readable
 from leafgate.words import summary
 from planted import of_planted
@@ -35,3 +37,13 @@ def test_so_few_people_are_not_counted_in_public(tmp_path: Path) -> None:
 def test_a_claim_of_differential_privacy_hides_the_data(claims: dict[str, float], hidden: bool) -> None:
     public = document(audited(build={"use": "stump", "claims": claims}), "public")
     assert (public["data"] == {}) == hidden
+
+
+def test_what_a_notebook_or_a_log_keeps_of_an_audit_names_nobody(tmp_path: Path) -> None:
+    report = of_planted(tmp_path)
+    kept = "".join(map(repr, [report, *report.findings, report.findings[0].evidence, *report.guesses, report.tree]))
+    assert "planted-" not in kept
+    assert repr([Private("planted-flu"), People(7)]) == "[Private(), People()]"
+    done = Audit(report)
+    assert repr(done) == "Audit(verdict='fail')"
+    assert "planted-" not in f"{done} {done!r}"

@@ -9,7 +9,7 @@ import pytest
 from leafgate.case import Case
 from leafgate.known import known_of
 from leafgate.release import Counted, Level, Publish, Records, Release, published
-from leafgate.report import People
+from leafgate.report import People, Private
 from leafgate.table import Table
 from leafgate.tree import Branch, Cut, Fan, Node
 from leafgate_linking import Linking
@@ -184,4 +184,4 @@ def test_labels_alone_are_evidence_and_no_belief() -> None:
     public = fan("marital_status", Unmarried=leaf(1, 2), Married=leaf(1, 2))
     for tree, told in ((private, "several"), (public, "bad")):
         (belief,) = Linking().infer(release_of(mortgage(), tree, level="labels"), known_of(mortgage()))
-        assert belief.evidence["labels"] == {told: People(6)}
+        assert belief.evidence["labels"] == Private({told: People(6)})

@@ -181,14 +181,41 @@ def test_the_same_people_are_together_whatever_is_published(level: Level) -> Non
     assert disclosed(case, by="features") == pytest.approx(4 / 6)
 
 
+PUBLIC_TREE = fan("marital_status", Unmarried=leaf(1, 2), Married=leaf(1, 2))
+
+
 @pytest.mark.parametrize(
-    ("level", "counted", "hidden"),
-    [("counts", "exact", False), ("shares", "exact", False), ("labels", "exact", True), ("counts", "bootstrap", True)],
+    ("level", "counted", "by_public", "by_features"),
+    [
+        ("counts", "exact", True, True),
+        ("shares", "exact", True, False),
+        ("labels", "exact", False, False),
+        ("counts", "bootstrap", False, False),
+    ],
 )
-def test_true_classes_that_no_leaf_tells_are_for_auditors(level: Level, counted: Any, hidden: bool) -> None:
+def test_classes_of_groups_are_told_where_leaves_count_them_or_tell_shares_of_people_whom_anyone_can_count(
+    level: Level, counted: Any, by_public: bool, by_features: bool
+) -> None:
+    public, private = (case_of(mortgage(), tree, level=level, counted=counted) for tree in (PUBLIC_TREE, TREE))
+    for by, told in {"quasi_identifiers": by_public, "features": by_public}.items():
+        assert ClassDisclosure.model_validate({"at_most": 0, "by": by}).hidden(public) is not told
+    assert ClassDisclosure(at_most=0, by="features").hidden(private) is not by_features
+    assert ClassDisclosure(at_most=0).hidden(private)  # leaves that ask private columns hold people of several groups
+
+
+@pytest.mark.parametrize(
+    ("level", "counted", "told"), [("counts", "exact", True), ("shares", "exact", False), ("counts", "sampled", False)]
+)
+def test_sizes_of_groups_by_columns_that_are_not_public_are_told_where_leaves_count_them(
+    level: Level, counted: Any, told: bool
+) -> None:
     case = case_of(mortgage(), TREE, level=level, counted=counted)
-    assert ClassDisclosure(at_most=0).hidden(case) is hidden
-    assert not ClassDisclosure(at_most=0, scored="derived").hidden(case)
+    assert SmallestLeaf(at_least=1, by="features").hidden(case) is not told
+    assert SmallestLeaf(at_least=1, groups="each_tree", by="features").hidden(case) is not told
+    assert ClassDisclosure(at_most=0, scored="derived").hidden(case) is not told
+    assert RiskySettings(at_most=0).hidden(case) is not told
+    assert not SmallestLeaf(at_least=1).hidden(case)
+    assert not SmallestLeaf(at_least=1, by="features").hidden(case_of(mortgage(), PUBLIC_TREE, level=level))
 
 
 def test_what_a_release_says_of_a_group_may_be_judged_instead_of_who_is_in_it() -> None:

@@ -66,6 +66,7 @@ def sums_of(report: Mapping[str, Any]) -> Sums:
             sums.adds_up(everyone, people)
         beyond, rest = sums.number(finding["beyond"], f"{finding['id']}: beyond"), sums.number(None, "the rest")
         sums.adds_up(people, beyond, rest)
+        _groups(sums, people, beyond, finding)
         bars = [(bar["past"], sums.number(bar["people"], f"{finding['id']}: bar")) for bar in finding["distribution"]]
         if bars:
             sums.adds_up(people, *(bar for _, bar in bars))
@@ -124,6 +125,22 @@ def _beyond_by_verdict(finding: Mapping[str, Any]) -> tuple[float, float]:
     return (-np.inf, most) if finding["passed"] else (most + 1, np.inf)
 
 
+def _groups(sums: Sums, people: int, beyond: int, finding: Mapping[str, Any]) -> None:
+    """The worst groups are of different people, all past the limit; where these are all groups, they are everybody."""
+    evidence = finding["evidence"]
+    worst = [sums.number(group["people"], f"{finding['id']}: worst") for group in evidence.get("worst", ())]
+    left = sums.number(None, "the other groups")
+    if worst and evidence.get("groups") == len(worst):
+        sums.adds_up(people, *worst)
+    elif worst:
+        sums.adds_up(people, *worst, left)
+    if worst and finding["beyond"] is not None:
+        sums.adds_up(beyond, *worst, sums.number(None, "other groups past the limit"))
+    labels = [sums.number(count, f"{finding['id']}: label") for count in evidence.get("labels", {}).values()]
+    if labels:
+        sums.adds_up(people, *labels)
+
+
 def given_away(report: Mapping[str, Any], smallest: int) -> Iterator[str]:
     """What the report veils, or counts fewer people than the smallest cell, and can be worked out all the same."""
     sums = sums_of(report)
@@ -140,13 +157,24 @@ def given_away(report: Mapping[str, Any], smallest: int) -> Iterator[str]:
     bounds = list(zip(low[unknown], high[unknown], strict=True))
     free = null_space(rows[:, unknown])
     some = np.linalg.lstsq(rows[:, unknown], constants, rcond=None)[0]
+    open_ = _several_values(rows[:, unknown], constants, bounds)
     for place, i in enumerate(unknown):
         fixed = np.abs(free[place]).max(initial=0.0) < 1e-9
         value = float(some[place]) if fixed else None
-        if value is None and sums.veiled[i]:
+        if value is None and sums.veiled[i] and not open_[place]:
             value = _only_value(rows[:, unknown], constants, place, bounds)
-        if value is not None and (sums.veiled[i] or 0 < round(value) < smallest):
+        if value is not None and 0 < round(value) < smallest:
             yield f"{sums.names[i]} is {value:g}"
+
+
+def _several_values(
+    rows: NDArray[np.float64], constants: NDArray[np.float64], bounds: list[tuple[float, float]]
+) -> NDArray[np.bool_]:
+    """Which numbers differ by one or more between two ways to fill everything in: these need no closer look."""
+    aims = np.vstack([np.ones(rows.shape[1]), np.resize([1.0, -1.0], rows.shape[1])])
+    ends = [linprog(sign * aim, A_eq=rows, b_eq=constants, bounds=bounds) for aim in aims for sign in (1, -1)]
+    found = [end.x for end in ends if end.status == 0]
+    return np.ptp(found, axis=0) >= 1 - 1e-6 if found else np.zeros(rows.shape[1], dtype=bool)
 
 
 def _only_value(
@@ -162,23 +190,11 @@ def _only_value(
     return float(least) if most - least < 1 - 1e-6 else None
 
 
-def near_counts(report: Mapping[str, Any], smallest: int) -> list[tuple[int, int]]:
-    """Pairs of counts that the report tells and that differ by fewer people than the smallest cell.
-
-    Two counts of one histogram are of different people, or differ by a bar: their difference tells nothing more.
-    """
-    plain = [report["data"].get("people")]
-    plain += [finding[key] for finding in report["findings"] for key in ("people", "beyond")]
-    told = [{count} for count in plain if isinstance(count, int)]
+def exact_counts(report: Mapping[str, Any]) -> list[Any]:
+    """Counts that the report tells as they are, though they are neither nobody nor everybody in the table."""
+    told: list[Any] = []
     for finding in report["findings"]:
-        bars = [bar["people"] for bar in finding["distribution"]]
-        told.append({sum(bars[:i]) for i in range(1, len(bars))} | {sum(bars[i:]) for i in range(len(bars))} | {*bars})
-    return [
-        (a, b)
-        for i, some in enumerate(told)
-        for j, others in enumerate(told)
-        if i != j
-        for a in some
-        for b in others
-        if b and 0 < a - b < smallest
-    ]
+        groups = finding["evidence"].get("worst", ())
+        told += [finding["people"], finding["beyond"], finding["evidence"].get("smallest_group")]
+        told += [bar["people"] for bar in finding["distribution"]] + [group["people"] for group in groups]
+    return [count for count in told if isinstance(count, int) and count not in (0, report["data"].get("people"))]

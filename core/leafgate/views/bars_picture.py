@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafgate.views.telling import sentence
-from leafgate.words import number, wanted
+from leafgate.words import middle, number, wanted
 
 WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0
 SIGN = 6.4
@@ -43,7 +43,7 @@ def histogram(finding: Mapping[str, Any]) -> Histogram:
     """How protection is spread over people, as far as the report tells it."""
     bars = finding["distribution"]
     width = (WIDTH - 2 * SIDE) / len(bars)
-    most = max(bar["people"] for bar in bars) or 1
+    most = max(middle(bar["people"]) for bar in bars) or 1
     drawn = [_bar(bar, SIDE + i * width, width, most) for i, bar in enumerate(bars)]
     marks = [bars[0]["from"], *(bar["to"] for bar in bars)]
     edges = [(SIDE + i * width, _edge(mark)) for i, mark in enumerate(marks)]
@@ -70,8 +70,8 @@ def _apart(edges: Sequence[tuple[float, str]], limit: float | None) -> list[tupl
     return sorted(kept)
 
 
-def _bar(bar: Mapping[str, Any], x: float, width: float, most: int) -> Bar:
-    height = HIGH * bar["people"] / most
+def _bar(bar: Mapping[str, Any], x: float, width: float, most: float) -> Bar:
+    height = HIGH * middle(bar["people"]) / most
     height = max(height, 2.0) if bar["people"] else 0.0
     past = {True: "past", False: "within", None: "across"}[bar["past"]]
     ends = [
@@ -79,8 +79,9 @@ def _bar(bar: Mapping[str, Any], x: float, width: float, most: int) -> Bar:
         f"to {bar['to']:.4g}" if bar["to"] is not None else "and more",
     ]
     title = f"{number(bar['people'])} people: {' '.join(filter(None, ends))}"
-    whole = f"{bar['people']:,}" if bar["people"] else ""
-    people = whole if SIGN * len(whole) < width else _short(bar["people"])
+    people = number(bar["people"]) if bar["people"] else ""
+    if SIGN * len(people) >= width:
+        people = _short(round(middle(bar["people"])))
     return Bar(x + 1.5, FLOOR - height, width - 3, height, past, people, title)
 
 

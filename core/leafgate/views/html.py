@@ -50,9 +50,7 @@ def tree_page(release: Release) -> str:
     from leafgate.tree_view import bare_view
 
     nodes = (
-        [everything(node, Shown(1, (), released=True), "auditor") for node in bare_view(release)]
-        if release.trees
-        else []
+        [everything(node, Shown(1, released=True), "auditor") for node in bare_view(release)] if release.trees else []
     )
     picture = tree_picture(nodes) if nodes else None
     facts = {"use": release.builder.get("use", "?"), "trees": len(release.trees), "picture": picture}

@@ -1,0 +1,111 @@
+"""What a release itself tells of true secrets: decided by it and by what is public, never by anybody's secret.
+
+A number that compares with the truth may be shown to the public where the release tells as much, and nowhere else. If
+it were shown where it happens to come out the same, that it is shown would tell what the release does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.case import Case
+from leafgate.release import Release
+from leafgate.routing import NOWHERE, route
+from leafgate.schema import Column
+from leafgate.table import Table
+from leafgate.tree import Leaf, Node, columns_asked, leaves
+
+Ids = NDArray[np.int64]
+
+
+def asks_public(release: Release, table: Table) -> bool:
+    """Do the trees ask for public columns alone, so that anyone knows who is in which leaf?"""
+    asked = {name for tree in release.learned for name in columns_asked(tree)}
+    return asked <= {column.name for column in table.schema.public}
+
+
+def tells_people(case: Case) -> bool:
+    """Do the leaves of each tree count exactly the people who are in them, and leave out nobody?"""
+    return bool(case.release.learned) and all(_counts_all(tree, case) for tree in case.release.learned)
+
+
+def tells_classes(case: Case) -> bool:
+    """Do the leaves tell their people's classes: by counts, or by shares of people whom anyone knows to be there?"""
+    release, table = case.release, case.table
+    if case.strange or release.counted != "exact" or release.target not in table.schema:
+        return False
+    if tells_people(case):
+        return True
+    told = all(_tells_shares(leaf, release) for tree in release.learned for leaf in leaves(tree))
+    if not (told and asks_public(release, table)):
+        return False
+    return all((_leaf(tree, table) != NOWHERE).all() for tree in release.learned)
+
+
+def tells_overall(case: Case) -> bool:
+    """Are the secret's shares among everyone told?"""
+    if case.strange or case.release.counted != "exact":
+        return False
+    by_leaves = "class" in case.secret.roles and any(_counts_all(tree, case) for tree in case.release.trees)
+    return by_leaves or _in_records(case.secret, case) or tells_shares(case)
+
+
+def tells_shares(case: Case, *, alike: bool = False) -> bool:
+    """Are the secret's true shares in each group told? Where `alike`, among those in it who are believed alike."""
+    belief = case.belief
+    if belief is None or belief.cells is not None or case.strange or case.release.counted != "exact":
+        return False
+    return belief.told == "shares" or _by_leaves(case, _believed_alike(case) if alike else case.groups.to_numpy())
+
+
+def _counts_all(tree: Node, case: Case) -> bool:
+    if case.strange or case.release.counted != "exact":
+        return False
+    told = [leaf.counts for leaf in leaves(tree)]
+    return sum(sum(counts.values()) for counts in told if counts is not None) == case.table.people and None not in told
+
+
+def _in_records(secret: Column, case: Case) -> bool:
+    """Do the published records show the secret of everyone, as it is?"""
+    records = case.release.records
+    return records is not None and case.release.shows(secret.name) and sum(records.weight) == case.table.people
+
+
+def _by_leaves(case: Case, parts: Ids) -> bool:
+    """Is each part all people of some leaves, whom anyone knows, and do these tell the secret's shares?"""
+    trees, table = case.release.learned, case.table
+    if len(trees) != 1 or "class" not in case.secret.roles or not asks_public(case.release, table):
+        return False
+    leaf = _leaf(trees[0], table)
+    return tells_classes(case) and len(set(zip(leaf.tolist(), parts.tolist(), strict=True))) == len(set(leaf.tolist()))
+
+
+def _leaf(tree: Node, table: Table) -> Ids:
+    """The leaf of each row of the table, of a tree that asks for public columns alone."""
+    public, mine = table.public
+    return route(tree, public).leaf[mine]
+
+
+def _tells_shares(leaf: Leaf, release: Release) -> bool:
+    told = leaf.counts is not None or leaf.shares is not None
+    return told or (leaf.error_rate is not None and len(release.classes) == 2)
+
+
+def _believed_alike(case: Case) -> Ids:
+    """Parts of the people: those of one group of whom the same is believed."""
+    believed = np.column_stack([case.groups.to_numpy(), case.chances.to_numpy(dtype=float).round(12)])
+    return np.unique(believed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def read_untold(case: Case) -> Iterator[str]:
+    """What a metric has read of this case that neither the release nor the public columns tell."""
+    read = set(vars(case))  # asking here reads more
+    if "overall" in read and not tells_overall(case):
+        yield "overall"
+    if "truth" in read and not tells_shares(case, alike=True):
+        yield "truth"
+    if case.scored == "composition" and "chances" in read and not tells_shares(case):
+        yield "composition"

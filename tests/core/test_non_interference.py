@@ -1,0 +1,176 @@
+"""Tables that outsiders and the release cannot tell apart: public reports on them differ in their verdicts alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from any_table import policy_for_any_table
+from leafgate.auditing import audit
+from leafgate.disclosure import document
+from leafgate.levels import Level
+from leafgate.plugins import load_plugins
+from leafgate.policy import Policy
+from leafgate.policy_knows import Knows
+from leafgate.release import Counted, Publish, Release, published
+from leafgate.release_file import seal
+from leafgate.routing import route
+from leafgate.table import Table
+from leafgate_linking import Linking
+from leafgate_maxent import Counting, MaxEnt
+from leafgate_published import Published
+from random_tables import cells, table_of, tables
+from random_trees import forests
+
+LIMITS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "at_least": [
+        {"use": "k_anonymity", "at_least": 2},
+        {"use": "k_anonymity", "average": True, "at_least": 2},
+        {"use": "alpha_k_anonymity", "alpha": 0.8, "at_least": 2},
+        *({"use": "l_diversity", "form": form, "at_least": 1.5} for form in ("distinct", "entropy")),
+        {"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 1},
+        {"use": "smallest_leaf", "at_least": 2},
+        *(
+            {"use": "smallest_leaf", "groups": groups, "by": "features", "at_least": 2}
+            for groups in ("each_tree", "all_trees")
+        ),
+        {"use": "smallest_leaf", "groups": "outputs", "at_least": 2},
+        {"use": "residual_degrees_of_freedom", "at_least": 0},
+        {"use": "divergence", "at_least": 0.1},
+    ],
+    "at_most": [
+        *({"use": use, "at_most": 0.6} for use in ("confidence", "exposure", "t_closeness", "beta_likeness")),
+        *({"use": use, "at_most": 0.6, "average": True} for use in ("confidence", "exposure", "t_closeness")),
+        {"use": "exposure", "at_most": 0, "allow": 0.5},
+        {"use": "beta_likeness", "form": "enhanced", "at_most": 2},
+        *({"use": use, "at_most": 0.6} for use in ("delta_disclosure", "reidentification_risk", "uniques", "gain")),
+        *({"use": "class_disclosure", "form": form, "at_most": 0.5} for form in ("single", "ruled_out")),
+        *(
+            {"use": "class_disclosure", "form": form, "by": "features", "at_most": 0.5}
+            for form in ("single", "ruled_out")
+        ),
+        {"use": "class_disclosure", "form": "few", "k": 3, "by": "features", "groups": "each_tree", "at_most": 0.5},
+        {"use": "class_disclosure", "scored": "derived", "at_most": 0.5},
+        {"use": "risky_settings", "at_most": 0},
+    ],
+}
+COUNTED: Sequence[Counted] = ("exact", "exact", "bootstrap", "unknown")
+GROUPS_ONLY = {"k_anonymity", "reidentification_risk", "uniques"}
+OF_RELEASE = {"smallest_leaf", "residual_degrees_of_freedom", "class_disclosure", "risky_settings"}
+
+
+def every_metric() -> Iterator[dict[str, Any]]:
+    """Every limit on what is derived, and on the composition where there is one."""
+    for metric in (*LIMITS["at_least"], *LIMITS["at_most"]):
+        yield dict(metric)
+        if metric["use"] not in GROUPS_ONLY | OF_RELEASE:
+            yield {**metric, "scored": "composition"}
+
+
+METRICS = [{**metric, "name": f"m{i}"} for i, metric in enumerate(every_metric())]
+POLICY = policy_for_any_table(METRICS)
+PLUGINS = load_plugins(["leafgate"])
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Two tables with equal public columns, and a release that says the same of both."""
+
+    release: Release
+    tables: tuple[Table, Table]
+
+
+@st.composite
+def twins(draw: st.DrawFn, *, most: int, trees: int = 2) -> Twins:
+    """A release at any level; the tables differ in who of a leaf has which secrets or, where it tells none, in any."""
+    table = draw(tables(most=most, public_class=False, numbers=False))
+    grown = draw(forests(table, most=trees))
+    level = draw(st.sampled_from(get_args(Level)))
+    counted = draw(st.sampled_from(COUNTED))
+    draft = Release({"use": "x"}, table.schema, grown, counted=counted, combine="one" if len(grown) == 1 else "vote")
+    release = published(draft, Publish(level, measure=False), frozenset())
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    free = level == "labels" or counted == "unknown"
+    return Twins(release, (exchanged(table, release, rng, free=free), exchanged(table, release, rng, free=free)))
+
+
+def exchanged(table: Table, release: Release, rng: random.Random, *, free: bool) -> Table:
+    """The people, what is unknown of them exchanged among those of the same leaves; or made up, where `free`."""
+    columns = table.schema.columns
+    leaf = list(zip(*(route(tree, table).leaf.tolist() for tree in release.trees), strict=True))
+    people = [
+        (leaf[i], [None if cell != cell else cell for cell in row])
+        for i, row in enumerate(table.frame.astype(object).to_numpy().tolist())
+        for _ in range(int(table.weight[i]))
+    ]
+    hidden = [i for i, column in enumerate(columns) if not column.public]
+    for place in set(leaf):
+        mine = [row for where, row in people if where == place]
+        unknown = [[rng.choice(cells(columns[i])) if free else row[i] for i in hidden] for row in mine]
+        rng.shuffle(unknown)
+        for row, told in zip(mine, unknown, strict=True):
+            for i, cell in zip(hidden, told, strict=True):
+                row[i] = cell
+    return table_of(columns, [row for _, row in people])
+
+
+def policy_on(release: Release, folder: Path, smallest: int, **changes: Any) -> Policy:
+    """Everything is held against the release in a file."""
+    path = folder / "release.json"
+    path.write_bytes(seal(release).content)
+    report = POLICY.report.model_copy(update={"smallest_cell": smallest})
+    return POLICY.model_copy(
+        update={"build": Published.model_construct(path=path), "report": report, "publish": None, **changes}
+    )
+
+
+def public_report(policy: Policy, table: Table) -> dict[str, Any]:
+    """What everybody may read, without what stands for the whole file: its digest and its distinct records."""
+    told = document(audit(policy, PLUGINS, table).report, "public")
+    told["data"] = {key: what for key, what in told["data"].items() if key not in {"sha256", "distinct"}}
+    return told
+
+
+def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """What two reports tell differently, but for which limits hold, and what follows from that alone."""
+    ours, theirs = ({finding["id"]: finding for finding in report["findings"]} for report in (one, other))
+    doubtful = {finding["id"] for finding in (*ours.values(), *theirs.values()) if finding["passed"] is None}
+    found = [
+        f"{name}: {key} {ours[name][key]} {theirs[name][key]}"
+        for name in sorted(ours.keys() & theirs.keys() - doubtful)
+        for key in ours[name]
+        if key not in {"passed", "evidence"} and ours[name][key] != theirs[name][key]
+    ]
+    for name in sorted(ours.keys() & theirs.keys() - doubtful):
+        found += [f"{name}: evidence"] if ours[name]["evidence"] != theirs[name]["evidence"] else []
+    found += [f"{name}: missing" for name in sorted((ours.keys() ^ theirs.keys()) - doubtful)]
+    verdicts = [{name: finding["passed"] for name, finding in findings.items()} for findings in (ours, theirs)]
+    rest = {"data", "release", "guesses", "notes", "policy", *({"tree"} if verdicts[0] == verdicts[1] else ())}
+    return [*found, *(f"{key}: {one[key]} {other[key]}" for key in sorted(rest) if one[key] != other[key])]
+
+
+@settings(max_examples=60, deadline=None)
+@given(twins(most=10), st.sampled_from([1, 3, 10]))
+def test_public_reports_on_tables_that_only_secrets_tell_apart_differ_in_verdicts_alone(
+    tmp_path_factory: pytest.TempPathFactory, pair: Twins, smallest: int
+) -> None:
+    policy = policy_on(pair.release, tmp_path_factory.mktemp("p"), smallest)
+    assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
+
+
+@settings(max_examples=15, deadline=None)
+@given(twins(most=6, trees=1), st.booleans(), st.sampled_from([Knows(), Knows(distribution=True), Knows(sample=0.5)]))
+def test_so_they_do_whatever_attacks_reason_and_whatever_is_granted_to_them(
+    tmp_path_factory: pytest.TempPathFactory, pair: Twins, counting: bool, knows: Knows
+) -> None:
+    attack = Counting(internal=False) if counting else MaxEnt(internal=False)
+    changes = {"attacks": (Linking(), attack), "knows": knows}
+    policy = policy_on(pair.release, tmp_path_factory.mktemp("p"), 3, **changes)
+    assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
