@@ -187,7 +187,7 @@ HOOK = read(HOOKS)[0]
 
 
 def test_the_hook_says_what_pre_commit_wants_to_know() -> None:
-    assert [each["id"] for each in read(HOOKS)] == ["leafgate-validate"]
+    assert [each["id"] for each in read(HOOKS)] == ["leafgate-validate", "leafgate-validate-partial"]
     assert {"id", "name", "entry", "language"} <= set(HOOK)
     assert HOOK["language"] == "python"
     assert re.compile(HOOK["files"])
@@ -227,7 +227,7 @@ def test_the_hook_says_of_each_file_what_is_wrong(checkout: Path) -> None:
 
 
 def test_pre_commit_itself_takes_the_manifest() -> None:
-    assert [hook["id"] for hook in load_manifest(str(HOOKS))] == ["leafgate-validate"]
+    assert [hook["id"] for hook in load_manifest(str(HOOKS))] == ["leafgate-validate", "leafgate-validate-partial"]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="pre-commit needs git")

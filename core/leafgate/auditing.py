@@ -21,6 +21,7 @@ from leafgate.guarantees import check_claims
 from leafgate.guessing import guesses
 from leafgate.interfaces import Component
 from leafgate.judging import judge
+from leafgate.method import method_facts
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
@@ -76,7 +77,7 @@ def audit(
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
-    places = FindingPlaces(policy, source.lines)
+    places = FindingPlaces(policy, source.lines, source.elsewhere)
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     files = files_of(policy, table, {"test": test, "population": population, "people": people})
     try:
@@ -139,11 +140,12 @@ def _report(
     return Report(
         policy={**_policy_facts(policy), **source.facts},
         data=data_facts(table, files, differentially_private=private),
-        release=None if sealed is None else _release_facts(sealed),
+        release=None if sealed is None else _release_facts(policy, sealed),
         findings=findings,
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
         differentially_private=private,
+        method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
         notes=[
             *_drawn_once(sealed),
             *([SAME] if files.same_test else []),
@@ -162,10 +164,11 @@ def _drawn_once(sealed: Sealed | None) -> list[str]:
     return [DRAWN] if sealed is not None and sealed.release.noise else []
 
 
-def _release_facts(sealed: Sealed) -> dict[str, Any]:
+def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:
     release = sealed.release
     told: dict[str, Any] = {"sha256": sealed.sha256, "builder": dict(release.builder)}
     told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
+    told |= {"drawn_once": True} if policy.build.unrepeatable else {}
     return told | ({} if release.records is None else {"records": len(release.records.rows)})
 
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from leafgate.release import Release
 
 
+ALIKE = 1e-3
+"""So far apart chances of one group may be: solvers end that near each other."""
+
+
 @dataclass(frozen=True)
 class Belief:
     """One attack's conclusion about one secret.
@@ -82,6 +86,7 @@ def checked(belief: object, known: Known, release: Release | None = None) -> Bel
     if belief.secret is not None:
         _check_secret(belief, known)
         _check_chances(belief.secret, belief.chances, rows, known, "chances")
+        _check_groups(groups, belief.chances)
     if belief.baseline is not None:
         _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
     for other in belief.alternatives:
@@ -141,6 +146,20 @@ def _check_chances(secret: Any, chances: object, rows: int, known: Known, noun: 
         raise InconclusiveError(f"its {noun} are not one row of probabilities a record")
     if not np.allclose(numbers.sum(axis=1), 1, atol=1e-6):
         raise InconclusiveError(f"its {noun} do not sum to 1")
+
+
+def _check_groups(groups: NDArray[Any] | None, chances: pd.DataFrame | None) -> None:
+    """Whom an attack cannot tell apart it believes the same of: else the groups would say that people hide in them."""
+    import numpy as np
+
+    if groups is None or chances is None or not len(groups):
+        return
+    order = np.argsort(groups, kind="stable")
+    numbers = chances.to_numpy(dtype=float)[order]
+    starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0])
+    apart = np.maximum.reduceat(numbers, starts) - np.minimum.reduceat(numbers, starts)
+    if (apart > ALIKE).any():
+        raise InconclusiveError("its belief tells people apart whom its groups say it cannot: their chances differ")
 
 
 def _check_evidence(evidence: object) -> None:

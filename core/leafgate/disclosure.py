@@ -32,6 +32,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "data": {} if hide_data else told(report.data, shown, audience),
         "release": None if report.release is None else dict(report.release),
         "findings": findings,
+        "method": dict(report.method),
         **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
         "guesses": [] if hide_data else guesses_told(report, shown),
         "tree": tree_told(report, shown, audience),

@@ -89,3 +89,11 @@ def refuse_same(given: Path, out: Path) -> None:
     """Raise OutputError where the file to write is the one that was given, whatever its name."""
     if given.resolve() == out.resolve() or (given.exists() and out.exists() and given.samefile(out)):
         raise OutputError("is the very file to read", place=str(out), remedy="name another file")
+
+
+def clear_file(out: Path, given: Iterable[Path]) -> None:
+    """Take away what stands where a result will, so that no older one is left whatever happens; not what was given."""
+    for path in given:
+        refuse_same(path, out)
+    if out.is_file():
+        remove_files(out.parent, [out.name])

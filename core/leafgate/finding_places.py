@@ -12,10 +12,14 @@ from leafgate.report import Finding
 
 @dataclass(frozen=True)
 class FindingPlaces:
-    """Where a policy's file has what findings are about; nothing is told of a policy that is in no file."""
+    """Where a policy's file has what findings are about; nothing is told of a policy that is in no file.
+
+    `elsewhere` are the folders of files that do not lie below the policy's.
+    """
 
     policy: Policy
     lines: Mapping[str, Line] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
         """What the judge found, each with the line of its metric, or of the attack that failed."""
@@ -29,4 +33,7 @@ class FindingPlaces:
 
     def _at(self, place: str, finding: Finding) -> Finding:
         line = self.lines.get(place)
-        return finding if line is None else replace(finding, where={"file": line.file, "line": line.number})
+        if line is None:
+            return finding
+        folder = {"folder": self.elsewhere[line.file]} if line.file in self.elsewhere else {}
+        return replace(finding, where={"file": line.file, "line": line.number, **folder})

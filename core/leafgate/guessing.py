@@ -43,7 +43,7 @@ def guesses(judged: Judged) -> list[Guess]:
 def _told(judged: Judged) -> Iterator[tuple[Attempt, Belief]]:
     for attempt in judged.attempts:
         for belief in attempt.beliefs:
-            if belief.chances is not None:
+            if belief.chances is not None and not belief.unread:
                 yield attempt, belief
 
 

@@ -96,7 +96,7 @@ def tree_told(report: Report, shown: Shown, audience: Audience) -> dict[str, Any
     nodes = [told(node, shown, audience) for node in (view.coloured if coloured else view.plain)]
     if audience == "public":  # a leaf that nobody reaches is nobody's business either
         nodes = [node | ({"risk": "within"} if node.get("risk") == "nobody" else {}) for node in nodes]
-    return {"trees": view.trees, "coloured": coloured, "nodes": nodes}
+    return {"trees": view.trees, "number": view.number, "coloured": coloured, "nodes": nodes}
 
 
 def _may_be_coloured(report: Report) -> bool:

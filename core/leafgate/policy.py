@@ -12,7 +12,7 @@ from leafgate.policy_column import ColumnSpec, Strict, column_of
 from leafgate.policy_knows import Knows
 from leafgate.policy_paths import PeopleFile
 from leafgate.policy_protect import Protect
-from leafgate.policy_waivers import MAX_DAYS, Waiver
+from leafgate.policy_waivers import MAX_DAYS, MOST_DAYS, Waiver
 from leafgate.release import Level
 from leafgate.schema import Schema
 from leafgate.strict_json import canonical
@@ -107,7 +107,7 @@ class Policy(Strict):
     metrics: tuple[Metric, ...] = Field(description="How well everyone must stay protected; each `use:`s a metric.")
     report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
     waivers: tuple[Waiver, ...] = Field((), description="Findings that may fail; or the name of a file beside this.")
-    max_waiver_days: Annotated[int, Field(ge=0)] = Field(
+    max_waiver_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Field(
         MAX_DAYS, description="How long a waiver may last, from the day it is issued; 0: there may be none."
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
@@ -129,8 +129,13 @@ class Policy(Strict):
         that the policy asks for. The order of the columns is part of it: it names them where there is no header, and
         breaks ties.
         """
-        left_out: dict[str, Any] = {"data": {"path"}, "report": {"digest_key"}, "waivers": True, "extends": True}
-        told = self.model_dump(mode="json", exclude=left_out)
+        told = self.digested()
         told["data"]["columns"] = list(told["data"]["columns"].items())
-        told["publish"] = told["publish"] or PublishSpec().model_dump()
         return hashlib.sha256(canonical(told)).hexdigest()
+
+    def digested(self, context: Any = None) -> dict[str, Any]:
+        """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
+        exclude: Any = {"data": {"path"}, "report": {"digest_key"}, "waivers": True, "extends": True}
+        told = self.model_dump(mode="json", exclude=exclude, context=context)
+        told["publish"] = told["publish"] or PublishSpec().model_dump()
+        return told

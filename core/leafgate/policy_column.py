@@ -73,6 +73,8 @@ class ColumnSpec(Strict):
             raise ValueError("`hierarchy` and `ordered` need `values`")
         if self.values is not None and not set(self.aliases.values()) <= set(self.values):
             raise ValueError("`aliases` must lead to declared `values`")
+        if set(self.aliases) & set(self.values or ()):
+            raise ValueError("`aliases` are other spellings; one of them is a value itself")
         return self
 
     @model_validator(mode="after")

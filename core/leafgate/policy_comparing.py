@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -18,6 +19,8 @@ from leafgate.policy_written import Written
 
 READ = ("data.missing", "data.on_missing", "data.csv")
 """What decides which rows of a file are people at all."""
+RENAMING = frozenset({"aliases"})
+"""What of a column makes one value another: who says who somebody is says who is alike."""
 COUNTING = frozenset({"weight", "key"})
 """Roles that decide how many people a row is."""
 
@@ -93,7 +96,20 @@ class _Comparing:
             if roles != become:
                 yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
             for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
-                yield from self._stated(f"{place}.{key}", _dict(before).get(key), _dict(after).get(key))
+                stated = _dict(before).get(key), _dict(after).get(key)
+                yield from self._stated(f"{place}.{key}", *stated, free=key not in RENAMING)
+        yield from self._order(list(old), list(new))
+
+    def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
+        """Where columns stand. Without a header that says which cells are whose; else it breaks ties, and is free."""
+        nameless = [_at(written.document, "data.csv.header") is False for written in (self.older, self.newer)]
+        before, after = ([name for name in names if name in old and name in new] for names in (old, new))
+        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
+            before, after = old, new
+        if before != after:
+            moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
+            told = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
+            yield self._change("different", "data.columns", *told, free=not nameless[0])
 
     def build(self) -> Iterator[Change]:
         old, new = (_dict(told) for told in self._both("build"))
@@ -154,11 +170,11 @@ class _Comparing:
                 change = option_change(kind, key, before, after, new)
                 yield self._change(change, f"{place}.{key}", before, after, f"{now}.{key}", name=name)
 
-    def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False) -> Iterator[Change]:
-        """What has no order, but may be said where it was not."""
+    def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False, free: bool = True) -> Iterator[Change]:
+        """What has no order, but may be said where it was not, if it is `free`."""
         if old != new:
             kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
-            yield self._change(kind, place, old, new, free=old is None)
+            yield self._change(kind, place, old, new, free=free and old is None)
 
     def _granted(self, written: Written, place: str) -> list[tuple[int, Any]]:
         items = _items(_at(written.document, place), anything=True)
@@ -171,11 +187,11 @@ class _Comparing:
     def _change(
         self, kind: Kind, place: str, old: Any, new: Any, now: str = "", *, free: bool = False, name: str = ""
     ) -> Change:
-        lines = _line(self.older, place, told=old), _line(self.newer, now or place, told=new)
+        lines = line_at(self.older, place, told=old), line_at(self.newer, now or place, told=new)
         return Change(kind, place if old is not None else now or place, old, new, *lines, free, name)
 
 
-def _line(written: Written, place: str, *, told: Any) -> Line | None:
+def line_at(written: Written, place: str, *, told: Any) -> Line | None:
     """The line of a place, or of the nearest thing it is in; of an item that is not there, of its list."""
     place = place[: place.rfind("[")] if told is None and place.endswith("]") else place
     while place and place not in written.lines:

@@ -16,13 +16,14 @@ from leafgate.interfaces import Component
 from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy import Policy
 from leafgate.policy_crossing import crossed
+from leafgate.policy_homes import Homes
 from leafgate.policy_inheriting import inherited, told_where
 from leafgate.policy_knows import Knows
-from leafgate.policy_lines import NOWHERE, Source, folder_told
+from leafgate.policy_lines import NOWHERE, Source, folder_in_repository, folder_told
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
 from leafgate.policy_waivers import waiver_problems
-from leafgate.policy_written import read_chain
+from leafgate.policy_written import Written, read_chain
 
 KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
 """What a policy may grant, and what attacks that take it into account list in `uses`."""
@@ -45,10 +46,19 @@ def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -
     """
     written, loosened = inherited(read_chain(path, org))
     with told_where(written):
-        loaded = policy_of(written.document, path.parent, root)
+        loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
     if loosened:
         raise PolicyError.listing(loosened)
-    source = Source(written.file, written.lines, written.extends, folder_told(path))
+    elsewhere = {name: folder_in_repository(home.folder) for name, home in written.homes.items() if home.held}
+    repository = folder_in_repository(path.parent)
+    source = Source(
+        written.file,
+        written.lines,
+        written.extends,
+        folder_told(path),
+        repository=repository,
+        elsewhere=elsewhere,
+    )
     return replace(loaded, source=source)
 
 
@@ -60,8 +70,16 @@ def document_of(path: Path, org: Path | None = None) -> dict[str, Any]:
     return written.document
 
 
-def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) -> Loaded:
-    """The policy a parsed document describes; relative files are below `beside`, data below `root`."""
+def homes_of(written: Written, root: Path | None = None) -> Homes:
+    """Where a merged policy has each of its files."""
+    return Homes(written.file, written.homes, written.lines, written.document, root)
+
+
+def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None, homes: Homes | None = None) -> Loaded:
+    """The policy a parsed document describes; relative files are below `beside`, data below `root`.
+
+    What policies that it extends name is beside these, by `homes`.
+    """
     pins = document.get("plugins")
     pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
     if pins == []:
@@ -79,6 +97,7 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None) 
     problems += crossed(document, plugins)
     if problems:
         _refuse(problems, plugins)
+    policy = policy if homes is None else homes.settled(policy)
     policy.data.meaning()
     chosen: Mapping[str, Sequence[Component]] = {"attacks": policy.attacks, "metrics": policy.metrics}
     lacking = [("build", policy.build.lacks(policy))]

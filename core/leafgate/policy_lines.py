@@ -31,18 +31,25 @@ Lines = Mapping[str, Line]
 class Source:
     """The file a policy is in and, as it was called, its folder; where everything stands, and what it extends.
 
-    `folder` is relative to where leafgate was called, or empty: no path of this machine is told.
+    `folder` is relative to where leafgate was called, or empty: no path of this machine is told. `repository` is the
+    same from the repository's root, where leafgate was called within one; `elsewhere` are such folders of files that do
+    not lie below the policy's. `given` is what else the command line named, its paths likewise or as words that stand
+    for them.
     """
 
     file: str = ""
     lines: Lines = field(default_factory=dict)
     extends: tuple[str, ...] = ()
     folder: str = ""
+    given: tuple[str, ...] = ()
+    repository: str = ""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a report tells of it."""
-        told = {"file": self.file, "folder": self.folder, "extends": list(self.extends)}
+        told = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
+        told |= {"repository": self.repository} if self.repository != self.folder else {}
         return {key: value for key, value in told.items() if value}
 
 
@@ -50,10 +57,25 @@ NOWHERE = Source()
 """A policy that is in no file."""
 
 
+def path_told(path: Path, word: str) -> str:
+    """A path as it was called, where a shell takes it as it is and it says nothing of this machine; else `word`."""
+    called = path.as_posix()
+    plain = called.isascii() and all(sign.isalnum() or sign in "._-/" for sign in called)
+    return called if plain and not path.is_absolute() and not called.startswith("-") else word
+
+
 def folder_told(path: Path) -> str:
     """The folder of a file as it was called, where that is below the folder leafgate was called in."""
     hidden = path.is_absolute() or ".." in path.parts or path.parent == Path()
     return "" if hidden else path.parent.as_posix()
+
+
+def folder_in_repository(folder: Path) -> str:
+    """A folder from the root of the repository that leafgate was called in, by which views of code find a file."""
+    here = Path.cwd().resolve()
+    root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
+    inner = folder.resolve()
+    return "" if inner == root or not inner.is_relative_to(root) else inner.relative_to(root).as_posix()
 
 
 def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:

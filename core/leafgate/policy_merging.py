@@ -22,10 +22,11 @@ SECTIONS: set[Steps] = {(), ("data",), ("data", "csv"), ("data", "columns"), ("p
 def merged(parent: Written, child: Written) -> Written:
     """The child's policy with all it leaves out taken from the parent; every place keeps the line it came from."""
     own = {key: told for key, told in child.document.items() if key != "extends"}
-    merging = _Merging(parent.lines, child.lines)
+    merging = _Merging(parent.lines, child.lines, nameless=_without_header(parent.document))
     document = merging.mapping(parent.document, own, _Place())
     document.pop("extends", None)
-    return Written(document, child.file, merging.lines, (parent.file, *parent.extends))
+    homes = {**parent.homes, **child.homes}
+    return Written(document, child.file, merging.lines, (parent.file, *parent.extends), homes)
 
 
 def name_of(item: Any) -> Any:
@@ -55,15 +56,19 @@ class _Place:
 class _Merging:
     parent: Mapping[str, Line]
     child: Mapping[str, Line]
+    nameless: bool = False
     lines: dict[str, Line] = field(default_factory=dict)
     sorted: dict[int, list[str]] = field(default_factory=dict)
 
     def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Place) -> dict[str, Any]:
-        """Key by key; columns in the child's order, for it knows the file."""
-        first, second = (child, parent) if at.steps == ("data", "columns") else (parent, child)
-        return {
-            key: self._key(key, parent, child, at.key(key)) for key in [*first, *(k for k in second if k not in first)]
-        }
+        """Key by key; columns in the child's order, for it knows the file.
+
+        Without a header the order is what the parent said, as long as the child says nothing else.
+        """
+        keys, childs = list(parent | child), list(child | parent)
+        if at.steps == ("data", "columns") and not (self.nameless and [k for k in keys if k in child] == list(child)):
+            keys = childs
+        return {key: self._key(key, parent, child, at.key(key)) for key in keys}
 
     def _key(self, key: str, parent: dict[str, Any], child: dict[str, Any], at: _Place) -> Any:
         if key not in child:
@@ -79,6 +84,8 @@ class _Merging:
         if isinstance(parent, dict) and isinstance(child, dict) and _by_key(parent, child, at.steps):
             self._head(at)
             return self.mapping(parent, child, at)
+        if isinstance(parent, str) and parent == child:  # a file of this name is the parent's file
+            return self._take(parent, self.parent, at.parent, at.merged)
         return self._take(child, self.child, at.child, at.merged)
 
     def _named(self, parent: list[Any], child: list[Any], at: _Place) -> Iterator[Any]:
@@ -121,6 +128,12 @@ class _Merging:
         if id(lines) not in self.sorted:
             self.sorted[id(lines)] = sorted(lines)
         return self.sorted[id(lines)]
+
+
+def _without_header(document: dict[str, Any]) -> bool:
+    data = document.get("data")
+    csv = data.get("csv") if isinstance(data, dict) else None
+    return isinstance(csv, dict) and csv.get("header") is False
 
 
 def _by_key(parent: dict[str, Any], child: dict[str, Any], steps: Steps) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import PlainSerializer, PlainValidator, SerializationInfo, ValidationInfo, WithJsonSchema
 
 
 def inside(folder: Path, name: object) -> Path:
@@ -38,8 +38,21 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+UNREAD = "files that cannot be read are told as such"
+"""The context in which a policy is told though its files may not be there."""
+
+
+def _told(path: Path, info: SerializationInfo) -> str:
+    try:
+        return digest(path)
+    except OSError:
+        if info.context == UNREAD:
+            return "cannot be read"
+        raise
+
+
 _NAME = WithJsonSchema({"type": "string"})
-_WRITTEN = (_NAME, PlainSerializer(digest))
+_WRITTEN = (_NAME, PlainSerializer(_told))
 _THERE = (_NAME, PlainSerializer(lambda path: "there is one"))
 
 DataFile = Annotated[Path, _below("root"), *_WRITTEN]

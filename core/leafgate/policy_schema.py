@@ -27,7 +27,12 @@ def policy_schema(plugins: Plugins) -> dict[str, Any]:
     listed = {key: waivers.pop(key) for key in ("type", "items")}
     waivers["anyOf"] = [listed, {"type": "string", "minLength": 1}]
     required = schema.pop("required")
-    schema["anyOf"] = [{"required": required}, {"required": ["leafgate", "extends"]}]
+    schema["anyOf"] = [
+        {"required": required},
+        {"required": ["leafgate", "extends"]},
+        {"required": ["leafgate"], "not": {"required": ["build"]}},  # what others extend may lack anything else
+    ]
+    schema["$defs"]["Data"].pop("required", None)
     return {"$schema": DRAFT, "title": "A policy of leafgate", **_draft_07(schema)}
 
 

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
 
 from leafgate.errors import Problem
 from leafgate.interfaces import STRICT, Limit, Metric, RecordMetric, Share
+from leafgate.same_names import person, seen
 from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
     from leafgate.policy import Policy
 
-MAX_DAYS = 90
-"""How many days a waiver may last unless the policy says otherwise."""
+MAX_DAYS, MOST_DAYS = 90, 365
+"""How many days a waiver may last unless the policy says otherwise, and how many any policy may allow."""
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+DIGEST = r"^[0-9a-f]{64}$"
+
+
+def _whole(digest: str) -> str:
+    if not re.fullmatch(DIGEST[1:-1], digest):
+        raise ValueError("must be the whole SHA-256, 64 digits: `release.sha256` of report.json")
+    return digest
+
+
+Digest = Annotated[str, AfterValidator(_whole), Field(json_schema_extra={"pattern": DIGEST})]
 Day = Annotated[date, Field(ge=date(1970, 1, 1))]
 
 
@@ -59,7 +68,7 @@ class Waiver(BaseModel):
     @field_validator("id", "finding", "owner", "approved_by", "reason")
     @classmethod
     def _says_something(cls, words: str) -> str:
-        if not words.strip():
+        if not seen(words):
             raise ValueError("says nothing")
         return words
 
@@ -72,7 +81,7 @@ class Waiver(BaseModel):
 
     @model_validator(mode="after")
     def _two_people_and_days_in_order(self) -> Self:
-        if _person(self.owner) == _person(self.approved_by):
+        if person(self.owner) == person(self.approved_by):
             raise ValueError("its owner approves it; somebody else must")
         if self.expires < self.issued:
             raise ValueError("expires before it is issued")
@@ -84,24 +93,25 @@ class Waiver(BaseModel):
         return metric.model_copy(update=told)
 
 
-def _person(name: str) -> str:
-    """A name without what does not make it another's: case, spaces, forms of letters, signs nobody sees."""
-    seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if sign.isprintable() or sign.isspace())
-    return " ".join(seen.casefold().split())
-
-
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:
     """The digest of all waivers: they change what passes, and nothing that the policy asks for."""
     return hashlib.sha256(canonical([waiver.model_dump(mode="json") for waiver in waivers])).hexdigest()
 
 
 def waiver_problems(policy: Policy) -> Iterator[Problem]:
-    """What is wrong with a policy's waivers beside its limits."""
-    names = [waiver.id for waiver in policy.waivers]
+    """What is wrong with a policy's waivers beside its limits.
+
+    A finding of a release has one waiver: several, one after the other, would outlast everybody who agreed to them, and
+    several with limits of their own would tell the public the number that each report hides.
+    """
+    names = [seen(waiver.id) for waiver in policy.waivers]
+    waived = [(waiver.finding, waiver.release) for waiver in policy.waivers]
     for i, waiver in enumerate(policy.waivers):
         place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
-        if names.count(waiver.id) > 1:
+        if names.index(seen(waiver.id)) < i:
             yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
+        if waived.index((waiver.finding, waiver.release)) < i:
+            yield Problem(place, "this finding of this release has a waiver already", "replace that: so one is renewed")
         if policy.max_waiver_days == 0:
             yield Problem(place, "the policy allows no waivers", "see `max_waiver_days`")
         elif days > policy.max_waiver_days:

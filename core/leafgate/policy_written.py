@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from leafgate.errors import PolicyError
+from leafgate.policy_homes import Home
 from leafgate.policy_lines import Line, read_lines
 from leafgate.policy_paths import inside
 from leafgate.strict_yaml import MAX_BYTES
@@ -20,39 +21,48 @@ DEEPEST = 8
 class Written:
     """A policy as plain mappings and lists; the name of its file, and where everything in it stands.
 
-    `extends` names the policies it was merged with, the nearest first.
+    `extends` names the policies it was merged with, the nearest first; `homes` are their folders, and its own.
     """
 
     document: dict[str, Any]
     file: str
     lines: Mapping[str, Line]
     extends: tuple[str, ...] = ()
+    homes: Mapping[str, Home] = field(default_factory=dict, compare=False)
 
 
 def read_policy(path: Path, name: str = "") -> Written:
     """One policy file alone, with the waivers it names; PolicyError when a file of it cannot be read."""
     name = name or path.name
     document, lines = _read(path, name, "" if name != path.name else str(path))
+    homes = {name: Home(path.parent)}
     if not isinstance(document.get("waivers"), str):
-        return Written(document, name, lines)
+        return Written(document, name, lines, homes=homes)
     told, where = _waivers_beside(path.parent, document["waivers"])
     kept = {place: line for place, line in lines.items() if not place.startswith("waivers")}
-    return Written(document | {"waivers": told}, name, {**kept, **where})
+    return Written(document | {"waivers": told}, name, {**kept, **where}, homes=homes)
 
 
 def read_chain(path: Path, org: Path | None = None) -> list[Written]:
-    """The policy and all it extends, the most general first; `org` is extended by the most general one.
+    """The policy and all it extends, the most general first; `org` is extended by the most general one that is its own.
 
-    Raises PolicyError for a policy that extends itself, by however many others, and for a chain that is too long.
+    What both extend is taken once, before `org`. Raises PolicyError for a policy that extends itself, by however many
+    others, and for a chain that is too long.
     """
-    seen: dict[Path, Written] = {}
-    for first in (path, org):
-        if first is not None:
-            names = {written.file for written in seen.values()}
-            seen |= {where: written for where, written in _chain(first, names) if where not in seen}
-    if len(seen) > DEEPEST:
+    own = dict(_chain(path, ()))
+    names = {written.file for written in own.values()}
+    held = {} if org is None else dict(_chain(org, names))
+    if next(iter(own)) in list(held)[1:]:
+        raise PolicyError("extends the policy that is held to it", place="--org", remedy="name another")
+    whole = [written for where, written in own.items() if where not in held]
+    whole += [own.get(where) or _held(written) for where, written in held.items()]
+    if len(whole) > DEEPEST:
         raise PolicyError(f"extends more than {DEEPEST - 1} others", place=path.name, remedy="merge some of them")
-    return list(reversed(seen.values()))
+    return whole[::-1]
+
+
+def _held(written: Written) -> Written:
+    return replace(written, homes={name: replace(home, held=True) for name, home in written.homes.items()})
 
 
 def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, Written]]:

@@ -32,6 +32,14 @@ class Private:
     content: Any
 
 
+@dataclass(frozen=True)
+class OfRelease:
+    """Something the release says: auditors see all of it, the public `public` of it once it may be published."""
+
+    content: Any
+    public: Any
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredPeople:
     """Every record's score: what pictures of a finding are drawn from, and no report tells as it is.
@@ -91,6 +99,7 @@ class Finding:
 class Report:
     """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see.
 
+    `method` says how it was made (`leafgate.method`);
     `waivers` says of each of the policy's what became of it on the day it was `judged_on`.
     """
 
@@ -102,6 +111,7 @@ class Report:
     smallest_cell: int = 10
     differentially_private: bool = False
     notes: Sequence[str] = ()
+    method: Mapping[str, Any] = field(default_factory=dict)
     tree: TreeView | None = field(default=None, repr=False)
     guesses: Sequence[Guess] = ()
     waivers: Sequence[Mapping[str, Any]] = ()

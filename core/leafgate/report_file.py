@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 from leafgate.errors import Problem, ReportError
 from leafgate.policy_problems import plain
 from leafgate.report_shape import ReportTold
+from leafgate.report_truth import contradictions
 from leafgate.strict_json import canonical, parse_json
 
 SAID = {
@@ -48,6 +49,8 @@ def parse_report(content: bytes, place: str) -> dict[str, Any]:
         wrongs = error.errors(include_url=False, include_input=False, include_context=False)
         problems = dict.fromkeys(Problem(_place(place, told, wrong), _said(wrong)) for wrong in wrongs)
         raise ReportError.listing(problems) from None
+    if untrue := list(contradictions(told, place)):
+        raise ReportError.listing(untrue)
     return told
 
 

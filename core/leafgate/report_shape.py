@@ -8,49 +8,22 @@ from pydantic import Field, model_validator
 
 from leafgate.policy_column import Strict
 from leafgate.report import Verdict
+from leafgate.report_evidence import EvidenceTold
+from leafgate.report_numbers import Count, Value, Whole
 
-Whole = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 Status = Literal[
     "applied", "expired", "not_yet", "unused", "unknown", "other_release", "broken_limit", "not_waivable"
 ]  # fmt: skip
 
 
-class FewerThan(Strict):
-    """A veiled number: below this."""
-
-    fewer_than: float
-
-
-class MoreThan(Strict):
-    """A veiled number: above this."""
-
-    more_than: float
-
-
-class FromTo(Strict):
-    """A veiled number: between these, both included."""
-
-    low: float = Field(alias="from")
-    high: float = Field(alias="to")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.low > self.high:
-            raise ValueError("`from` is above `to`")
-        return self
-
-
-Count = Whole | FewerThan | FromTo
-Value = float | FewerThan | MoreThan | FromTo
-
-
 class LimitTold(Strict):
-    """What was asked for."""
+    """What was asked for: nothing, or one limit."""
 
-    at_least: float | None = None
-    at_most: float | None = None
+    at_least: float = Field(None)  # type: ignore[assignment]
+    at_most: float = Field(None)  # type: ignore[assignment]
     average: bool = False
     allow: float = 0.0
     scored: Literal["derived", "composition"] = "derived"
@@ -59,8 +32,13 @@ class LimitTold(Strict):
 class WhereTold(Strict):
     """The line of the policy."""
 
-    file: str = ""
-    line: Annotated[int, Field(ge=1)] = 1
+    file: str
+    line: Annotated[int, Field(ge=1)]
+    folder: str = ""
+
+
+class Nowhere(Strict):
+    """Nobody knows which line."""
 
 
 class WaiverTold(Strict):
@@ -70,8 +48,8 @@ class WaiverTold(Strict):
     owner: str
     approved_by: str
     reason: str
-    issued: str
-    expires: str
+    issued: Day
+    expires: Day
 
 
 class WaiverJudged(WaiverTold):
@@ -82,7 +60,7 @@ class WaiverJudged(WaiverTold):
     limit: dict[str, float] = {}  # noqa: RUF012  a pydantic field
     status: Status
     message: str
-    where: WhereTold = WhereTold()
+    where: WhereTold | Nowhere = Nowhere()
 
 
 class BarTold(Strict):
@@ -117,13 +95,19 @@ class NodeTold(Strict):
     words: str = ""
     beliefs: tuple[BeliefTold, ...] = ()
 
+    @model_validator(mode="after")
+    def _of_somebody(self) -> Self:
+        if self.beliefs and self.people is None:
+            raise ValueError("has beliefs about people it does not count")
+        return self
+
 
 class BeliefTold(Strict):
     """What an attack believes of a leaf's people, and what is true."""
 
     attack: str
     secret: str
-    believed: dict[str, Share]
+    believed: Annotated[dict[str, Share], Field(min_length=1, max_length=1)]
     true: dict[str, Whole]
 
 
@@ -131,6 +115,7 @@ class TreeTold(Strict):
     """The tree to draw."""
 
     trees: Whole
+    number: Whole = 1
     coloured: bool
     nodes: Annotated[tuple[NodeTold, ...], Field(min_length=1)]
 
@@ -157,17 +142,19 @@ class FindingTold(Strict):
     passed: bool | None
     people: Count | None
     beyond: Count | None
-    evidence: dict[str, Any]
+    evidence: EvidenceTold
     alarm: str = ""
     plugin: str
-    where: WhereTold = WhereTold()
-    waiver: WaiverTold | None = None
+    where: WhereTold | Nowhere = Nowhere()
+    waiver: WaiverTold = Field(None)  # type: ignore[assignment]
     distribution: tuple[BarTold, ...] = ()
 
     @model_validator(mode="after")
     def _waived_only_if_failed(self) -> Self:
         if self.waiver is not None and self.passed is not False:
             raise ValueError("is waived, though it did not fail")
+        if self.distribution and not self.limit.model_fields_set & {"at_least", "at_most"}:
+            raise ValueError("has people's scores, and no limit")
         return self
 
 
@@ -178,7 +165,9 @@ class PolicyTold(Strict):
     sha256: Digest
     file: str = ""
     folder: str = ""
+    repository: str = ""
     extends: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
     waivers_sha256: Digest | None = None
 
 
@@ -201,6 +190,26 @@ class ReleaseTold(Strict):
     trees: Whole
     leaves: Whole
     records: Whole | None = None
+    drawn_once: bool = False
+
+
+class AttackTold(Strict):
+    """An attack that was tried, and what it takes an adversary to have."""
+
+    name: str
+    assumes: str
+
+
+class MethodTold(Strict):
+    """How the audit was made."""
+
+    known: tuple[str, ...]
+    secret: tuple[str, ...]
+    unknown: tuple[str, ...]
+    granted: tuple[str, ...]
+    attacks: tuple[AttackTold, ...]
+    publishes: str = ""
+    claims: dict[str, Any] = Field(default_factory=dict)
 
 
 class ReportTold(Strict):
@@ -210,11 +219,12 @@ class ReportTold(Strict):
     verdict: Verdict
     audience: Literal["public", "auditor"]
     waived: Whole
-    judged_on: str | None = None
+    judged_on: Day = Field(None)  # type: ignore[assignment]
     policy: PolicyTold
     data: DataTold
     release: ReleaseTold | None
     findings: tuple[FindingTold, ...]
+    method: MethodTold | None = None
     waivers: tuple[WaiverJudged, ...] = ()
     guesses: tuple[GuessTold, ...] = ()
     tree: TreeTold | None = None
@@ -225,6 +235,8 @@ class ReportTold(Strict):
     def _agrees_with_itself(self) -> Self:
         """The verdict is the one its findings give: a report that was edited by hand is none."""
         waived = sum(finding.waiver is not None for finding in self.findings)
+        if self.waivers and self.judged_on is None:
+            raise ValueError("has waivers, and no day on which they were judged")
         held = [finding.passed for finding in self.findings if finding.waiver is None]
         undecided = None in held or not self.findings
         verdict = "fail" if False in held else "inconclusive" if undecided else "pass"

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from leafgate.shown import Audience
 
 RELEASE = "release.json"
-RESULTS = (RELEASE, "report.json", "timings.json", "trail.json", "origins.json", *FILES.values())
+VERDICTS = ("report.json", *FILES.values())
+"""The report, in every format it may stand in."""
+RESULTS = (RELEASE, "timings.json", "trail.json", "origins.json", *VERDICTS)
 
 
 def write_results(audit: Audit, audience: Audience, folder: Path, formats: Collection[Format] = ()) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -13,7 +13,7 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
-from leafgate.policy_lines import NOWHERE, Source
+from leafgate.policy_lines import NOWHERE, Source, path_told
 from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
@@ -58,11 +58,21 @@ def prepare(
     Raises PolicyError and DataError, listing everything that is wrong.
     """
     loaded = load_policy(path, root, org)
+    source = replace(loaded.source, given=tuple(_given(data, root, org, test)))
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
     table, other, population, people = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
-    return Run(policy, loaded.plugins, table, other, seconds, population, people, loaded.source)
+    return Run(policy, loaded.plugins, table, other, seconds, population, people, source)
+
+
+def _given(data: Path | None, root: Path | None, org: Path | None, test: Path | None) -> Iterator[str]:
+    """What the command line named beside the policy, as a report may tell it."""
+    if data is not None:
+        yield path_told(data, "DATA")
+    for option, path, word in (("--root", root, "FOLDER"), ("--org", org, "ORG"), ("--test", test, "TEST")):
+        if path is not None:
+            yield from (option, path_told(path, word))
 
 
 Read = tuple["Table", "Table | None", "Table | None", "Table | None"]

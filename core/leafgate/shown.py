@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from leafgate.report import Finding, People, Private, Report
+from leafgate.report import Finding, OfRelease, People, Private, Report
 
 Audience = Literal["public", "auditor"]
 
@@ -17,11 +17,12 @@ class Shown:
     """How counts of people are shown: none below `smallest`, and none that a difference would give away.
 
     `close` are the counts that differ from another count of the same document by less than the
-    smallest cell; they are shown as a range of that width.
+    smallest cell; they are shown as a range of that width. `released`: may the release be published as it is?
     """
 
     smallest: int
     close: Collection[int]
+    released: bool = False
 
     def count(self, people: int) -> Any:
         """A count, or {"fewer_than": n}, or {"from": a, "to": b}."""
@@ -50,7 +51,8 @@ class Shown:
 def shown_in(report: Report, smallest: int) -> Shown:
     """How the counts of one report are shown side by side."""
     counts = pool(report, smallest)
-    return Shown(smallest, {n for n in counts if any(0 < abs(n - m) < smallest for m in counts)})
+    close = {n for n in counts if any(0 < abs(n - m) < smallest for m in counts)}
+    return Shown(smallest, close, released=report.verdict == "pass")
 
 
 def pool(report: Report, smallest: int) -> set[int]:
@@ -103,14 +105,22 @@ def told(thing: Any, shown: Shown, audience: Audience) -> Any:
     """Evidence with counts shown as they may be; what is private falls away for the public."""
     if isinstance(thing, People):
         return shown.count(thing.count)
+    if isinstance(thing, OfRelease):
+        return thing.content if audience == "auditor" else thing.public
     if isinstance(thing, Private):
         return told(thing.content, shown, audience)
     if isinstance(thing, Mapping):
-        return {
-            str(key): told(value, shown, audience)
-            for key, value in thing.items()
-            if audience == "auditor" or not isinstance(value, Private)
-        }
+        kept = {str(key): value for key, value in thing.items() if _is_for(value, shown, audience)}
+        return {key: told(value, shown, audience) for key, value in kept.items()}
     if isinstance(thing, Sequence) and not isinstance(thing, str):
-        return [told(item, shown, audience) for item in thing if audience == "auditor" or not isinstance(item, Private)]
+        return [told(item, shown, audience) for item in thing if _is_for(item, shown, audience)]
     return thing
+
+
+def _is_for(thing: Any, shown: Shown, audience: Audience) -> bool:
+    """May the audience see anything of it?"""
+    if audience == "auditor":
+        return True
+    if isinstance(thing, OfRelease):
+        return shown.released and thing.public is not None
+    return not isinstance(thing, Private)

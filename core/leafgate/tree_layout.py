@@ -16,13 +16,15 @@ WIDEST = 8
 class TreeLayout:
     """For each node: its parent (-1 for the root), depth, the way to it in words, its own words, its children.
 
-    `number` is a leaf's number from the left, -1 for a test; `span` the leaves below, from first to before last.
+    `label` is a test's column, or the value a leaf predicts; `number` is a leaf's number from the left, -1 for a test;
+    `span` the leaves below, from first to before last.
     """
 
     parent: list[int] = field(default_factory=list)
     depth: list[int] = field(default_factory=list)
     way: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    label: list[str | None] = field(default_factory=list)
     number: list[int] = field(default_factory=list)
     below: list[Sequence[int]] = field(default_factory=list)
     span: list[tuple[int, int]] = field(default_factory=list)
@@ -53,6 +55,7 @@ def layout_of(tree: Node, schema: Schema) -> TreeLayout:
         laid.depth.append(0 if parent < 0 else laid.depth[parent] + 1)
         laid.way.append(way)
         laid.words.append(node.words if isinstance(node, Leaf) else node.column)
+        laid.label.append(node.label if isinstance(node, Leaf) else node.column)
         laid.number.append(laid.leaves if isinstance(node, Leaf) else -1)
         children.append([])
         if parent >= 0:

@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.case import Case
-from leafgate.report import Finding, People, Private
+from leafgate.release import Release
+from leafgate.report import Finding, OfRelease, People, Private
 from leafgate.routing import NOWHERE, route
-from leafgate.schema import Schema
 from leafgate.scoring import Judged
-from leafgate.tree import Node
+from leafgate.tree import Leaf
 from leafgate.tree_layout import TreeLayout, layout_of
+from leafgate.tree_unfolding import Drawn, unfolded
 
-NODES, DEPTH = 180, 40
-"""So many nodes are drawn, so deep; the rest is folded."""
 Risk = Literal["past", "allowed", "within", "nobody"]
 ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
 
 
 @dataclass(frozen=True)
 class TreeView:
-    """One tree of the release, drawn twice: `coloured` by risk, unfolded where it is, and `plain`, by shape alone.
+    """The first tree of the release that asks anything, drawn twice.
 
+    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
     `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
     """
 
@@ -34,6 +34,7 @@ class TreeView:
     coloured: Sequence[Mapping[str, Any]]
     plain: Sequence[Mapping[str, Any]]
     leaves_past: Mapping[str, int]
+    number: int = 1
 
 
 @dataclass(frozen=True)
@@ -49,23 +50,33 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     """The release's first tree with what was found about the people in its leaves; None without a tree."""
     if not judged.release.trees:
         return None
-    tree = judged.release.trees[0]
+    number = first_asking(judged.release)
+    tree = judged.release.trees[number - 1]
     leaf = route(tree, judged.table).leaf
     laid = layout_of(tree, judged.release.schema)
     risks = _risks(leaf, laid.leaves, findings, judged)
-    drawn = _unfolded(laid, _by_urgency(risks))
-    coloured = _nodes(
-        laid, drawn, risks, _beliefs(judged, leaf, {laid.number[i] for i in drawn if laid.number[i] >= 0})
-    )
-    plain = bare_view(tree, judged.release.schema)
+    drawn = unfolded(laid, _by_urgency(risks, laid))
+    shown = {laid.number[one.nodes[0]] for one in drawn if not one.together} - {-1}
+    coloured = _nodes(laid, drawn, risks, _beliefs(judged, leaf, shown), open_=_private(judged.release))
+    plain = bare_view(judged.release)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
-    return TreeView(len(judged.release.trees), coloured, plain, leaves_past)
+    return TreeView(len(judged.release.trees), coloured, plain, leaves_past, number)
 
 
-def bare_view(tree: Node, schema: Schema) -> list[dict[str, Any]]:
-    """The nodes of a tree to draw, and nothing of the people in it."""
-    laid = layout_of(tree, schema)
-    return _nodes(laid, _unfolded(laid, []), None, {})
+def first_asking(release: Release) -> int:
+    """The number of the first tree that asks anything; 1 where none does."""
+    return next((i for i, tree in enumerate(release.trees, 1) if not isinstance(tree, Leaf)), 1)
+
+
+def bare_view(release: Release) -> list[dict[str, Any]]:
+    """The nodes to draw of a release's first tree that asks anything, and nothing of the people in it."""
+    laid = layout_of(release.trees[first_asking(release) - 1], release.schema)
+    return _nodes(laid, unfolded(laid, []), None, {}, open_=_private(release))
+
+
+def _private(release: Release) -> bool:
+    """Does it claim differential privacy? Its numbers are then made to be seen."""
+    return "epsilon" in release.guarantee
 
 
 def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], judged: Judged) -> Risks:
@@ -85,55 +96,51 @@ def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], ju
     return Risks(people, past, level)
 
 
-def _by_urgency(risks: Risks) -> list[int]:
-    """The leaves with people past a limit, the worst first: broken limits, then the fewest people."""
-    order = np.lexsort((risks.people, risks.level))
+def _by_urgency(risks: Risks, laid: TreeLayout) -> list[int]:
+    """The leaves with people past a limit, the worst first: broken limits, then the fewest people, then short paths."""
+    depths = np.array([laid.depth[node] for node in laid.place_of_leaf])
+    order = np.lexsort((depths, risks.people, risks.level))
     return [int(i) for i in order if risks.level[i] <= ORDER.index("allowed")]
 
 
-def _unfolded(laid: TreeLayout, urgent: Sequence[int]) -> list[int]:
-    """The nodes to draw, in the tree's order: the root, the paths to urgent leaves, then level by level."""
-    chosen = {0}
-    for number in urgent:
-        path = laid.path(laid.place_of_leaf[number])[:DEPTH]
-        wanted = {sibling for node in path for sibling in laid.below[node]} - chosen
-        if len(chosen) + len(wanted) <= NODES:
-            chosen |= wanted
-    waiting = [0]
-    for node in waiting:  # grows while it is walked: level by level
-        if len(chosen) + len(laid.below[node]) <= NODES and laid.depth[node] < DEPTH:
-            chosen |= set(laid.below[node])
-        waiting.extend(child for child in laid.below[node] if child in chosen)
-    return sorted(chosen)
-
-
 def _nodes(
-    laid: TreeLayout, drawn: Sequence[int], risks: Risks | None, beliefs: Mapping[int, Any]
+    laid: TreeLayout, drawn: Sequence[Drawn], risks: Risks | None, beliefs: Mapping[int, Any], *, open_: bool
 ) -> list[dict[str, Any]]:
-    """The drawn nodes, a parent before its children; tests, words and people are for auditors."""
-    place = {node: i for i, node in enumerate(drawn)}
+    """The drawn nodes, a parent before its children; people and beliefs are for auditors.
+
+    Once the release may be published everybody may see its tests and what it predicts; its numbers only if `open_`.
+    """
     told = []
-    for node in drawn:
-        first, last = laid.span[node]
-        kind = "leaf" if laid.number[node] >= 0 else "test" if set(laid.below[node]) <= place.keys() else "folded"
-        parent = laid.parent[node]
-        one: dict[str, Any] = {"parent": None if parent < 0 else place[parent], "kind": kind, "leaves": last - first}
-        one |= {} if risks is None else _risk_facts(risks, first, last)
-        one |= {"way": Private(laid.way[node])} if parent >= 0 else {}
-        one |= {"words": Private(laid.words[node])} if kind != "folded" else {}
-        one |= {"beliefs": Private(beliefs[laid.number[node]])} if laid.number[node] in beliefs else {}
-        told.append(one)
+    for one in drawn:
+        node = one.nodes[0]
+        number = -1 if one.together else laid.number[node]
+        spans = [laid.span[each] for each in one.nodes]
+        here: dict[str, Any] = {
+            "parent": one.parent,
+            "kind": "leaf" if number >= 0 else "test" if one.opened else "folded",
+            "leaves": sum(last - first for first, last in spans),
+        }
+        here |= {} if risks is None else _risk_facts(risks, spans)
+        here |= {} if one.parent is None else {"way": OfRelease(_way(laid, one), _way(laid, one))}
+        public = laid.words[node] if open_ else laid.label[node]
+        here |= {} if here["kind"] == "folded" else {"words": OfRelease(laid.words[node], public)}
+        here |= {"beliefs": Private(beliefs[number])} if number in beliefs else {}
+        told.append(here)
     return told
 
 
-def _risk_facts(risks: Risks, first: int, last: int) -> dict[str, Any]:
-    """What is found about the people in a run of leaves."""
-    level = risks.level[first:last]
-    past = {name: int(count[first:last].sum()) for name, count in risks.past.items()}
+def _way(laid: TreeLayout, one: Drawn) -> str:
+    return f"{len(one.nodes)} others" if one.together else laid.way[one.nodes[0]]
+
+
+def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """What is found about the people in runs of leaves."""
+    here = np.concatenate([np.arange(*span) for span in spans])
+    past = {name: int(count[here].sum()) for name, count in risks.past.items()}
     return {
-        "risk": ORDER[int(level.min())],
-        "leaves_past": int((level == ORDER.index("past")).sum()),
-        "people": Private(People(int(risks.people[first:last].sum()))),
+        "risk": ORDER[int(risks.level[here].min())],
+        "leaves_past": int((risks.level[here] == ORDER.index("past")).sum()),
+        "people": Private(People(int(risks.people[here].sum()))),
         "past": Private({name: People(count) for name, count in past.items() if count}),
     }
 
@@ -165,5 +172,5 @@ def _beliefs(judged: Judged, leaf: NDArray[np.int64], numbers: set[int]) -> dict
 def _about_everyone(judged: Judged) -> Iterator[tuple[str, Case]]:
     for attempt in judged.attempts:
         for belief in attempt.beliefs:
-            if belief.chances is not None and belief.cells is None:
+            if belief.chances is not None and belief.cells is None and not belief.unread:
                 yield attempt.attack.called, judged.case(belief)

@@ -44,7 +44,7 @@ class Waiving:
         applied: dict[str, Waiver] = {}
         told = []
         for i, waiver in enumerate(self.waivers):
-            status, message = self._status(waiver, applied)
+            status, message = self._status(waiver)
             if status == "applied":
                 applied[waiver.finding] = waiver
             told.append(_told(waiver, status, message) | self._where(i))
@@ -57,9 +57,9 @@ class Waiving:
         line = self.lines.get(f"waivers[{number}]")
         return {} if line is None else {"where": {"file": line.file, "line": line.number}}
 
-    def _status(self, waiver: Waiver, applied: Mapping[str, Waiver]) -> tuple[str, str]:
+    def _status(self, waiver: Waiver) -> tuple[str, str]:
         """The first reason why it does not apply, or that it does."""
-        reasons = (*self._about_the_audit(waiver), *self._about_the_finding(waiver, applied))
+        reasons = (*self._about_the_audit(waiver), *self._about_the_finding(waiver))
         return next(iter(reasons), ("applied", f"the finding is waived until {waiver.expires}"))
 
     def _about_the_audit(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
@@ -72,9 +72,10 @@ class Waiving:
         if self.today < waiver.issued:
             yield "not_yet", f"it is issued on {waiver.issued}, and this is {self.today}"
 
-    def _about_the_finding(self, waiver: Waiver, applied: Mapping[str, Waiver]) -> Iterator[tuple[str, str]]:
-        named = [found for found in self.limits if found.id == waiver.finding and found.metric]
-        others = [found for found in (*self.others, *self.limits) if found.id == waiver.finding and found not in named]
+    def _about_the_finding(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
+        mine = [found for found in self.limits if found.id == waiver.finding]
+        named = [found for found in mine if found.metric]
+        others = len(named) < len(mine) or any(found.id == waiver.finding for found in self.others)
         if not named and not others:
             close = get_close_matches(waiver.finding, [found.id for found in self.limits], 1)
             yield "unknown", "no finding has this id" + (f"; did you mean {close[0]}?" if close else "")
@@ -83,17 +84,13 @@ class Waiving:
         elif len(named) > 1:
             yield "not_waivable", "several findings have this id; give metrics and attacks names that tell them apart"
         else:
-            yield from self._about_the_limit(waiver, named[0], applied)
+            yield from self._about_the_limit(waiver, named[0])
 
-    def _about_the_limit(
-        self, waiver: Waiver, found: Finding, applied: Mapping[str, Waiver]
-    ) -> Iterator[tuple[str, str]]:
+    def _about_the_limit(self, waiver: Waiver, found: Finding) -> Iterator[tuple[str, str]]:
         if found.passed is None:
             yield "not_waivable", "it could not be told whether the limit holds, which cannot be waived"
         if found.passed:
             yield "unused", "the limit holds without it; take it out"
-        if found.id in applied:
-            yield "unused", f"the finding is waived by {applied[found.id].id} already"
         if waiver.limit is not None and not self._keeps(waiver):
             yield "broken_limit", "the weaker limit that it asks for is broken too"
 

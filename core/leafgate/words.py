@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,10 @@ VERDICTS = {
     "fail": "FAIL: do not publish this release.",
     "inconclusive": "INCONCLUSIVE: could not tell, so do not publish.",
 }
+COMMAND = re.compile(r"^(?=\s*::)|#(?=#\[)")
+"""Where a line would begin as GitHub's `::command::`, or hold an Azure `##[command]`."""
+NAME, LINE = 200, 3000
+"""So many signs of a name, and of a line, are printed; the JSON has all of them."""
 MARKS = {True: "ok  ", False: "FAIL", None: "????"}
 
 
@@ -29,8 +34,14 @@ def number(told: Any) -> str:
 
 
 def printable(line: str) -> str:
-    """The line without what moves a terminal's cursor or starts a line of its own."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+    """The line without what moves a terminal's cursor, starts a line of its own, or is a command to a CI runner."""
+    plain = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+    return COMMAND.sub("\N{REPLACEMENT CHARACTER}", plain)
+
+
+def cut(text: str, longest: int) -> str:
+    """The text, or as much of it as can be read."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _many(count: int, noun: str) -> str:
@@ -40,11 +51,11 @@ def _many(count: int, noun: str) -> str:
 
 def summary(report: Mapping[str, Any]) -> str:
     """The whole report in a screen of text; the verdict is the first line."""
-    return "".join(f"{printable(line)}\n" for line in _lines(report))
+    return "".join(f"{printable(cut(line, LINE))}\n" for line in _lines(report))
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{report['policy']['name']}: {verdict_words(report)}"
+    yield f"{cut(report['policy']['name'], NAME)}: {verdict_words(report)}"
     data, release = report["data"], report["release"]
     if "people" in data:
         dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""

@@ -18,8 +18,8 @@ from leafgate.demo import run_demo
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 Colours = Literal["light", "dark"]
 PAGES: dict[str, tuple[str, int, int, Colours, str]] = {
-    "report-fail": ("unprotected", 1280, 1180, "light", ""),
-    "report-leaf": ("unprotected", 1280, 760, "light", "#node-7"),
+    "report-fail": ("unprotected", 1280, 1320, "light", ""),
+    "report-leaf": ("unprotected", 1280, 860, "light", "a:has(circle.leaf.past)"),
     "report-pass": ("kadet", 1280, 1000, "dark", ""),
     "report-phone": ("kadet", 390, 844, "light", ""),
 }
@@ -40,7 +40,10 @@ def main() -> None:
 def _take(browser: Browser, folder: Path, picture: str) -> None:
     which, width, height, colours, node = PAGES[picture]
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=colours)
-    page.goto((folder / which / "report.html").as_uri() + node)
+    page.goto((folder / which / "report.html").as_uri())
+    if node:
+        page.locator("#tree").evaluate("title => title.scrollIntoView()")
+        page.locator(node).first.click()
     page.screenshot(path=IMAGES / f"{picture}.png")
     page.close()
 

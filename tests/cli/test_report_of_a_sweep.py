@@ -49,6 +49,14 @@ def test_an_auditors_sweep_is_not_shown_in_a_public_page(folder: Path) -> None:
     assert "an auditor's numbers" in ended.err
 
 
+def test_the_sweep_of_another_policy_is_not_shown(folder: Path, tmp_path: Path) -> None:
+    told = json.loads((folder / "public" / "sweep.json").read_bytes())
+    (tmp_path / "sweep.json").write_text(json.dumps(told | {"policy": "another"}))
+    ended = page(folder / "public", tmp_path / "sweep.json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "another policy" in ended.err
+
+
 @pytest.mark.parametrize("content", ["", "{}", '{"format": "leafgate/sweep/1"}'])
 def test_what_is_no_sweep_is_refused(folder: Path, tmp_path: Path, content: str) -> None:
     (tmp_path / "sweep.json").write_text(content)

@@ -23,6 +23,7 @@ from leafgate.errors import PolicyError
 from leafgate.policy_file import policy_of
 from leafgate.sweep.axes import Point, axis_of, points_of
 from leafgate.sweep.outcome import Outcome, value_of
+from leafgate.sweep.picture import _free_line
 from leafgate.sweep.point_audit import Result, Task, policy_at
 from survey import policy, survey
 
@@ -396,3 +397,9 @@ def test_dots_in_one_place_share_a_name_and_names_stay_in_the_picture(tmp_path: 
         left = start - width if element.get("text-anchor") == "end" else start
         assert left > 0
         assert left + width < 720
+
+
+def test_names_of_dots_that_are_close_do_not_run_into_each_other() -> None:
+    taken: list[tuple[float, float, float]] = []
+    lines = [_free_line(taken, start, start + 40.0, 100.0) for start in (10.0, 30.0, 45.0, 90.0)]
+    assert lines == [100.0, 88.0, 76.0, 100.0]

@@ -68,6 +68,9 @@ NONSENSE: dict[str, Says] = {
     "groups that are NaN": groups(np.array([0.0, np.nan])),
     "half groups": groups(np.array([0.5, 1.0])),
     "groups in two dimensions": groups(np.zeros((2, 2), dtype=int)),
+    "a group of people who are told apart": lambda known: [
+        replace(belief(known), groups=np.zeros(2, dtype=int), chances=pd.DataFrame({"flu": [1, 0.5], "cold": [0, 0.5]}))
+    ],
     "chances without a secret": lambda known: [replace(belief(known), secret=None)],
     "a secret without chances": chances(None),
     "an unknown secret": lambda known: [replace(belief(known), secret="height")],

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from leafgate.diffing.reports import moved
 from leafgate.disclosure import document
 from leafgate.plugins import load_plugins
 from leafgate.policy_comparing import compared
-from leafgate.policy_file import policy_of
+from leafgate.policy_file import load_policy, policy_of
 from leafgate.policy_written import Written
 from leafgate.running import Run, prepare
 from survey import PEOPLE, policy, survey
@@ -56,6 +58,114 @@ def test_every_change_has_its_kind_and_a_looser_one_ends_in_1(
     assert (done.code, done.document["format"], done.document["of"]) == (code, "leafgate/diff/1", "policies")
 
 
+FULL: dict[str, Any] = {
+    "data.columns.age.role": "quasi_identifier",
+    "data.columns.sex.hierarchy": "sex.csv",
+    "data.columns.ill.aliases": {"y": "yes"},
+    "data.test": "test.csv",
+    "data.population": "all.csv",
+    "data.protect": [{"column": "smoker", "where": {"age": {"to": at}}} for at in (30, 40)],
+    "knows": {
+        "people": "known.csv",
+        "facts": [{"where": {"age": {"to": at}}, "column": "smoker", "in": ["no"], "share": 1} for at in (17, 19)],
+    },
+    "build": {"use": "published", "path": "release.json"},
+    "attacks": [{"use": "linking"}, {"use": "maxent"}],
+    "metrics": [{"use": "k_anonymity", "at_least": 3}, {"use": "exposure", "at_most": 1}],
+    "plugins": ["leafgate", "leafgate>=0"],
+}
+FILES = ("sex.csv", "test.csv", "all.csv", "known.csv", "release.json")
+ORDERS = ("data.columns", "data.protect", "knows.facts", "attacks", "metrics", "plugins")
+
+
+def both(folder: Path, change: Mapping[str, Any] | None = None) -> list[Path]:
+    """The full policy twice, each in a folder with its files."""
+    found = []
+    for name, more in (("old", {}), ("new", change or {})):
+        (folder / name).mkdir()
+        for file in FILES:
+            (folder / name / file).write_text("some file")
+        found.append(survey(folder / name, {**FULL, **more}))
+    return found
+
+
+@pytest.mark.parametrize("file", [None, *FILES])
+def test_what_a_file_holds_is_compared_as_the_digest_covers_it(tmp_path: Path, file: str | None) -> None:
+    old, new = both(tmp_path)
+    if file is None:
+        assert leafgate("diff", old, new).out == "No difference.\n"
+        return
+    (new.parent / file).write_text("another")
+    digests = [hashlib.sha256(text).hexdigest()[:16] for text in (b"some file", b"another")]
+    told = leafgate("diff", old, new).out.splitlines()
+    assert len(told) == 2
+    assert f": sha256 {digests[0]} became sha256 {digests[1]} (policy.yaml:" in told[0]
+    (new.parent / file).unlink()
+    assert f": sha256 {digests[0]} became cannot be read (policy.yaml:" in leafgate("diff", old, new).out
+
+
+@pytest.mark.parametrize("place", ORDERS)
+def test_another_order_is_a_difference_where_the_digest_covers_it(tmp_path: Path, place: str) -> None:
+    old, new = both(tmp_path)
+    told = json.loads(new.read_text())
+    *above, last = place.split(".")
+    here = told[above[0]] if above else told
+    here[last] = dict(reversed(here[last].items())) if isinstance(here[last], dict) else here[last][::-1]
+    new.write_text(json.dumps(told))
+    done = leafgate("diff", old, new, "--json")
+    assert [(one["kind"], one["place"]) for one in done.document["changes"]] == [("different", place)]
+    assert done.code == 0
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_columns_that_change_places_are_named(tmp_path: Path, header: bool) -> None:
+    old, new = pair(tmp_path, {"data.csv": {"header": header}}, {"data.csv": {"header": header}})
+    told = json.loads(new.read_text())
+    columns = told["data"]["columns"]
+    told["data"]["columns"] = {name: columns[name] for name in ("age", "smoker", "sex", "ill")}
+    new.write_text(json.dumps(told))
+    words = "different  data.columns: in the order sex, smoker became in the order smoker, sex ("
+    assert leafgate("diff", old, new).out.startswith(words)
+
+
+def test_without_a_header_a_column_that_comes_between_moves_the_others(tmp_path: Path) -> None:
+    for header, kinds in ((True, ["different"]), (False, ["different", "different"])):
+        old, new = pair(tmp_path, {"data.csv": {"header": header}}, {"data.csv": {"header": header}})
+        told = json.loads(new.read_text())
+        told["data"]["columns"] = {"first": {"role": "ignored"}} | told["data"]["columns"]
+        new.write_text(json.dumps(told))
+        assert [one["kind"] for one in leafgate("diff", old, new, "--json").document["changes"]] == kinds
+
+
+VALUES: dict[str, list[Any]] = {
+    "name": ["survey", "other"],
+    "seed": [0, 1],
+    "build.k": [3, 4],
+    "metrics.0.name": ["k_anonymity", "k"],
+    "metrics.0.at_least": [3, 3.0, 2],
+    "metrics.0.of": ["linking"],
+    "publish": [{}, {"leaves": "counts"}, {"measure": False}],
+    "report": [{}, {"smallest_cell": 10}, {"smallest_cell": 9}],
+    "max_waiver_days": [90, 91],
+    "data.missing": [[""], ["?"]],
+    "data.columns.age.bounds": [[0, 120], [0, 120.0], [0, 99]],
+    "data.columns.smoker.values": [["no", "yes"], ["yes", "no"]],
+}
+
+
+SAMPLED = {place: st.sampled_from(values) for place, values in VALUES.items()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(*(st.fixed_dictionaries({}, optional=SAMPLED) for _ in range(2)))
+def test_no_difference_is_told_of_equal_digests_only(old: dict[str, Any], new: dict[str, Any]) -> None:
+    with TemporaryDirectory() as folder:
+        one, other = pair(Path(folder), new, old)
+        equal = load_policy(one).policy.sha256 == load_policy(other).policy.sha256
+        if leafgate("diff", one, other).out == "No difference.\n":
+            assert equal
+
+
 def test_words_say_what_became_of_what_and_where(tmp_path: Path) -> None:
     old, new = pair(tmp_path, {"metrics.0.at_least": 2, "report": {"smallest_cell": 12}})
     lines = [
@@ -82,6 +192,11 @@ def test_policies_that_others_extend_need_not_be_complete(tmp_path: Path) -> Non
     (tmp_path / "b.yaml").write_text("leafgate: 1\nextends: a.yaml\nreport: {smallest_cell: 20}\n")
     done = leafgate("diff", tmp_path / "a.yaml", tmp_path / "b.yaml")
     assert (done.code, done.out.splitlines()[0][:7]) == (0, "tighter")
+    for name, role in (("a", "private"), ("b", "sensitive")):
+        (tmp_path / f"{name}.yaml").write_text(f"leafgate: 1\ndata: {{columns: {{smoker: {{role: {role}}}}}}}\n")
+    assert leafgate("diff", tmp_path / "a.yaml", tmp_path / "b.yaml").out.splitlines()[1:] == ["1 tighter."]
+    (tmp_path / "a.yaml").write_text("leafgate: 1\nbuild: {k: 3}\n")
+    assert leafgate("diff", tmp_path / "a.yaml", tmp_path / "a.yaml").out == "No difference.\n"
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,8 @@ def test_an_example_policy_conforms_to_the_committed_schema(path: Path) -> None:
         {"max_waiver_days": 0},
         {"extends": "org.yaml"},
         {"extends": "org.yaml", "data": ..., "build": ..., "metrics": ...},
+        {"extends": "org.yaml", "data": {"path": "people.csv"}},
+        {"name": ..., "data": ..., "build": ...},
     ],
 )
 def test_waivers_and_extension_are_in_the_published_schema(schema: Any, right: dict[str, Any]) -> None:

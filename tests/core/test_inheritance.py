@@ -15,12 +15,12 @@ from leafgate.errors import PolicyError
 from leafgate.interfaces import Metric, RecordMetric
 from leafgate.plugins import load_plugins
 from leafgate.policy_comparing import compared
-from leafgate.policy_file import load_policy
+from leafgate.policy_file import Loaded, load_policy
 from leafgate.policy_inheriting import loosens
 from leafgate.policy_merging import merged
 from leafgate.policy_written import DEEPEST, Written
 from leafgate.running import prepare
-from survey import survey
+from survey import COLUMNS, survey
 
 ORG: dict[str, Any] = {
     "leafgate": 1,
@@ -31,6 +31,7 @@ ORG: dict[str, Any] = {
 FACT = {"where": {"age": {"to": 17}}, "column": "smoker", "in": ["no"], "share": 1}
 CONFIDENCE = {"use": "confidence", "at_most": 0.9, "allow": 0.1}
 AVERAGE = {"use": "confidence", "at_most": 0.9, "average": True}
+SEX = {"role": "quasi_identifier", "values": ["f", "m"]}
 DIVERSE = {"use": "l_diversity", "form": "recursive", "c": 2, "at_least": 1}
 METRIC = "metrics.0"
 
@@ -107,6 +108,7 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.on_missing": "drop"}, "data.on_missing"),
     ({"data": {"columns": {"sex": {"role": "quasi_identifier"}}}}, {"data.csv": {"comment": "f"}}, "data.csv"),
     ({"data": {"columns": {"sex": {"role": "private"}}}}, {"data.columns.w": {"role": "weight"}}, "data.columns.w"),
+    ({"data": {"columns": {"sex": SEX}}}, {"data.columns.sex.aliases": {"x": "f"}}, "data.columns.sex.aliases"),
 ]  # fmt: skip
 
 
@@ -118,6 +120,76 @@ def test_a_child_may_tighten_and_add(tmp_path: Path, org: dict[str, Any], change
     if "data" in org and "protect" in org["data"]:
         changes = changes | {"data.columns.smoker.role": "private"}
     assert load_policy(written(tmp_path, org, changes)).source.extends == ("org.yaml",)
+
+
+def test_files_that_a_parent_names_are_the_parents(tmp_path: Path) -> None:
+    """Wherever it is, and though a file of that name lies beside the policy that extends it and says the same."""
+    (tmp_path / "far").mkdir()
+    known = {"knows": {"people": "known.csv"}, "attacks": [{"use": "maxent"}]}
+    for folder, said in ((tmp_path, "ours"), (tmp_path / "far", "theirs")):
+        (folder / "known.csv").write_text(said)
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps({"leafgate": 1, **known}))
+    for child in ({}, known):
+        path = survey(tmp_path, child)
+        for root in (None, tmp_path):
+            assert people(load_policy(path, root, tmp_path / "far" / "org.yaml")) == "theirs"
+        assert people(load_policy(survey(tmp_path, known))) == "ours"
+        path = survey(tmp_path, {"extends": "far/org.yaml", **child})
+        assert people(load_policy(path)) == "theirs"
+        assert people(load_policy(path, root=tmp_path)) == "ours"  # --root moves data, of all that belong together
+
+
+def people(loaded: Loaded) -> str:
+    assert loaded.policy.knows.people is not None
+    return loaded.policy.knows.people.read_text()
+
+
+def test_a_childs_own_files_stay_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    for folder in (tmp_path, tmp_path / "far"):
+        (folder / "sex.csv").write_text(f"f;{folder.name[:3]}\nm;{folder.name[:3]}\n")
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": {"columns": {"sex": SEX}}}))
+    loaded = load_policy(
+        survey(tmp_path, {"data.columns.sex": SEX | {"hierarchy": "sex.csv"}}), org=tmp_path / "far" / "org.yaml"
+    )
+    assert loaded.policy.data.columns["sex"].hierarchy == (tmp_path / "sex.csv").resolve()
+
+
+def test_a_parents_file_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "known.csv").symlink_to(tmp_path / "known.csv")
+    known = {"leafgate": 1, "knows": {"people": "known.csv"}, "attacks": [{"use": "maxent"}]}
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps(known))
+    with pytest.raises(PolicyError, match=r"knows\.people: leaves the policy's folder"):
+        load_policy(survey(tmp_path), org=tmp_path / "far" / "org.yaml")
+
+
+NAMELESS = {"header": False}
+ORDERS: list[tuple[list[str], list[str], list[str] | None]] = [
+    (["age", "sex", "smoker", "ill"], ["age", "ill"], ["age", "sex", "smoker", "ill"]),  # as the parent has them
+    (["age", "sex"], ["age", "sex", "smoker", "ill"], ["age", "sex", "smoker", "ill"]),
+    (["age", "sex", "smoker", "ill"], ["age", "sex", "ill", "smoker"], None),
+    (["age", "ill"], ["age", "sex", "ill", "smoker"], None),  # the secret is another column of the file
+]
+
+
+@pytest.mark.parametrize(("parents", "childs", "whole"), ORDERS, ids=map(str, range(len(ORDERS))))
+def test_without_a_header_nobody_moves_a_parents_columns(
+    tmp_path: Path, parents: list[str], childs: list[str], whole: list[str] | None
+) -> None:
+    (tmp_path / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": {"csv": NAMELESS} | columns(parents)}))
+    path = survey(tmp_path, {"extends": "org.yaml", "data.columns": columns(childs)["columns"]})
+    if whole is None:
+        with pytest.raises(PolicyError, match=r"data\.columns: .*in the order "):
+            load_policy(path)
+        (tmp_path / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": columns(parents)}))
+        assert list(load_policy(path).policy.data.columns) == childs
+    else:
+        assert list(load_policy(path).policy.data.columns) == whole
+
+
+def columns(names: list[str]) -> dict[str, Any]:
+    return {"columns": {name: COLUMNS[name] for name in names}}
 
 
 @pytest.mark.parametrize(("org", "changes", "place"), LOOSER, ids=map(str, range(len(LOOSER))))
@@ -264,11 +336,43 @@ def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path
     assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml",)
 
 
+def test_what_a_policy_and_its_organisations_both_extend_is_merged_once_and_first(tmp_path: Path) -> None:
+    for name, limit, parent in (("base", 2, {}), ("org", 3, {"extends": "base.yaml"})):
+        told = {"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}]} | parent
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(told))
+    path = survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 4})
+    assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml", "base.yaml")
+    with pytest.raises(PolicyError, match=r"3 became 2; org\.yaml:1: .* \| policy\.yaml:"):
+        load_policy(survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 2}), org=tmp_path / "org.yaml")
+
+
+def test_an_organisations_policy_does_not_extend_the_policy_it_is_given_for(tmp_path: Path) -> None:
+    path = survey(tmp_path)
+    (tmp_path / "org.yaml").write_text("leafgate: 1\nextends: policy.yaml\n")
+    with pytest.raises(PolicyError, match="--org: extends the policy that is held to it"):
+        load_policy(path, org=tmp_path / "org.yaml")
+    assert load_policy(path, org=path).source.extends == ()
+
+
 def test_an_organisations_policy_of_the_same_name_is_told_apart(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "policy.yaml").write_text("leafgate: 1\nmetrics:\n- {use: k_anonymity, at_least: 4}\n")
     with pytest.raises(PolicyError, match=r"far/policy\.yaml:3: .* \| policy\.yaml:"):
         load_policy(survey(tmp_path), org=tmp_path / "far" / "policy.yaml")
+
+
+def test_a_policy_that_others_extend_is_validated_as_far_as_it_goes(tmp_path: Path) -> None:
+    org = tmp_path / "org.yaml"
+    org.write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\ndata: {columns: {age: {role: private}}}\n")
+    assert leafgate("validate", org).code == 2
+    assert leafgate("validate", "--partial", org).out == f"{org}: the policy is valid\n"
+    assert leafgate("validate", "--partial", survey(tmp_path)).out.endswith(": the policy 'survey' is valid\n")
+    org.write_text("leafgate: 1\nmetrics: [{use: exposure}]\ndata: {columns: {age: {roll: private}}}\n")
+    told = leafgate("validate", "--partial", org)
+    assert told.code == 2
+    assert "metrics[0].at_most: is missing" in told.err
+    assert "data.columns.age.roll: unknown key" in told.err
+    assert leafgate("validate", "--partial", org, "--org", org).code == 2
 
 
 def test_a_sweep_begins_with_the_merged_policy(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
         ({"data.columns.sex.role": ["quasi_identifier", "sensitive"]}, "data.columns.sex", "choose", ""),
         ({"data.columns.ill.values": ..., "data.columns.ill.bounds": [0, 1]}, "data.columns.ill", "needs `values`", ""),
         ({"data.columns.sex.aliases": {"x": "y"}}, "data.columns.sex", "must lead to declared `values`", ""),
+        ({"data.columns.sex.aliases": {"f": "m"}}, "data.columns.sex", "one of them is a value itself", ""),
         ({"data.columns.sex.role": "class"}, "data.columns", "at most one column has the role `class`", ""),
         ({"data.path": "no\0file"}, "data.path", "must be a file name", ""),
         ({"plugins": ["nobody"]}, "plugins[0]", "no installed plugin comes from 'nobody'", "install it"),

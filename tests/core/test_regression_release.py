@@ -169,6 +169,7 @@ def test_a_limit_on_the_number_itself_cannot_be_told(folder: Path) -> None:
     found = {one["id"]: one for one in ended.document["findings"]}
     assert found["confidence@linking#pay"]["passed"] is None
     assert ended.code != 0
+    assert ended.document["guesses"] == []  # nothing is drawn of a belief that reads nothing
 
 
 def test_a_class_of_numbers_is_grown_as_intervals_and_read_again(folder: Path) -> None:

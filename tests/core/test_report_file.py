@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,133 @@ def test_what_is_not_a_report_is_refused_with_its_place(
     stored: bytes, change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     assert parse_report(stored, "report.json")
+    assert message in refused(changed(stored, change))
+
+
+def first(told: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = told["findings"][0]
+    return found
+
+
+BROKEN: list[dict[str, Any]] = [
+    {"value": 19},
+    {"value": {"fewer_than": 20}},
+    {"value": {"from": 10, "to": 19}},
+    {"value": None, "evidence": {"unbounded": True}},
+    {"value": 30, "beyond": 1},
+    {"value": 30, "beyond": {"fewer_than": 10}, "people": 24, "limit": {"at_least": 20, "allow": -1.0}},
+    {"value": 3, "beyond": 13, "people": 24, "limit": {"at_least": 20, "allow": 0.5}},
+    {"value": 0.5, "limit": {"at_most": 0.4}},
+]
+HELD: list[dict[str, Any]] = [
+    {"value": 20},
+    {"value": 20 - 1e-12},
+    {"value": {"from": 10, "to": 29}},
+    {"value": 3, "beyond": 12, "people": 24, "limit": {"at_least": 20, "allow": 0.5}},
+    {"value": 3, "beyond": {"from": 10, "to": 19}, "people": 24, "limit": {"at_least": 20, "allow": 0.5}},
+    {"value": 0.4, "limit": {"at_most": 0.45, "average": True}},
+    {"value": 0.5, "limit": {"at_most": 0.45, "average": True}},  # the public is told averages coarsely
+    {"value": None},
+]
+
+
+def passing(stored: bytes, finding: dict[str, Any]) -> bytes:
+    def change(told: dict[str, Any]) -> None:
+        for each in told["findings"]:
+            each.update(passed=True)
+        first(told).update({"value": None, "beyond": None, "distribution": [], "limit": {"at_least": 20}} | finding)
+        told.update(verdict="pass")
+
+    return changed(stored, change)
+
+
+@pytest.mark.parametrize("finding", BROKEN, ids=map(str, range(len(BROKEN))))
+def test_a_finding_that_passes_by_numbers_that_break_its_limit_is_refused(
+    stored: bytes, finding: dict[str, Any]
+) -> None:
+    told = refused(passing(stored, finding))
+    assert told == "report.json: findings[0]: is told to hold, and its own numbers break the limit"
+
+
+@pytest.mark.parametrize("finding", HELD, ids=map(str, range(len(HELD))))
+def test_numbers_that_leave_the_limit_open_are_taken(stored: bytes, finding: dict[str, Any]) -> None:
+    assert parse_report(passing(stored, finding), "report.json")["verdict"] == "pass"
+
+
+@pytest.fixture(scope="module")
+def waived(stored: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    release = json.loads(stored)["release"]["sha256"]
+    waiver = FIRST | {"finding": "k_anonymity@linking#ill", "release": release}
+    changes = {"build": {"use": "c45"}, "metrics.0.at_least": 20, "waivers": [waiver]}
+    path = survey(tmp_path_factory.mktemp("waived"), changes)
+    return readable(document(prepare(path).audit(date(2026, 1, 1)).report, "public"))
+
+
+def on_both(told: dict[str, Any], **change: str) -> None:
+    """Change the waiver on the finding and the one in the list."""
+    first(told)["waiver"].update(change)
+    told["waivers"][0].update(change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda told: on_both(told, owner="B\u200b"), "findings[0].waiver: its owner approves it"),
+        (lambda told: on_both(told, expires="2025-12-31"), "does not hold on the day the report was judged on"),
+        (lambda told: on_both(told, issued="2026-01-02"), "does not hold on the day the report was judged on"),
+        (lambda told: told["waivers"][0].update(reason="another"), "is not the one that the report's `waivers`"),
+        (lambda told: told["waivers"][0].update(status="expired"), "is not the one that the report's `waivers`"),
+        (lambda told: told.pop("waivers"), "is not the one that the report's `waivers`"),
+        (lambda told: told["waivers"][0].update(release="0" * 64), "is for another release"),
+        (lambda told: told["waivers"].append(told["waivers"][0] | {"finding": "x"}), "are not those that its findings"),
+        (
+            lambda told: (first(told).update(id="guarantee:k"), told["waivers"][0].update(finding="guarantee:k")),
+            "no limit of",
+        ),
+        (lambda told: first(told).update(metric=""), "is waived, and is no limit of the policy"),
+        (lambda told: told.pop("judged_on"), "no day on which they were judged"),
+        (lambda told: first(told).update(waiver=None), "findings[0].waiver: should be an object"),
+    ],
+)
+def test_a_waiver_that_cannot_be_one_is_refused(
+    waived: bytes, change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    assert parse_report(waived, "report.json")["verdict"] == "pass"
+    assert message in refused(changed(waived, change))
+
+
+BAR = {"from": 1.0, "to": 2.0, "people": 24, "past": None}
+BELIEF = {"attack": "a", "secret": "s", "believed": {"yes": 1}, "true": {"yes": 1}}
+UNSURE = BELIEF | {"believed": {}}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda told: first(told)["evidence"].update(worst=[{"people": 1, "path": "age 3"}]), "only auditors are told"),
+        (
+            lambda told: first(told)["evidence"].update(worst=[{"people": 1, "true": {"a": 1}}]),
+            "only auditors are told",
+        ),
+        (lambda told: told["tree"]["nodes"][-1].update(people=1, beliefs=[BELIEF]), "only auditors are told"),
+        (lambda told: told["tree"]["nodes"][-1].update(beliefs=[BELIEF]), "has beliefs about people it does not count"),
+        (
+            lambda told: told["tree"]["nodes"][-1].update(people=1, beliefs=[UNSURE]),
+            "at least 1",
+        ),
+        (lambda told: first(told)["evidence"].update(worst=5), "evidence.worst: should be a valid array"),
+        (lambda told: first(told)["evidence"].update(worst=[{}]), "evidence.worst[0]: has no 'people'"),
+        (lambda told: first(told)["evidence"].update(tried={"a": 1}), "evidence.tried.a: should be an object"),
+        (lambda told: first(told)["evidence"].update(discloses=[1]), "evidence.discloses[0]: should be an object"),
+        (lambda told: first(told).update(where={"file": "x"}), "where: has no 'line'"),
+        (lambda told: first(told).update(limit={}, distribution=[BAR]), "has people's scores, and no limit"),
+        (lambda told: first(told).update(limit={"at_least": None}), "limit.at_least: should be a valid number"),
+        (lambda told: first(told).update(distribution=[BAR | {"people": 10**400}]), "people: should be less"),
+    ],
+)
+def test_what_no_view_could_show_or_the_public_may_not_see_is_refused(
+    stored: bytes, change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
     assert message in refused(changed(stored, change))
 
 

@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leafgate.auditing import Audit
 from leafgate.demo import run_demo
 from leafgate.disclosure import document
+from leafgate.release import Release
 from leafgate.report import Finding, Report
 from leafgate.running import Run, prepare
 from leafgate.schema import Column, Schema
-from leafgate.tree import Cut, Leaf, Node
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 from leafgate.tree_layout import layout_of
-from leafgate.tree_view import NODES, TreeView, _unfolded
+from leafgate.tree_unfolding import ROWS, Drawn, unfolded
+from leafgate.tree_view import TreeView, first_asking
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +109,60 @@ def test_a_tree_of_any_depth_is_laid_out_and_folded() -> None:
     assert laid.leaves == 5001
     assert laid.span[0] == (0, 5001)
     assert laid.way[:3] == ["", "<= 1", "> 1"]
-    nodes = _unfolded(laid, [5000, 3])
-    assert len(nodes) <= NODES
+    drawn = unfolded(laid, [5000, 3])
+    assert ends(drawn) == ROWS
+    nodes = {node for one in drawn for node in one.nodes}
     assert laid.place_of_leaf[3] in nodes
     assert laid.place_of_leaf[5000] not in nodes
+
+
+def ends(drawn: list[Drawn]) -> int:
+    return sum(not one.opened for one in drawn)
+
+
+def trees() -> st.SearchStrategy[Node]:
+    leaves = st.builds(lambda label: Leaf(label=label), st.sampled_from(["yes", "no"]))
+
+    def tests(below: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+        cut = st.builds(lambda low, high: Cut("age", 4.0, low, high), below, below)
+        fan = st.lists(below, min_size=2, max_size=7).map(fan_of)
+        return cut | fan
+
+    return st.recursive(leaves, tests, max_leaves=40)
+
+
+def fan_of(below: list[Node]) -> Node:
+    return Fan("age", tuple(Branch((f"v{i}",), node) for i, node in enumerate(below)))
+
+
+@given(trees(), st.lists(st.integers(0, 30), max_size=6), st.integers(2, 9))
+def test_whatever_is_drawn_holds_every_leaf_once_and_has_room(tree: Node, urgent: list[int], rows: int) -> None:
+    laid = layout_of(tree, AGE)
+    wanted = [number for number in urgent if number < laid.leaves]
+    drawn = unfolded(laid, wanted, rows)
+    ended = [leaf for one in drawn if not one.opened for node in one.nodes for leaf in range(*laid.span[node])]
+    assert sorted(ended) == list(range(laid.leaves))
+    assert ends(drawn) <= rows
+    for i, one in enumerate(drawn):
+        assert one.parent is None or one.parent < i
+        assert not (one.together and one.opened)
+
+
+def test_of_a_forest_the_first_tree_that_asks_anything_is_drawn() -> None:
+    leaf, tree = Leaf(label="no"), Cut("age", 3.0, Leaf(label="yes"), Leaf(label="no"))
+    forests: list[tuple[tuple[Node, ...], int]] = [((leaf, leaf, tree, tree), 3), ((leaf, leaf), 1), ((tree, leaf), 1)]
+    for forest, number in forests:
+        assert first_asking(Release({}, AGE, forest)) == number
+
+
+def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() -> None:
+    values = tuple(f"v{i}" for i in range(60))
+    fan = Fan("zip", tuple(Branch((value,), Leaf(label="no")) for value in values))
+    schema = Schema((Column("zip", frozenset({"quasi_identifier"}), values=values),))
+    laid = layout_of(fan, schema)
+    drawn = unfolded(laid, [7, 41], rows=3)
+    assert [one.nodes for one in drawn[1:3]] == [(8,), (42,)]
+    assert len(drawn[3].nodes) == 58
 
 
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}

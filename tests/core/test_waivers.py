@@ -15,10 +15,14 @@ from leafgate.auditing import audit
 from leafgate.disclosure import document
 from leafgate.errors import PolicyError
 from leafgate.policy_file import load_policy
+from leafgate.policy_waivers import Waiver, metric_of
+from leafgate.report import Finding
 from leafgate.report_file import parse_report
 from leafgate.running import Run, prepare
 from leafgate.strict_json import readable
+from leafgate.waived_limits import never
 from leafgate.words import summary
+from leafgate_protection import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with
 from survey import survey
@@ -64,8 +68,13 @@ MATRIX: list[tuple[dict[str, Any], str, int]] = [
     ({"issued": "2026-11-23"}, "not_yet", 1),
     ({"issued": "2026-09-02"}, "applied", 0),  # 90 days, and no longer
     ({"issued": "2026-09-01"}, "lasts 91 days, longer than the policy's 90", 2),
+    ({"issued": "2026-11-22", "expires": "2026-11-22"}, "applied", 0),  # one day
     ({"release": "0" * 64}, "other_release", 1),
-    ({"release": "0" * 63}, "waivers[0].release: string should match pattern", 2),
+    (
+        {"release": "0" * 63},
+        "waivers[0].release: must be the whole SHA-256, 64 digits: `release.sha256` of report.json",
+        2,
+    ),
     ({"finding": "k_anonymity"}, "unknown", 1),
     ({"finding": "k_anonymity@*"}, "unknown", 1),  # no wildcards
     ({"finding": "l_diversity@linking#ill"}, "unknown", 1),
@@ -84,7 +93,9 @@ MATRIX: list[tuple[dict[str, Any], str, int]] = [
     ({"approved_by": " JANE@example.ORG\n"}, "its owner approves it", 2),
     ({"approved_by": "jane\u200b@example.org"}, "its owner approves it", 2),
     ({"approved_by": "\N{FULLWIDTH LATIN SMALL LETTER J}ane@example.org"}, "its owner approves it", 2),
+    ({"approved_by": "jane\ufe0f @example.org"}, "its owner approves it", 2),
     ({"approved_by": ...}, "waivers[0].approved_by: is missing", 2),
+    ({"approved_by": "\N{HANGUL FILLER}"}, "waivers[0].approved_by: says nothing", 2),
     ({"owner": " "}, "says nothing", 2),
     ({"reason": ...}, "waivers[0].reason: is missing", 2),
     ({"reason": " \n"}, "waivers[0].reason: says nothing", 2),
@@ -135,10 +146,54 @@ def test_a_near_miss_of_an_id_is_told(tmp_path: Path) -> None:
     assert told["message"] == f"no finding has this id; did you mean {FAILING}?"
 
 
-def test_the_first_of_two_waivers_applies_and_the_other_is_unused(tmp_path: Path) -> None:
-    report = run(tmp_path, {"id": "old", "expires": "2026-11-02"}, {}, {"id": "W-2"}).audit(TODAY).report
-    assert [told["status"] for told in report.waivers] == ["expired", "applied", "unused"]
-    assert report.waivers[2]["message"] == "the finding is waived by W-1 already"
+def found(metric: str = "k_anonymity", *, passed: bool = False) -> Finding:
+    return Finding(FAILING, metric, passed=passed)
+
+
+@pytest.mark.parametrize(
+    ("limits", "others", "status", "message"),
+    [
+        ([found()], [], "applied", "is waived until"),
+        ([found(), found()], [], "not_waivable", "several findings have this id"),
+        ([found("")], [], "not_waivable", "only a limit of the policy"),
+        ([], [found("")], "not_waivable", "only a limit of the policy"),
+        ([found()], [found("")], "not_waivable", "only a limit of the policy"),
+        ([found()], [found()], "not_waivable", "only a limit of the policy"),
+    ],
+)
+def test_only_a_finding_that_is_a_limits_alone_is_waived(
+    limits: list[Finding], others: list[Finding], status: str, message: str
+) -> None:
+    waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64}))
+    _, (told,) = waiving.Waiving([waiver], [], TODAY, "0" * 64, limits, others, never).judged()
+    assert told["status"] == status
+    assert message in told["message"]
+
+
+def test_a_finding_is_of_the_metric_with_the_longest_name_that_fits() -> None:
+    metrics = [KAnonymity(name=name, at_least=1) for name in ("k", "k@x", "k@x@y")]
+    waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64, "finding": "k@x@linking#ill"}))
+    for order in (metrics, metrics[::-1]):
+        told = metric_of(waiver, order)
+        assert told is not None
+        assert told.called == "k@x"
+
+
+def test_a_weaker_limit_is_judged_on_the_finding_alone(tmp_path: Path) -> None:
+    secrets = {"data.columns.smoker.role": "sensitive"}
+    sealed = prepare(survey(tmp_path, KEPT | secrets)).audit().sealed
+    assert sealed is not None
+    weaker = {"release": sealed.sha256, "limit": {"at_least": 10}}
+    told = run(tmp_path, weaker, **secrets).audit(TODAY).report
+    assert [waiver["status"] for waiver in told.waivers] == ["applied"]
+    assert told.exit_code == 1  # the other secret's finding fails, too
+
+
+def test_an_average_allows_nobody_beyond(tmp_path: Path) -> None:
+    mean = [{"use": "confidence", "at_most": 0.5, "average": True}]
+    limit = {"at_most": 0.9, "allow": 0.1}
+    with pytest.raises(PolicyError, match="confidence judges nobody by themselves"):
+        run(tmp_path, {"finding": "confidence@linking#ill", "limit": limit}, metrics=mean)
 
 
 def test_what_could_not_be_told_cannot_be_waived(tmp_path: Path) -> None:
@@ -160,7 +215,7 @@ def test_with_a_waived_finding_another_that_fails_still_fails(tmp_path: Path) ->
 
 def test_a_release_that_cannot_be_built_cannot_be_waived(tmp_path: Path) -> None:
     changes = {"build": {"use": "kadet", "k": 25}}
-    report = run(tmp_path, {"finding": "build"}, {"id": "W-2"}, **changes).audit(TODAY).report
+    report = run(tmp_path, {"finding": "build"}, {"id": "W-2", "finding": FAILING}, **changes).audit(TODAY).report
     assert [told["status"] for told in report.waivers] == ["not_waivable", "unused"]
     assert (report.exit_code, report.waived) == (1, 0)
 
@@ -172,9 +227,40 @@ def test_a_policy_may_allow_fewer_days_or_no_waivers(tmp_path: Path, days: int) 
     assert run(tmp_path, {}, max_waiver_days=30).audit(TODAY).report.exit_code == 0
 
 
-def test_two_waivers_with_one_id_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("days", [366, 36500])
+def test_no_policy_allows_waivers_of_more_than_a_year(tmp_path: Path, days: int) -> None:
+    with pytest.raises(PolicyError, match=r"max_waiver_days: "):
+        run(tmp_path, {}, max_waiver_days=days)
+    assert load_policy(survey(tmp_path, KEPT | {"max_waiver_days": 365})).policy.max_waiver_days == 365
+
+
+@pytest.mark.parametrize("second", ["W-1", "W-1\N{ZERO WIDTH SPACE}", "W -1"])
+def test_two_waivers_with_one_id_are_refused(tmp_path: Path, second: str) -> None:
     with pytest.raises(PolicyError, match=r"waivers\[1\].id: another waiver has this id"):
-        run(tmp_path, {}, {})
+        run(tmp_path, {}, {"id": second, "finding": "exposure@linking#ill"})
+
+
+def test_a_finding_of_a_release_has_one_waiver_and_a_renewal_takes_its_place(tmp_path: Path) -> None:
+    renewal = {"id": "W-2", "issued": "2026-11-20", "expires": "2027-02-18"}
+    for second in ({"id": "W-2"}, renewal, renewal | {"issued": "2026-12-02"}, {"id": "W-2", "limit": {"at_least": 9}}):
+        with pytest.raises(PolicyError) as refused:
+            run(tmp_path, {}, second)
+        (problem,) = refused.value.problems
+        assert (problem.place, problem.remedy) == ("waivers[1]", "replace that: so one is renewed")
+    assert run(tmp_path, renewal).audit(TODAY).report.waivers[0]["status"] == "applied"
+    others = {"id": "W-2", "release": "0" * 64}, {"id": "W-3", "finding": "exposure@linking#ill"}
+    told = run(tmp_path, {}, *others).audit(TODAY).report.waivers
+    assert [waiver["status"] for waiver in told] == ["applied", "other_release", "unused"]
+
+
+def test_no_list_of_waivers_written_today_outlasts_one(tmp_path: Path) -> None:
+    issued = [date(2026, 11, 1) + timedelta(91 * i) for i in range(40)]
+    waivers = [
+        {"id": str(i), "issued": str(first), "expires": str(first + timedelta(90))} for i, first in enumerate(issued)
+    ]
+    with pytest.raises(PolicyError) as refused:
+        run(tmp_path, *waivers)
+    assert [problem.place for problem in refused.value.problems] == [f"waivers[{i}]" for i in range(1, 40)]
 
 
 def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: Path) -> None:
@@ -209,7 +295,11 @@ def test_the_day_is_the_one_it_is_in_utc() -> None:
 
 
 def test_the_report_of_a_waived_audit_is_read_back(tmp_path: Path) -> None:
-    content = readable(document(run(tmp_path, {"limit": {"at_least": 5}}, {"id": "W-2"}).audit(TODAY).report, "public"))
+    content = readable(
+        document(
+            run(tmp_path, {"limit": {"at_least": 5}}, {"id": "W-2", "release": "0" * 64}).audit(TODAY).report, "public"
+        )
+    )
     assert parse_report(content, "report.json")["waivers"][0]["status"] == "applied"
 
 

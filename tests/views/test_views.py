@@ -75,7 +75,7 @@ def test_the_page_says_the_verdict_first_and_asks_nobody_for_anything(report: di
     assert summary(report).splitlines()[0].partition(": ")[2] in seen.text
     assert not {"script", "iframe", "object", "embed", "img"} & set(seen.tags)
     assert not [name for name in seen.names if name.startswith("on")]
-    assert all(link.startswith("#node-") or link == "data:," for link in seen.links)
+    assert all(link.startswith("#") or link == "data:," for link in seen.links)
     assert {link[1:] for link in seen.links if link.startswith("#")} <= set(seen.ids)
     assert len(seen.ids) == len(set(seen.ids))
 
@@ -108,6 +108,44 @@ def test_an_alert_points_into_the_folder_the_policy_was_called_in(
     [place, *_] = [r["locations"][0]["physicalLocation"] for r in results_of(view(told, Format.sarif))]
     assert place["artifactLocation"]["uri"] == "policies/policy.yaml"
     assert "leafgate audit policies/policy.yaml " in view(told, Format.markdown).decode()
+
+
+def uris(folder: Path, *words: object) -> tuple[set[str], set[str]]:
+    """Where SARIF and JUnit say that the limits of an audit stand."""
+    leafgate("audit", *words, "--out", folder / "out", "--to", "sarif", "--to", "junit")
+    results = results_of((folder / "out" / "report.sarif").read_bytes())
+    alerts = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results}
+    [suite] = list(junitparser.JUnitXml.fromstring((folder / "out" / "report.junit.xml").read_bytes()))
+    return alerts, {case._elem.get("file") for case in suite if case.result}
+
+
+@pytest.mark.parametrize("repository", [True, False])
+def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: bool
+) -> None:
+    for name in ("pol", "gov", "sub", *([".git"] if repository else [])):
+        (tmp_path / name).mkdir()
+    path = survey(tmp_path / "pol", CHANGES["fail"])
+    called = {tmp_path: "pol/policy.yaml", tmp_path / "pol": "policy.yaml", tmp_path / "sub": "../pol/policy.yaml"}
+    for here, name in called.items():
+        monkeypatch.chdir(here)
+        within = repository or here == tmp_path
+        wanted = {"pol/policy.yaml" if within else "policy.yaml"}
+        assert uris(tmp_path, name) == (wanted, wanted)
+        assert uris(tmp_path, path) == (wanted, wanted)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, name: seen, at_most: 0}]\n")
+    found = uris(tmp_path, survey(tmp_path / "pol", CHANGES["fail"]), "--org", "gov/org.yaml")
+    assert found == ({"pol/policy.yaml", "gov/org.yaml"}, {"pol/policy.yaml", "gov/org.yaml"})
+
+
+def test_waivers_that_do_not_apply_are_told_in_every_format(tmp_path: Path) -> None:
+    waiver = {"id": "W-9", "finding": "k_anonymity@linking#ill", "release": "0" * 64, "owner": "a", "approved_by": "b"}
+    days = {"reason": "r", "issued": "2026-01-01", "expires": "2026-02-01"}
+    told = audited(tmp_path, CHANGES["fail"] | {"waivers": [waiver | days]})
+    for form in Format:
+        assert "does not apply" in (Seen(view(told, form)).text if form is Format.html else view(told, form).decode())
+    Draft4Validator(SCHEMA).validate(json.loads(view(told, Format.sarif)))
 
 
 def test_junit_counts_failures_and_errors_as_the_report_does(report: dict[str, Any]) -> None:
@@ -181,6 +219,9 @@ def test_an_alert_stays_the_same_alert_when_the_release_changes(tmp_path: Path) 
     prints = [[r["partialFingerprints"] for r in results_of(view(one, Format.sarif))] for one in (told, again)]
     assert prints[0] == prints[1]
     assert len({json.dumps(one) for one in prints[0]}) == len(prints[0])
+    told["policy"]["file"] = "other.yaml"  # of the same name
+    other = [r["partialFingerprints"] for r in results_of(view(told, Format.sarif))]
+    assert not any(one in prints[0] for one in other)
 
 
 def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.errors import InvalidError, LeafgateError, OutputError, PolicyError
+from leafgate.cli.saying import say, say_whole
+from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
-from leafgate.results import RELEASE, RESULTS, write_results
+from leafgate.results import RELEASE, RESULTS, VERDICTS, write_results
 from leafgate.running import Run, prepare
 from leafgate.views import Format
 
@@ -53,20 +55,16 @@ def audit(
         )
     if to and out is None:
         raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
-    try:
-        run = prepare(policy, data, root, test, org)
-    except LeafgateError:
-        if out is not None:
-            make_folder(out)
-            remove_files(out, (name for name in RESULTS if name != RELEASE))  # it may be the only draw there is
-        raise
+    if out is not None:
+        make_folder(out)
+        remove_files(out, VERDICTS)  # before anything is read: whatever stops this run, no older verdict is left
+    run = prepare(policy, data, root, test, org)
     if not as_json:
-        warn(policy, run.policy)
+        warn(policy, warnings_of(run.policy))
     if run.policy.build.unrepeatable and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
-        make_folder(out)
         _keep_what_was_drawn(run, out / RELEASE)
         remove_files(out, RESULTS)
     audited = run.audit()
@@ -77,14 +75,14 @@ def audit(
     from leafgate.words import summary
 
     public = document(audited.report, "public")
-    typer.echo(readable(public).decode() if as_json else summary(public), nl=False)
+    say_whole(readable(public) if as_json else summary(public))
     return audited.report.exit_code
 
 
-def warn(path: Path, policy: Policy) -> None:
+def warn(path: Path, warnings: Iterable[str]) -> None:
     """Say on stderr what limits tell of groups too small to be shown, for whoever can still choose others."""
-    for problem in warnings_of(policy):
-        typer.echo(f"warning: {path.name}: {problem}", err=True)
+    for problem in warnings:
+        say(f"warning: {path.name}: {problem}", err=True)
 
 
 def warnings_of(policy: Policy) -> list[str]:
@@ -116,7 +114,7 @@ def build(
     sealed = build_release(run.policy, run.plugins, run.table, run.test)
     rehearsed = run.policy.build.rehearses
     write_file(out, sealed.content, OWNER_ONLY if rehearsed else EVERYONE)
-    typer.echo(f"{out}: {sealed.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
+    say(f"{out}: {sealed.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
     return 0
 
 
@@ -136,5 +134,5 @@ def attack(
     run = prepare(policy, data, root)
     belief, known = believe(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
-    typer.echo(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")
+    say(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")
     return 0

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leafgate.cli.audits import Json
+from leafgate.cli.saying import say_whole
 from leafgate.errors import InvalidError
-from leafgate.files import EVERYONE, OWNER_ONLY, write_file
+from leafgate.files import EVERYONE, OWNER_ONLY, clear_file, write_file
 from leafgate.strict_json import readable
+from leafgate.words import printable
 
 if TYPE_CHECKING:
     from leafgate.diffing.policies import Foreseen
@@ -34,6 +36,8 @@ def diff(
     as_json: Json = False,
 ) -> int:
     """Say what got tighter or looser between two policies, or better or worse between two reports."""
+    if out is not None:
+        clear_file(out, [old, new, *([] if report is None else [report])])
     if _is_report(old) != _is_report(new):
         raise InvalidError("a policy and a report", place="OLD and NEW", remedy="name two policies, or two reports")
     if _is_report(old):
@@ -49,7 +53,7 @@ def diff(
         write_file(out, readable(told), OWNER_ONLY if private else EVERYONE)
     if private:
         told, lines = {"format": told["format"], "of": told["of"]}, lines[-1:]
-    typer.echo(readable(told).decode() if as_json else "".join(f"{line}\n" for line in lines), nl=False)
+    say_whole(readable(told) if as_json else "".join(f"{printable(line)}\n" for line in lines))
     return code
 
 

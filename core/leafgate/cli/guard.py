@@ -10,6 +10,7 @@ from typing import ParamSpec
 
 import typer
 
+from leafgate.cli.saying import say, say_whole
 from leafgate.errors import LeafgateError, Problem
 from leafgate.strict_json import readable
 
@@ -67,10 +68,10 @@ def say_problems(problems: Sequence[Problem], *, as_json: bool) -> None:
     """Problems as one JSON document on stdout, or a line each on stderr."""
     if as_json:
         told = [{"place": p.place, "message": p.message, "remedy": p.remedy} for p in problems]
-        typer.echo(readable({"format": "leafgate/error/1", "problems": told}).decode(), nl=False)
+        say_whole(readable({"format": "leafgate/error/1", "problems": told}))
         return
     for problem in problems:
-        typer.echo(f"leafgate: {problem}", err=True)
+        say(f"leafgate: {problem}", err=True)
 
 
 def _silence_stdout() -> None:

@@ -10,6 +10,7 @@ import typer
 
 from leafgate.cli.audits import Json
 from leafgate.cli.guard import guarded
+from leafgate.cli.saying import say_whole
 from leafgate.errors import InvalidError, PolicyError
 from leafgate.strict_json import readable
 
@@ -21,7 +22,7 @@ def listed(as_json: Json = False) -> int:
 
     found = load_plugins()
     told = readable(plugins_document(found)).decode() if as_json else "".join(plugin_lines(found))
-    typer.echo(told, nl=False)
+    say_whole(told)
     return 0
 
 
@@ -74,7 +75,7 @@ def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A builder,
     found = load_plugins()
     if name not in found.by_name:
         raise PolicyError(f"nobody offers {name!r}", remedy=f"installed: {', '.join(sorted(found.by_name))}")
-    typer.echo(explanation(found.by_name[name], found.origin(found.by_name[name])), nl=False)
+    say_whole(explanation(found.by_name[name], found.origin(found.by_name[name])))
     return 0
 
 
@@ -87,5 +88,5 @@ def demo(
 
     make_folder(out)
     text, as_announced = run_demo(out)
-    typer.echo(text, nl=False)
+    say_whole(text)
     return 0 if as_announced else 4

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audits import Root
+from leafgate.cli.saying import say
 from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
 
@@ -39,7 +40,7 @@ def convert(
     make_folder(out.parent)
     found = read_any(model, trust=trust)
     write_file(out, written(found), OWNER_ONLY)
-    typer.echo(f"{out}: {len(found.trees)} tree(s) of {found.producer or found.format}; it tells {found.level}")
+    say(f"{out}: {len(found.trees)} tree(s) of {found.producer or found.format}; it tells {found.level}")
     return 0
 
 
@@ -74,10 +75,8 @@ def scrub(
     write_file(out, written(less), EVERYONE)
     same = " and ".join(f"{proof.points:,} {where}" for where, proof in proofs)
     change = shares_changed(found, leaves.value, digits)
-    typer.echo(f"{out}: tells {less.level} on its leaves{change}; predicts the same on {same}")
+    say(f"{out}: tells {less.level} on its leaves{change}; predicts the same on {same}")
     if names := unproved(less):
         told = ", ".join(repr(shown(name)) for name in names)[:200]
-        typer.echo(
-            f"no table has shown what is {told}: audits ask for their `encoding`; scrubbed with --policy, they do not"
-        )
+        say(f"no table has shown what is {told}: audits ask for their `encoding`; scrubbed with --policy, they do not")
     return 0

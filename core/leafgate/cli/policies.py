@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audits import Json, Org, Root, warn, warnings_of
+from leafgate.cli.saying import say, say_whole
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.files import EVERYONE, write_file
 from leafgate.strict_json import readable
@@ -16,29 +17,50 @@ from leafgate.strict_json import readable
 PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="The policies, YAML files.")]
 
 
-def validate(policies: PolicyFiles, root: Root = None, org: Org = None, as_json: Json = False) -> int:
+def validate(
+    policies: PolicyFiles,
+    root: Root = None,
+    org: Org = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Policies that others extend: they need not be complete.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
     """Say everything that is wrong with policies, or that nothing is; no table is read."""
-    from leafgate.policy_file import load_policy
-
+    if partial and (root or org):
+        raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
         raise InvalidError("one document tells of one policy", place="--json", remedy="name one, or leave it out")
     failed: list[LeafgateError] = []
     for policy in policies:
         try:
-            found = load_policy(policy, root, org).policy
+            name, warnings = _found(policy, root, org, partial=partial)
         except LeafgateError as error:
             failed.append(error if len(policies) == 1 else _of_file(error, policy))
             continue
         if as_json:
-            warned = {"warnings": told} if (told := warnings_of(found)) else {}
-            typer.echo(readable({"format": "leafgate/valid/1", "name": found.name, **warned}).decode(), nl=False)
+            warned = {"warnings": warnings} if warnings else {}
+            say_whole(readable({"format": "leafgate/valid/1", "name": name, **warned}))
             continue
-        warn(policy, found)
-        typer.echo(f"{policy}: the policy {found.name!r} is valid")
+        warn(policy, warnings)
+        say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid")
     if failed:
         worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
         raise worst.listing(problem for error in failed for problem in error.problems)
     return 0
+
+
+def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> tuple[str, list[str]]:
+    """What a valid policy calls itself, and what it is warned of; one that others extend need have no name."""
+    from leafgate.policy_file import load_policy
+
+    if not partial:
+        found = load_policy(policy, root, org).policy
+        return found.name, warnings_of(found)
+    from leafgate.diffing.partial import read_one
+    from leafgate.plugins import load_plugins
+
+    return str(read_one(policy, load_plugins()).written.document.get("name") or ""), []
 
 
 def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
@@ -64,12 +86,12 @@ def init(
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
     text = first_policy(data, target, header, model, None if out is None else out.parent)
     if out is None:
-        typer.echo(text, nl=False)
+        say_whole(text)
         return 0
     write_file(out, text.encode(), EVERYONE)
     beside = data.resolve().parent == out.resolve().parent
     root = "" if beside else f" --root {data.parent}"
-    typer.echo(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
+    say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
     return 0
 
 
@@ -78,5 +100,5 @@ def schema() -> int:
     from leafgate.plugins import load_plugins
     from leafgate.policy_schema import policy_schema
 
-    typer.echo(readable(policy_schema(load_plugins())).decode(), nl=False)
+    say_whole(readable(policy_schema(load_plugins())))
     return 0

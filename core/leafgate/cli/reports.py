@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from leafgate.cli.saying import say_whole
 from leafgate.errors import InvalidError
-from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_file
+from leafgate.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
 from leafgate.report import EXIT_CODES, Verdict
 from leafgate.views import Format, view
 
@@ -23,13 +24,15 @@ def report(
     """Show a stored report in another format; the exit code is that of its verdict."""
     from leafgate.report_file import read_report
 
+    if out is not None:
+        clear_file(out, [stored, *([] if sweep is None else [sweep])])
     told = read_report(stored)
     auditor = told["audience"] == "auditor"
     if auditor and out is None:
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
-    content = view(told, to, _frontier(sweep, to, told["audience"]))
+    content = view(told, to, _frontier(sweep, to, told))
     if out is None:
-        sys.stdout.write(content.decode())
+        say_whole(content)
     else:
         make_folder(out.parent)
         write_file(out, content, OWNER_ONLY if auditor else EVERYONE)
@@ -37,8 +40,8 @@ def report(
     return EXIT_CODES[verdict]
 
 
-def _frontier(sweep: Path | None, to: Format, audience: str) -> bytes:
-    """The picture of a stored sweep, for the page."""
+def _frontier(sweep: Path | None, to: Format, told: Mapping[str, Any]) -> bytes:
+    """The picture of a stored sweep of the report's policy, for the page."""
     if sweep is None:
         return b""
     if to is not Format.html:
@@ -46,4 +49,8 @@ def _frontier(sweep: Path | None, to: Format, audience: str) -> bytes:
     from leafgate.sweep.picture import picture
     from leafgate.sweep.stored import read_sweep
 
-    return picture(read_sweep(sweep, audience))
+    outcome = read_sweep(sweep, told["audience"])
+    if outcome.policy != told["policy"]["name"]:
+        remedy = "name a sweep of the policy that was audited"
+        raise InvalidError("is a sweep of another policy than the report is of", place=str(sweep), remedy=remedy)
+    return picture(outcome)

@@ -12,12 +12,14 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audits import Audience, DataFile, Json, PolicyFile, Root, Test
-from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, write_files
+from leafgate.cli.saying import say, say_whole
+from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_files
 from leafgate.strict_json import readable
 
 Over = Annotated[
     list[str], typer.Option(metavar="PLACE=VALUE,...", help="An option of the policy and its values; may be repeated.")
 ]
+FILES = ("sweep.json", "sweep.csv", "sweep.svg")
 Workers = Annotated[int, typer.Option(min=0, help="Processes side by side; 0: as many as there are processors.")]
 
 
@@ -37,6 +39,7 @@ def sweep(
 ) -> int:
     """Audit one policy with every combination of some options, and name the most useful release that passes."""
     make_folder(out)
+    remove_files(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
     from leafgate.policy_file import document_of
     from leafgate.sweep.axes import axis_of, points_of, refuse_probing
     from leafgate.sweep.outcome import as_csv, as_document, outcome_of, table_lines
@@ -57,16 +60,13 @@ def sweep(
     with _progress(len(points)) as done:
         results = run_points(points, task, min(workers or _processors(), len(points)), done)
     outcome = outcome_of(results, policies)
-    files = {
-        "sweep.json": readable(as_document(outcome, audience.value)),
-        "sweep.csv": as_csv(outcome),
-        "sweep.svg": picture(outcome),
-    }
-    write_files(out, files, EVERYONE if public else OWNER_ONLY)
+    files = (readable(as_document(outcome, audience.value)), as_csv(outcome), picture(outcome))
+    write_files(out, dict(zip(FILES, files, strict=True)), EVERYONE if public else OWNER_ONLY)
     if as_json:
-        typer.echo(readable(as_document(outcome, audience.value, numbers=public)).decode(), nl=False)
+        say_whole(readable(as_document(outcome, audience.value, numbers=public)))
     else:
-        typer.echo("\n".join(table_lines(outcome, numbers=public)))
+        for line in table_lines(outcome, numbers=public):
+            say(line)
     return outcome.exit_code
 
 

@@ -8,51 +8,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
+from leafgate.diffing.digested import untold
+from leafgate.diffing.partial import read_one
 from leafgate.diffing.ranges import Direction, range_of_value, share
-from leafgate.errors import PolicyError
 from leafgate.interfaces import Metric
-from leafgate.plugins import Plugins, load_plugins
+from leafgate.plugins import load_plugins
 from leafgate.policy_comparing import Change, compared
-from leafgate.policy_file import as_json, policy_model
-from leafgate.policy_inheriting import inherited, told_where
+from leafgate.policy_file import as_json
 from leafgate.policy_merging import name_of
-from leafgate.policy_problems import problems_of
-from leafgate.policy_written import Written, read_chain
+from leafgate.policy_written import Written
 
-PARTIAL = {("name",), ("data",), ("build",), ("attacks",), ("metrics",), ("data", "columns")}
-"""What a policy that others extend may leave to them."""
 ELSEWHERE = {"build", "publish", "data", "knows", "seed"}
 """Where a change makes another release, or another adversary: nothing stored tells what would be found."""
 SCOPE = {"of": "attack", "secret": "secret"}
 JUDGED = {"at_least", "at_most", "allow", "average", "of", "secret"}
 
 
-def read_one(path: Path, plugins: Plugins) -> Written:
-    """A policy with all it extends; it need not be complete. PolicyError for whatever else is wrong with it."""
-    written, loosened = inherited(read_chain(path))
-    if loosened:
-        raise PolicyError.listing(loosened)
-    context = {"beside": path.parent, "root": path.parent}
-    try:
-        policy_model(plugins).model_validate_json(as_json(written.document), context=context)
-    except ValidationError as error:
-        absent = {wrong["loc"] for wrong in error.errors() if wrong["type"] == "missing"} & PARTIAL
-        lacking = {f"{'.'.join(map(str, loc))}" for loc in absent}
-        found = problems_of(error, written.document, plugins)
-        wrong = [problem for problem in found if problem.place not in lacking]
-        if wrong:
-            with told_where(written):
-                raise PolicyError.listing(wrong) from None
-    return written
-
-
 def changes_of(old: Path, new: Path) -> tuple[Written, Written, list[Change]]:
-    """Both policies, and every change from the first to the second."""
+    """Both policies, and every change from the first to the second: whatever their digests cover, and waivers."""
     plugins = load_plugins()
     before, after = read_one(old, plugins), read_one(new, plugins)
-    return before, after, compared(before, after, plugins)
+    changes = compared(before.written, after.written, plugins)
+    return before.written, after.written, [*changes, *untold(before, after, changes)]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +22,15 @@ MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """All results in order; the findings to plot and to choose by: `utility` and `protection`, where there are any."""
+    """All results in order; the findings to plot and to choose by: `utility` and `protection`, where there are any.
+
+    `policy` is the name of the policy they are points of.
+    """
 
     results: Sequence[Result]
     utility: str | None
     protection: str | None
+    policy: str = ""
 
     @property
     def best(self) -> Result | None:
@@ -48,7 +53,7 @@ def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome
     whole = [metric for metric in metrics if not isinstance(metric, RecordMetric)]
     utility = [m.called for m in whole if m.direction == "at_least"] + [m.called for m in whole if m.cost]
     protection = [m.called for m in metrics if isinstance(m, RecordMetric)]
-    return Outcome(results, _first(utility), _first(protection))
+    return Outcome(results, _first(utility), _first(protection), policies[0].name)
 
 
 def _first(names: Sequence[str]) -> str | None:
@@ -103,12 +108,19 @@ def as_csv(outcome: Outcome) -> bytes:
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     ids = columns_of(outcome)
-    out.writerow([*outcome.results[0].point.values, "verdict", *ids, "problem"])
+    out.writerow(map(_as_text, [*outcome.results[0].point.values, "verdict", *ids, "problem"]))
     for result in outcome.results:
         findings = {} if result.report is None else {f["id"]: f for f in result.report["findings"]}
         values = [_cell(findings[each]) if each in findings else "" for each in ids]
-        out.writerow([*map(shown, result.point.values.values()), result.verdict, *values, result.problem])
+        swept = map(shown, result.point.values.values())
+        out.writerow(map(_as_text, [*swept, result.verdict, *values, result.problem]))
     return text.getvalue().encode()
+
+
+def _as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula: numbers as they are, an apostrophe before what looks like one."""
+    number = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|-inf", cell, re.ASCII | re.IGNORECASE)
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not number else cell
 
 
 def _cell(finding: Mapping[str, Any]) -> str:
@@ -125,6 +137,7 @@ def as_document(outcome: Outcome, audience: Audience, *, numbers: bool = True) -
     return {
         "format": FORMAT,
         "audience": audience,
+        "policy": outcome.policy,
         "utility": outcome.utility,
         "protection": outcome.protection,
         "best": None if best is None else best.folder,

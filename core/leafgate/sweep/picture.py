@@ -135,7 +135,7 @@ def _borders(across: Scale, up: Scale, limits: tuple[float | None, float | None]
     if limits[0] is not None:
         x = across.at(limits[0])
         yield f'<line class="l" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}"/>'
-        yield f'<text class="s" x="{x + 4:.1f}" y="{TOP + 10}">limit {limits[0]:g}</text>'
+        yield f'<text class="s" x="{x + 4:.1f}" y="{HEIGHT - BOTTOM - 6}">limit {limits[0]:g}</text>'
     if limits[1] is not None:
         y = up.at(limits[1])
         yield f'<line class="l" x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>'
@@ -150,8 +150,25 @@ def _marks(dots: Sequence[Dot], across: Scale, up: Scale) -> Iterator[str]:
         fill = colour if dot.verdict == "pass" else "#fff"
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
         places.setdefault((f"{x:.0f}", f"{y:.0f}"), []).append(dot)
+    taken: list[tuple[float, float, float]] = []
     for here in places.values():
         x, y = across.at(here[0].x), up.at(here[0].y)
         name = here[0].label if len(here) == 1 else f"{here[0].label} and {len(here) - 1} more"
-        side = f'x="{x + 7:.1f}"' if x < WIDTH / 2 else f'x="{x - 7:.1f}" text-anchor="end"'
-        yield f'<text class="s" {side} y="{y - 8:.1f}">{escape(name)}</text>'
+        right = x < WIDTH / 2
+        start = x + 7 if right else x - 7 - SIGN * len(name)
+        line = _free_line(taken, start, start + SIGN * len(name), y - 8)
+        side = f'x="{x + 7:.1f}"' if right else f'x="{x - 7:.1f}" text-anchor="end"'
+        yield f'<text class="s" {side} y="{line:.1f}">{escape(name)}</text>'
+
+
+SIGN, LINE = 6.2, 12.0
+"""How wide a sign is, and how high a line, about."""
+
+
+def _free_line(taken: list[tuple[float, float, float]], start: float, end: float, wanted: float) -> float:
+    """The line nearest to the wanted one, above it, on which a name runs into no other; it is then taken."""
+    line = wanted
+    while any(start < other_end and other < end and abs(line - at) < LINE for other, other_end, at in taken):
+        line -= LINE
+    taken.append((start, end, line))
+    return line

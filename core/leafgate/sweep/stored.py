@@ -12,7 +12,8 @@ from leafgate.errors import ReportError
 from leafgate.policy_column import Strict
 from leafgate.report import Verdict
 from leafgate.report_file import report_bytes
-from leafgate.report_shape import LimitTold, Value
+from leafgate.report_numbers import Value
+from leafgate.report_shape import LimitTold
 from leafgate.strict_json import canonical, parse_json
 from leafgate.sweep.axes import Point
 from leafgate.sweep.outcome import FORMAT, Outcome
@@ -44,6 +45,7 @@ class Swept(Strict):
 
     format: Literal["leafgate/sweep/1"]
     audience: Literal["public", "auditor"]
+    policy: str = ""
     utility: str | None
     protection: str | None
     best: str | None
@@ -62,7 +64,9 @@ def read_sweep(path: Path, audience: str) -> Outcome:
     if told["audience"] == "auditor" != audience:
         remedy = "sweep again without --audience auditor"
         raise ReportError("has an auditor's numbers, and the report is for the public", place=str(path), remedy=remedy)
-    return Outcome([_result(point) for point in told["points"]], told["utility"], told["protection"])
+    return Outcome(
+        [_result(point) for point in told["points"]], told["utility"], told["protection"], told.get("policy", "")
+    )
 
 
 def _result(point: Mapping[str, Any]) -> Result:

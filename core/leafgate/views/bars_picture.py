@@ -9,7 +9,9 @@ from typing import Any
 from leafgate.views.telling import sentence
 from leafgate.words import number, wanted
 
-WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 14.0
+WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0
+SIGN = 6.4
+"""How wide a sign below or above a bar is, about."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,28 @@ def histogram(finding: Mapping[str, Any]) -> Histogram:
     most = max(bar["people"] for bar in bars) or 1
     drawn = [_bar(bar, SIDE + i * width, width, most) for i, bar in enumerate(bars)]
     marks = [bars[0]["from"], *(bar["to"] for bar in bars)]
-    edges = [(SIDE + i * width, "∞" if mark is None else f"{mark:.4g}") for i, mark in enumerate(marks)]
+    edges = [(SIDE + i * width, _edge(mark)) for i, mark in enumerate(marks)]
     if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (marks[1] or 0):
         edges[0] = (SIDE, "")  # nobody is there: a bar holds its upper end
     bound = next(value for key, value in finding["limit"].items() if key.startswith("at_"))
     at = next((x for (x, _), mark in zip(edges, marks, strict=True) if mark == bound), None)
-    return Histogram(finding["id"], sentence(finding), wanted(finding), drawn, edges, at)
+    return Histogram(finding["id"], sentence(finding), wanted(finding), drawn, _apart(edges, at), at)
+
+
+def _edge(mark: float | None) -> str:
+    """A score that fits below an axis."""
+    if mark is None:
+        return "∞"
+    return _short(int(mark)) or "0" if mark.is_integer() and mark >= 10_000 else f"{mark:.4g}"
+
+
+def _apart(edges: Sequence[tuple[float, str]], limit: float | None) -> list[tuple[float, str]]:
+    """The edges' words that do not run into one another; the limit's and the last stay."""
+    kept: list[tuple[float, str]] = []
+    for x, words in sorted(edges, key=lambda edge: (edge[0] != limit, edge[0] != edges[-1][0], edge[0])):
+        if all(abs(x - other) > SIGN * (len(words) + len(said)) / 2 + 3 for other, said in kept):
+            kept.append((x, words))
+    return sorted(kept)
 
 
 def _bar(bar: Mapping[str, Any], x: float, width: float, most: int) -> Bar:
@@ -61,11 +79,14 @@ def _bar(bar: Mapping[str, Any], x: float, width: float, most: int) -> Bar:
         f"to {bar['to']:.4g}" if bar["to"] is not None else "and more",
     ]
     title = f"{number(bar['people'])} people: {' '.join(filter(None, ends))}"
-    return Bar(x + 1.5, FLOOR - height, width - 3, height, past, _short(bar["people"]), title)
+    whole = f"{bar['people']:,}" if bar["people"] else ""
+    people = whole if SIGN * len(whole) < width else _short(bar["people"])
+    return Bar(x + 1.5, FLOOR - height, width - 3, height, past, people, title)
 
 
-def _short(people: int) -> str:
-    """A count that fits over a bar."""
-    if people < 10_000:
-        return f"{people:,}" if people else ""
-    return f"{people / 1000:.0f}k" if people < 1_000_000 else f"{people / 1e6:.1f}M"
+def _short(count: int) -> str:
+    """A count in a few signs."""
+    for unit, sign in ((1_000_000, "M"), (1_000, "k")):
+        if count >= unit:
+            return f"{count / unit:.{0 if count >= 10 * unit else 1}f}{sign}".replace(".0", "")
+    return str(count) if count else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leafgate.views.bars_picture import histogram
+from leafgate.views.meaning import meaning, method_lines
 from leafgate.views.telling import (
-    BOUNDS,
+    again,
     alarmed,
     clean,
     command,
@@ -31,8 +32,8 @@ from leafgate.words import idle_waivers, number, release_words, verdict_words
 if TYPE_CHECKING:
     from leafgate.release import Release
 
-WORST, LISTED, DRAWN, CARDS = 3, 400, 24, 200
-"""So many findings stand first, are listed, and are drawn; so many nodes have a card."""
+WORST, LISTED, DRAWN, CARDS, LINES = 3, 400, 24, 200, 4
+"""So many findings stand first, are listed, and are drawn; so many nodes have a card, with so many limits on it."""
 
 
 def html(report: Mapping[str, Any], frontier: bytes = b"") -> bytes:
@@ -43,13 +44,13 @@ def html(report: Mapping[str, Any], frontier: bytes = b"") -> bytes:
 
 
 def tree_page(release: Release) -> str:
-    """The first tree of a release as a page, with whatever the release tells."""
+    """The first tree of a release that asks anything as a page, with whatever the release tells."""
     from leafgate.shown import Shown
     from leafgate.shown import told as everything
     from leafgate.tree_view import bare_view
 
     nodes = (
-        [everything(node, Shown(1, ()), "auditor") for node in bare_view(release.trees[0], release.schema)]
+        [everything(node, Shown(1, (), released=True), "auditor") for node in bare_view(release)]
         if release.trees
         else []
     )
@@ -84,7 +85,7 @@ def told(report: Mapping[str, Any]) -> dict[str, Any]:
     findings = findings_by_urgency(report)
     tree = report.get("tree")
     nodes = tree["nodes"] if tree else []
-    drawn = [finding for finding in findings if len(finding.get("distribution", ())) > 1]
+    drawn = list(_drawn(findings))
     return {
         "report": report,
         "verdict": verdict_words(report),
@@ -98,11 +99,24 @@ def told(report: Mapping[str, Any]) -> dict[str, Any]:
         "picture": tree_picture(nodes) if nodes else None,
         "cards": [_card(nodes, i) for i in range(len(nodes))][:CARDS],
         "histograms": [histogram(finding) for finding in drawn[:DRAWN]],
+        "averaged": any(finding["limit"].get("average") for finding in drawn),
         "guesses": report.get("guesses", [])[:DRAWN],
         "idle": list(idle_waivers(report))[:LISTED],
-        "bounds": BOUNDS,
+        "meaning": meaning(report),
+        "method": list(method_lines(report)),
+        "again": again(report),
         "command": command(report),
     }
+
+
+def _drawn(findings: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The findings with a histogram, each histogram once: a claim is often a limit of the policy too."""
+    seen = []
+    for finding in findings:
+        bars = finding.get("distribution", ())
+        if bars and (bars, finding["limit"]) not in seen:
+            seen.append((bars, finding["limit"]))
+            yield finding
 
 
 def _card(nodes: list[Mapping[str, Any]], i: int) -> dict[str, Any]:
@@ -114,12 +128,20 @@ def _card(nodes: list[Mapping[str, Any]], i: int) -> dict[str, Any]:
         "leaves": node["leaves"],
         "leaves_past": node.get("leaves_past"),
         "risk": RISKS[node.get("risk") or ""],
+        "mark": node.get("risk") or "",
         "way": way_to(nodes, i),
         "words": node.get("words"),
         "people": node.get("people"),
-        "past": node.get("past", {}),
+        "past": _most(node.get("past", {})),
+        "past_more": max(len(node.get("past", {})) - LINES, 0),
         "beliefs": [_belief(belief) for belief in node.get("beliefs", ())],
     }
+
+
+def _most(past: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits that most people of a node are past."""
+    ordered = sorted(past.items(), key=lambda one: -int(one[1]) if isinstance(one[1], int) else 0)
+    return dict(ordered[:LINES])
 
 
 def _belief(belief: Mapping[str, Any]) -> str:

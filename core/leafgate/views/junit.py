@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from leafgate.views.telling import clean, counted, explained, message, state
+from leafgate.views.telling import LONGEST, clean, counted, explained, message, place, state
+from leafgate.words import idle_waivers
 
 
 def junit(report: Mapping[str, Any]) -> bytes:
@@ -24,7 +25,9 @@ def junit(report: Mapping[str, Any]) -> bytes:
     for name, value in _facts(report).items():
         SubElement(about, "property", {"name": name, "value": value})
     for finding in report["findings"]:
-        _case(suite, finding)
+        _case(suite, report, finding)
+    if idle := [clean(line, 4 * LONGEST) for line in idle_waivers(report)]:
+        SubElement(suite, "system-out").text = "\n".join(idle)
     indent(root)
     text: str = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
@@ -35,11 +38,11 @@ def _facts(report: Mapping[str, Any]) -> dict[str, str]:
     return {"verdict": report["verdict"], "policy": report["policy"]["sha256"], **release}
 
 
-def _case(suite: Element, finding: Mapping[str, Any]) -> None:
+def _case(suite: Element, report: Mapping[str, Any], finding: Mapping[str, Any]) -> None:
     where = finding.get("where") or {}
-    place = {"file": clean(where["file"]), "line": str(where["line"])} if where else {}
+    line = {"file": clean(place(report, where)), "line": str(where["line"])} if where else {}
     about = clean(finding["attack"] or "release")
-    case = SubElement(suite, "testcase", {"classname": about, "name": clean(finding["id"]), "time": "0", **place})
+    case = SubElement(suite, "testcase", {"classname": about, "name": clean(finding["id"]), "time": "0", **line})
     tag = {"failed": "failure", "inconclusive": "error", "waived": "skipped"}.get(state(finding))
     if tag is not None:
         told = SubElement(case, tag, {"message": message(finding), "type": state(finding)})

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from leafgate.views.meaning import meaning, method_lines
 from leafgate.views.telling import (
-    BOUNDS,
     LONGEST,
+    again,
     alarmed,
     clean,
     command,
@@ -21,6 +22,7 @@ from leafgate.views.telling import (
 )
 from leafgate.words import idle_waivers, number, verdict_words
 
+LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
 DETAILED, LISTED = 20, 1000
 """So many findings are explained and listed: a job's summary holds a megabyte."""
@@ -72,15 +74,18 @@ def _explained(finding: Mapping[str, Any]) -> Iterator[str]:
 
 def _ending(report: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    told = [*idle_waivers(report), *report["notes"], *BOUNDS]
+    told = [*idle_waivers(report), *report["notes"], *meaning(report)]
     yield from (f"> {_safe(line)}  " for line in told[:LISTED])
     yield ""
-    yield f"Made again by `{command(report)}`."
+    yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:LISTED])
+    yield ""
+    yield f"{_safe(again(report))} `{command(report)}`"
 
 
 def _safe(text: object) -> str:
     """A text that Markdown and HTML take as it is."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
+    return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address becomes a link
 
 
 def _escaped(found: re.Match[str]) -> str:

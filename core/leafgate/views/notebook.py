@@ -25,5 +25,7 @@ def release_frame(release: Release) -> str:
 
 
 def _framed(page: str) -> str:
+    """The page in a frame whose links stay in it: without a base of its own they would lead to the notebook's page."""
+    page = page.replace("base-uri 'none'; ", "", 1).replace("<head>", '<head>\n<base href="about:srcdoc">', 1)
     style = "width:100%;height:640px;border:0"
     return f'<iframe sandbox style="{style}" srcdoc="{escape(page)}"></iframe>'

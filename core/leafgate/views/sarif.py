@@ -11,7 +11,18 @@ from typing import Any
 from urllib.parse import quote
 
 from leafgate.strict_json import readable
-from leafgate.views.telling import below, clean, explained, findings_by_urgency, marked_leaves, message, state, way_to
+from leafgate.views.telling import (
+    LONGEST,
+    clean,
+    explained,
+    findings_by_urgency,
+    marked_leaves,
+    message,
+    place,
+    state,
+    way_to,
+)
+from leafgate.words import idle_waivers
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 RESULTS, PLACES = 5000, 50
@@ -32,9 +43,16 @@ def sarif(report: Mapping[str, Any]) -> bytes:
         "results": [
             _result(report, finding, names.index(_rule(finding))) for finding in findings if state(finding) != "passed"
         ],
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _idle(report)}],
         "properties": {"verdict": report["verdict"], "policy": report["policy"]["sha256"], "waived": report["waived"]},
     }
     return readable({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _idle(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The waivers that do not apply: no results, for nothing is wrong with the release by them."""
+    told = [clean(line, 4 * LONGEST) for line in idle_waivers(report)]
+    return [{"level": "warning", "message": {"text": line}} for line in told]
 
 
 def _rule(finding: Mapping[str, Any]) -> str:
@@ -77,21 +95,22 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
 
 def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
     where = finding.get("where") or {"file": report["policy"].get("file") or "policy.yaml", "line": 1}
-    place = {
-        "artifactLocation": {"uri": quote(clean(below(report, where["file"])))},
+    line = {
+        "artifactLocation": {"uri": quote(clean(place(report, where)))},
         "region": {"startLine": where["line"]},
     }
-    nodes = report["tree"]["nodes"] if report.get("tree") else []
+    tree = report.get("tree") or {"nodes": []}
+    nodes, number = tree["nodes"], tree.get("number", 1)
     leaves = (
         []
         if state(finding) != "failed"
         else [(i, node) for i, node in marked_leaves(report) if "past" not in node or finding["id"] in node["past"]]
     )
     logical = [
-        {"fullyQualifiedName": f"tree 1/node {i}", "kind": "member", **_named(way_to(nodes, i))}
+        {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(way_to(nodes, i))}
         for i, _ in leaves[:PLACES]
     ]
-    return {"physicalLocation": place} | ({"logicalLocations": logical} if logical else {})
+    return {"physicalLocation": line} | ({"logicalLocations": logical} if logical else {})
 
 
 def _named(way: list[str]) -> dict[str, str]:
@@ -99,5 +118,7 @@ def _named(way: list[str]) -> dict[str, str]:
 
 
 def _fingerprint(report: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
-    """The same for the same check of the same policy, whatever the release: an alert stays one alert."""
-    return hashlib.sha256(f"{report['policy']['name']}\0{finding['id']}".encode()).hexdigest()
+    """The same for the same check of the same policy file, whatever the release: an alert stays one alert."""
+    policy = report["policy"]
+    file = place(report, {"file": policy.get("file", "")})
+    return hashlib.sha256(f"{file}\0{policy['name']}\0{finding['id']}".encode()).hexdigest()

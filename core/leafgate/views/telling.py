@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
+from leafgate.policy_lines import path_told
 from leafgate.words import alarm, details, group_words, headline, printable
 
 LONGEST = 200
@@ -76,13 +78,14 @@ def marked_leaves(report: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str,
 
 
 def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
-    """The tests from the root to a node, in words, as far as the report tells them."""
-    told: list[str] = []
+    """The answers from the root to a node, in words, as far as the report tells them, without what later ones imply."""
+    told: dict[tuple[str, str], str] = {}
     while (parent := nodes[place]["parent"]) is not None:
         if "way" in nodes[place] and "words" in nodes[parent]:
-            told.append(f"{nodes[parent]['words']} {nodes[place]['way']}")
+            column, way = nodes[parent]["words"], nodes[place]["way"]
+            told.setdefault((column, way[0] if way.startswith(("<", ">")) else ""), f"{column} {way}")
         place = parent
-    return told[::-1]
+    return list(told.values())[::-1]
 
 
 def below(report: Mapping[str, Any], file: str) -> str:
@@ -91,12 +94,34 @@ def below(report: Mapping[str, Any], file: str) -> str:
     return f"{folder}/{file}" if folder else file
 
 
+def place(report: Mapping[str, Any], where: Mapping[str, Any]) -> str:
+    """A file from the root of its repository, as far as the report tells: where views of code look for it."""
+    policy = report["policy"]
+    folder = where.get("folder", policy.get("repository", policy.get("folder", "")))
+    return f"{folder}/{where['file']}" if folder else str(where["file"])
+
+
 def command(report: Mapping[str, Any]) -> str:
-    """The command that makes the report again; a policy whose name a shell would not take as it is stays POLICY."""
+    """The command that makes the report again; words in capitals stand for names that are not told."""
     file = below(report, str(report["policy"].get("file") or ""))
-    plain = file.isascii() and all(sign.isalnum() or sign in "._-/" for sign in file) and not file.startswith("-")
-    auditor = " --audience auditor" if report["audience"] == "auditor" else ""
-    return f"leafgate audit {file if plain and file else 'POLICY'} --out results{auditor} --to html"
+    words = ["leafgate", "audit", path_told(Path(file), "POLICY") if file else "POLICY"]
+    for word in report["policy"].get("given", ()):
+        words.append(word if word in OPTIONS else path_told(Path(word), "FILE"))
+    return " ".join([*words, "--out results", *(["--audience auditor"] if report["audience"] == "auditor" else [])])
+
+
+OPTIONS = frozenset({"--root", "--org", "--test"})
+
+
+def again(report: Mapping[str, Any]) -> str:
+    """What comes of running the command again."""
+    if report["release"] and report["release"].get("drawn_once"):
+        return (
+            "The release was drawn once, with coins nobody can draw again: the command below would draw another one, "
+            "which may promise less. To audit this one again, write build: {use: published, path: release.json}."
+        )
+    day = f", judged on the same day ({report['judged_on']})," if report.get("judged_on") else ""
+    return f"The same policy, data and versions{day} give the same report:"
 
 
 DIGESTS = {"sha256": "data", "keyed_sha256": "data, keyed"}
@@ -106,11 +131,3 @@ def data_digest(report: Mapping[str, Any]) -> tuple[str, str]:
     """What to call the digest of the data, and the digest; where there is none to see, whom it is for."""
     told = ((name, report["data"][key]) for key, name in DIGESTS.items() if report["data"].get(key))
     return next(told, ("the data's digest is for auditors", ""))
-
-
-BOUNDS = (
-    "A pass means that the attacks of this policy, with the knowledge it grants them, stay within its limits. "
-    "It says nothing of attacks that were not tried, of knowledge that was not granted, "
-    "or of what other releases of the same people add.",
-    "A limit that could not be checked is inconclusive and never a pass.",
-)

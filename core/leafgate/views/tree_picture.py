@@ -1,4 +1,4 @@
-"""Where the nodes of a drawn tree stand: the root at the top left, a row for each end of a path."""
+"""Where the nodes of a drawn tree stand: the root at the left, a row for each end of a path, as wide as words need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 from leafgate.views.telling import clean, way_to
 from leafgate.words import number
 
-ROW, WORDY, BARE, BOX, MARGIN = 26, 104, 46, 84, 14
+ROW, BARE, MARGIN, DOT, TURN = 26, 46, 14, 16, 16
+SIGN, LONGEST = 6.7, 24
+"""How wide a sign of the picture's type is, about; so many are shown of a name."""
 RISKS = {
     "past": "people past a limit",
     "allowed": "past a limit, as the policy allows",
@@ -43,6 +45,7 @@ class Spot:
     sign: str
     x: float
     y: float
+    width: float
     words: str
     beside: str
     title: str
@@ -61,17 +64,39 @@ class Picture:
 
 def tree_picture(nodes: Sequence[Mapping[str, Any]]) -> Picture:
     """The picture of a report's drawn nodes; what the report does not tell of them is not in it."""
-    wordy = any("words" in node for node in nodes)
-    step = WORDY + BOX if wordy else BARE
     depth, row = _depths(nodes), _rows(nodes)
-    x = [MARGIN + step * level for level in depth]
+    widths = [_box(node) for node in nodes]
+    columns = _columns(nodes, depth, widths)
+    x = [columns[level] for level in depth]
     y = [MARGIN + ROW / 2 + ROW * place for place in row]
-    lines = [_line(nodes, i, x, y, step) for i in range(1, len(nodes))]
-    spots = [_spot(nodes, i, x[i], y[i]) for i in range(len(nodes))]
+    lines = [_line(nodes, i, x, y, widths) for i in range(1, len(nodes))]
+    spots = [_spot(nodes, i, x[i], y[i], widths[i]) for i in range(len(nodes))]
     risks = {_risk(node) for node in nodes}
-    width = max(x) + (330 if wordy else 3 * BARE)
+    width = max(here + wide + SIGN * len(_beside(node)) for here, wide, node in zip(x, widths, nodes, strict=True))
     height = max(y) + ROW / 2 + MARGIN
-    return Picture(width, height, lines, spots, {risk: words for risk, words in RISKS.items() if risk in risks})
+    return Picture(
+        width + 2 * MARGIN, height, lines, spots, {risk: words for risk, words in RISKS.items() if risk in risks}
+    )
+
+
+def _box(node: Mapping[str, Any]) -> float:
+    """How wide a node is: a test with a name is a box around it, anything else a dot."""
+    named = node["kind"] == "test" and "words" in node
+    return SIGN * len(_short(node["words"], LONGEST)) + 16 if named else DOT
+
+
+def _columns(nodes: Sequence[Mapping[str, Any]], depth: Sequence[int], widths: Sequence[float]) -> list[float]:
+    """Where the nodes of each depth begin: after the widest node above them, and the longest answer between."""
+    starts = [float(MARGIN)]
+    for level in range(max(depth)):
+        widest = max(wide for wide, at in zip(widths, depth, strict=True) if at == level)
+        answer = max(len(_answer(node)) for node, at in zip(nodes, depth, strict=True) if at == level + 1)
+        starts.append(starts[-1] + widest + max(BARE - DOT, TURN + SIGN * answer + 18 if answer else 0))
+    return starts
+
+
+def _answer(node: Mapping[str, Any]) -> str:
+    return _short(node.get("way", ""), LONGEST)
 
 
 def _depths(nodes: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -82,7 +107,7 @@ def _depths(nodes: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _rows(nodes: Sequence[Mapping[str, Any]]) -> list[float]:
-    """A row of its own for each end of a path; a test stands in the row of its first answer."""
+    """A row of its own for each end of a path; a test stands in the middle of its answers."""
     below: list[list[int]] = [[] for _ in nodes]
     for i, node in enumerate(nodes):
         if node["parent"] is not None:
@@ -91,7 +116,7 @@ def _rows(nodes: Sequence[Mapping[str, Any]]) -> list[float]:
     row = dict(zip(ends, map(float, range(len(ends))), strict=True))
     for i in reversed(range(len(nodes))):
         if below[i]:
-            row[i] = row[below[i][0]]
+            row[i] = (row[below[i][0]] + row[below[i][-1]]) / 2
     return [row[i] for i in range(len(nodes))]
 
 
@@ -99,25 +124,26 @@ def _risk(node: Mapping[str, Any]) -> str:
     return node.get("risk") or ""
 
 
-def _line(nodes: Sequence[Mapping[str, Any]], i: int, x: Sequence[float], y: Sequence[float], step: float) -> Line:
+def _line(
+    nodes: Sequence[Mapping[str, Any]], i: int, x: Sequence[float], y: Sequence[float], widths: Sequence[float]
+) -> Line:
     node, parent = nodes[i], nodes[i]["parent"]
-    start, end = x[parent] + (BOX if "words" in nodes[parent] else 9), x[i]
+    start, end = x[parent] + widths[parent], x[i]
     drop = y[i] - y[parent]
-    turn = f"h8V{y[i] - 8:g}q0 8 8 8H{end:g}" if drop else f"H{end:g}"
-    path = f"M{start:g} {y[parent]:g}{turn}"
+    bend = math.copysign(min(8.0, abs(drop)), drop)
+    turn = f"h{TURN - 8}q8 0 8 {bend:g}V{y[i] - bend:g}q0 {bend:g} 8 {bend:g}H{end:g}" if drop else f"H{end:g}"
     share = node["people"] / max(nodes[0]["people"], 1) if "people" in node else 0.0
-    return Line(
-        path, round(1 + 6 * math.sqrt(share), 2), _risk(node), _short(node.get("way", ""), 15), end - 6, y[i] - 5
-    )
+    width = round(1.2 + 6 * math.sqrt(share), 2)
+    return Line(f"M{start:g} {y[parent]:g}{turn}", width, _risk(node), _answer(node), end - 6, y[i] - width / 2 - 3)
 
 
-def _spot(nodes: Sequence[Mapping[str, Any]], i: int, x: float, y: float) -> Spot:
+def _spot(nodes: Sequence[Mapping[str, Any]], i: int, x: float, y: float, width: float) -> Spot:
     node, risk = nodes[i], _risk(nodes[i])
-    words = _short(node.get("words", ""), 14) if node["kind"] == "test" else ""
+    words = _short(node.get("words", ""), LONGEST) if node["kind"] == "test" else ""
     title = "; ".join(
         filter(None, [_what(node), ", ".join(way_to(nodes, i)), _people(node), RISKS[risk] if risk else ""])
     )
-    return Spot(i, node["kind"], risk, SIGNS[risk], x, y, words, _beside(node), clean(title, 400))
+    return Spot(i, node["kind"], risk, SIGNS[risk], x, y, width, words, _beside(node), clean(title, 400))
 
 
 def _what(node: Mapping[str, Any]) -> str:
@@ -135,7 +161,7 @@ def _beside(node: Mapping[str, Any]) -> str:
     if node["kind"] == "test":
         return ""
     if node["kind"] == "leaf":
-        return ": ".join(filter(None, [_people(node), _short(node.get("words", ""), 34)]))
+        return " → ".join(filter(None, [_people(node), _short(node.get("words", ""), 34)]))
     past = f", {number(node['leaves_past'])} past a limit" if node.get("leaves_past") else ""
     return f"+ {number(node['leaves'])} leaves{past}"
 

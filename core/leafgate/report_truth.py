@@ -1,0 +1,69 @@
+"""Stored reports held against themselves: a verdict must follow from the numbers beside it, and a waiver be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from leafgate.diffing.ranges import Direction, range_of, share
+from leafgate.errors import Problem
+from leafgate.same_names import person
+
+WHO = ("id", "owner", "approved_by", "reason", "issued", "expires")
+
+
+def contradictions(report: Mapping[str, Any], file: str) -> Iterator[Problem]:
+    """Every place of a report, sound in its form, that cannot be true as it stands."""
+    for i, finding in enumerate(report["findings"]):
+        place = f"{file}: findings[{i}]"
+        if finding["passed"] and _broken(finding, report["audience"]):
+            yield Problem(place, "is told to hold, and its own numbers break the limit")
+        if "waiver" in finding:
+            yield from _untrue_waiver(finding, report, place)
+    applied = [waiver["finding"] for waiver in report.get("waivers", ()) if waiver["status"] == "applied"]
+    if sorted(applied) != sorted(finding["id"] for finding in report["findings"] if "waiver" in finding):
+        yield Problem(f"{file}: waivers", "are not those that its findings have")
+    if report["audience"] == "public":
+        yield from _private(report, file)
+
+
+def _broken(finding: Mapping[str, Any], audience: str) -> bool:
+    """Do the numbers break the limit for sure? Averages are told to the public too coarsely to say."""
+    limit = finding["limit"]
+    direction: Direction | None = "at_least" if "at_least" in limit else "at_most" if "at_most" in limit else None
+    average, allow = limit.get("average", False), limit.get("allow", 0.0)
+    if direction is None or (average and audience == "public"):
+        return False
+    beyond = None if average else share(finding["beyond"], finding["people"])
+    if beyond is not None and beyond.low > allow:
+        return True
+    value = None if allow else range_of(finding["value"])
+    unbounded = bool(finding["evidence"].get("unbounded")) and not allow
+    return unbounded or (value is not None and value.holds(direction, limit[direction]) is False)
+
+
+def _untrue_waiver(finding: Mapping[str, Any], report: Mapping[str, Any], place: str) -> Iterator[Problem]:
+    """What a waiver on a finding cannot be."""
+    told = finding["waiver"]
+    if not finding["metric"] or not finding["limit"] or finding["id"].startswith("guarantee:"):
+        yield Problem(place, "is waived, and is no limit of the policy")
+    if person(told["owner"]) == person(told["approved_by"]):
+        yield Problem(f"{place}.waiver", "its owner approves it")
+    if not told["issued"] <= report.get("judged_on", "") <= told["expires"]:
+        yield Problem(f"{place}.waiver", "does not hold on the day the report was judged on")
+    listed = [one for one in report.get("waivers", ()) if (one["status"], one["finding"]) == ("applied", finding["id"])]
+    if [{key: one[key] for key in WHO} for one in listed] != [told]:
+        yield Problem(f"{place}.waiver", "is not the one that the report's `waivers` say applies")
+    release = report["release"] or {}
+    if report["verdict"] == "pass" and any(one["release"] != release.get("sha256") for one in listed):
+        yield Problem(f"{place}.waiver", "is for another release")
+
+
+def _private(report: Mapping[str, Any], file: str) -> Iterator[Problem]:
+    """What only auditors are told, in a report that says it is for the public."""
+    for i, finding in enumerate(report["findings"]):
+        if any({"path", "true"} & set(group) for group in finding["evidence"].get("worst", ())):
+            yield Problem(f"{file}: findings[{i}].evidence", "has what only auditors are told, and says it is public")
+    for i, node in enumerate((report.get("tree") or {"nodes": ()})["nodes"]):
+        if {"people", "past", "beliefs"} & set(node):
+            yield Problem(f"{file}: tree.nodes[{i}]", "has what only auditors are told, and says it is public")

@@ -1,0 +1,119 @@
+"""What is printed stays a line, moves nothing and is no command; and nothing older is left where a result should be."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate, process, start
+from leafgate.views import FILES, Format
+from leafgate.words import printable
+from survey import survey
+
+HOSTILE = [
+    "::error file=a::PWNED",
+    "  ::stop-commands::x",
+    "a ##[add-mask]FAIL",
+    "\x1b[31mred\n::error::x",
+    "x\u2028::y",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_is_a_command_to_a_runner_or_a_terminal(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    told = [leafgate("audit", survey(tmp_path, {"name": name}), "--out", out, "--to", "text")]
+    told += [leafgate("report", out / "report.json"), leafgate("validate", tmp_path / "policy.yaml")]
+    told += [leafgate("validate", survey(tmp_path, {name: 1})), leafgate("audit", tmp_path / name)]
+    told += [leafgate("diff", survey(tmp_path), tmp_path / "none" / name)]
+    lines = [line for one in told for line in (one.out + one.err).splitlines()]
+    lines += (out / FILES[Format.text]).read_text().splitlines()
+    assert lines
+    for line in lines:
+        assert line.isprintable()
+        assert "##[" not in line
+        assert not line.lstrip().startswith("::")
+
+
+def test_what_is_no_command_is_printed_as_it_is() -> None:
+    for line in ("a::b", "metric@attack#[0]", "  note: x", "#1", "std::vector"):
+        assert printable(line) == line
+
+
+def test_a_line_is_as_long_as_can_be_read_and_the_verdict_stands_in_it(tmp_path: Path) -> None:
+    ended = leafgate("audit", survey(tmp_path, {"name": "n" * 10_000}))
+    first = ended.out.splitlines()[0]
+    assert len(first) < 300
+    assert first.endswith("PASS: every limit of the policy holds.")
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_stdout_has_the_same_bytes_whatever_its_encoding(tmp_path: Path, form: Format) -> None:
+    out = tmp_path / "out"
+    leafgate("audit", survey(tmp_path, {"name": "süß ✅"}), "--out", out, "--to", form)
+    before = "import sys; sys.stdout.reconfigure(encoding='ascii')"
+    running = start("report", out / "report.json", "--to", form, before=before, encoding="utf-8")
+    said = running.communicate(timeout=60)[0].encode()
+    assert (running.returncode, said) == (0, (out / FILES[form]).read_bytes())
+
+
+def test_an_error_about_a_name_that_stderr_cannot_print_ends_in_2(tmp_path: Path) -> None:
+    before = "import sys; sys.stdout.reconfigure(encoding='ascii'); sys.stderr.reconfigure(encoding='ascii')"
+    assert process("validate", survey(tmp_path, {"✅": 1}), before=before).code == 2
+
+
+def passed_before(folder: Path) -> Path:
+    """A folder with the reports of an audit that passed."""
+    out = folder / "out"
+    each = [word for form in Format for word in ("--to", form)]
+    assert leafgate("audit", survey(folder), "--out", out, *each).code == 0
+    return out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_whatever_stops_an_audit_leaves_no_older_verdict(tmp_path: Path, number: signal.Signals) -> None:
+    out = passed_before(tmp_path)
+    os.mkfifo(tmp_path / "people.pipe")
+    running = start("audit", tmp_path / "policy.yaml", tmp_path / "people.pipe", "--out", out)
+    with (tmp_path / "people.pipe").open("w"):  # opens once the audit reads
+        running.send_signal(number)
+        running.communicate(timeout=60)
+    assert running.returncode != 0
+    assert {path.name for path in out.iterdir()} == {"release.json", "timings.json"}
+
+
+def test_a_report_or_diff_that_cannot_be_made_leaves_no_older_one(tmp_path: Path) -> None:
+    out = passed_before(tmp_path)
+    for words in (["report", "none.json", "--to", "junit"], ["diff", "none.yaml", tmp_path / "policy.yaml"]):
+        stale = tmp_path / "stale"
+        stale.write_text("passed")
+        assert leafgate(*words, "--out", stale).code == 2
+        assert not stale.exists()
+    for words in (["report", out / "report.json"], ["diff", out / "report.json", out / "report.json"]):
+        assert leafgate(*words, "--out", out / "report.json").code == 2
+        assert (out / "report.json").exists()
+
+
+def test_a_sweep_that_cannot_be_made_leaves_no_older_one(tmp_path: Path) -> None:
+    path, out = survey(tmp_path), tmp_path / "swept"
+    assert leafgate("sweep", path, "--over", "build.k=3", "--out", out).code == 0
+    assert leafgate("sweep", tmp_path / "none.yaml", "--over", "build.k=3", "--out", out).code == 2
+    assert not [file.name for file in out.iterdir() if file.is_file()]
+
+
+def test_no_cell_of_a_sweeps_csv_is_a_formula(tmp_path: Path) -> None:
+    metrics: list[dict[str, Any]] = [{"use": "k_anonymity", "name": "=1+1", "at_least": 3}]
+    path, out = survey(tmp_path, {"metrics": metrics}), tmp_path / "swept"
+    names = ["=cmd|calc!A1", "+1", "-1e5", "-x", "@sum(1)", "plain"]
+    leafgate("sweep", path, "--over", f"name={json.dumps(names)[1:-1]}", "--out", out)
+    with (out / "sweep.csv").open(newline="") as file:
+        heads, *rows = csv.reader(file)
+    assert [row[0] for row in rows] == ["'=cmd|calc!A1", "+1", "-1e5", "'-x", "'@sum(1)", "plain"]
+    assert heads[2] == "'=1+1@linking#ill"

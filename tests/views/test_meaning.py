@@ -1,0 +1,104 @@
+"""What a page says beside its findings: how it was checked, and the command that makes it again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate
+from leafgate.views import Format, view
+from leafgate.views.meaning import meaning, method_lines
+from leafgate.views.telling import again, command
+from reports import audited
+from survey import PEOPLE, survey
+
+FORESTS: dict[str, Any] = {
+    "build": {"use": "dp_random_trees", "trees": 4, "k": 5, "beta": 0.2, "delta": 0.01, "combine": "sum"},
+    "attacks": [{"use": "distinguish", "runs": 20}],
+    "metrics": [{"use": "differential_privacy", "at_most": 9, "delta": 0.01}],
+}
+
+
+def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, file in (("gov", "org.yaml"), ("data", "known.csv"), ("here", "mine.csv")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / file).write_text(PEOPLE)
+    (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: k_anonymity, at_least: 2}]\n")
+    survey(tmp_path / "here")
+    monkeypatch.chdir(tmp_path)
+    given = ["here/policy.yaml", "here/mine.csv", "--root", "data", "--org", "gov/org.yaml", "--test", "here/mine.csv"]
+    assert leafgate("audit", *given, "--out", "first").code == 0
+    told = json.loads(Path("first/report.json").read_bytes())
+    words = shlex.split(command(told))
+    assert words == ["leafgate", "audit", *given, "--out", "results"]
+    assert leafgate(*words[1:]).code == 0
+    assert Path("results/report.json").read_bytes() == Path("first/report.json").read_bytes()
+
+
+def test_a_path_of_the_machine_is_a_word_in_capitals(tmp_path: Path) -> None:
+    path = survey(tmp_path)
+    assert leafgate("audit", path, tmp_path / "people.csv", "--root", tmp_path, "--out", tmp_path / "out").code == 0
+    content = (tmp_path / "out" / "report.json").read_text()
+    assert str(tmp_path) not in content
+    assert command(json.loads(content)) == "leafgate audit policy.yaml DATA --root FOLDER --out results"
+
+
+@pytest.mark.parametrize("word", ["; rm -rf x", "$(x)", "-rf", "--to", "a b", "/etc/passwd"])
+def test_a_stored_report_puts_no_words_of_its_own_into_the_command(tmp_path: Path, word: str) -> None:
+    told = audited(tmp_path)
+    told["policy"]["given"] = [word]
+    assert command(told).split()[3:6] == ["FILE", "--out", "results"]
+
+
+def test_what_was_drawn_once_is_not_to_be_drawn_again(tmp_path: Path) -> None:
+    drawn = audited(tmp_path, FORESTS)
+    assert drawn["release"]["drawn_once"]
+    assert "use: published" in again(drawn)
+    assert "same report" not in view(drawn, Format.html).decode()
+
+
+def test_the_page_says_who_knows_what_and_what_is_published(tmp_path: Path) -> None:
+    changes = {
+        "knows": {"distribution": True, "sample": 0.25},
+        "publish.leaves": "labels",
+        "attacks": [{"use": "linking"}, {"use": "maxent"}],
+    }
+    lines = dict(method_lines(audited(tmp_path, changes)))
+    assert lines["Published"] == "the tests of each tree, and what its leaves predict"
+    assert lines["Secret"] == "ill"
+    assert lines["It does not know"] == "smoker"
+    knows = lines["The adversary knows"]
+    assert knows.startswith("of everybody: age, sex; ")
+    assert "how common each value" in knows
+    assert "the secrets of 25 % of the people" in knows
+    assert lines["Attack linking"].startswith("The adversary has the release")
+    assert lines["The release claims k"] == "3"
+
+
+@pytest.mark.parametrize("verdict", ["pass", "fail", "inconclusive"])
+def test_a_verdict_says_what_it_means_and_what_a_pass_does_not(tmp_path: Path, verdict: str) -> None:
+    said = meaning({"verdict": verdict})
+    assert "It says nothing of attacks that were not tried" in " ".join(said)
+    assert (len(said) == 2) == (verdict == "pass")
+
+
+def test_tests_of_the_tree_are_told_once_it_may_be_published(tmp_path: Path) -> None:
+    for verdict, changes in (("pass", {}), ("fail", {"metrics": [{"use": "k_anonymity", "at_least": 24}]})):
+        (tmp_path / verdict).mkdir()
+        told = audited(tmp_path / verdict, changes, audience="public")
+        assert told["verdict"] == verdict
+        words = [node for node in told["tree"]["nodes"] if "words" in node]
+        assert bool(words) == (verdict == "pass")
+        assert {node["words"] for node in words if node["kind"] == "leaf"} <= {"yes", "no"}
+        assert not [node for node in told["tree"]["nodes"] if {"people", "beliefs", "past"} & set(node)]
+
+
+def test_a_card_names_few_of_many_limits(tmp_path: Path) -> None:
+    many = [{"use": "k_anonymity", "name": f"k{i}", "at_least": 13 + i} for i in range(12)]
+    page = view(audited(tmp_path, {"metrics": many, "build": {"use": "c45", "prune": False}}), Format.html).decode()
+    assert "and people past 8 more limits" in page
+    assert page.count("past the limit of k") <= 4 * page.count("<section class=")
