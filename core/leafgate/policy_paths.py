@@ -51,9 +51,17 @@ def _told(path: Path, info: SerializationInfo) -> str:
         raise
 
 
+ABOUT_PEOPLE = "people "
+"""What the digest of a file about people begins with, where two policies are compared; it is never shown."""
+
+
+def _there(path: Path, info: SerializationInfo) -> str:
+    return ABOUT_PEOPLE + _told(path, info) if info.context == UNREAD else "there is one"
+
+
 _NAME = WithJsonSchema({"type": "string"})
 _WRITTEN = (_NAME, PlainSerializer(_told))
-_THERE = (_NAME, PlainSerializer(lambda path: "there is one"))
+_THERE = (_NAME, PlainSerializer(_there))
 
 DataFile = Annotated[Path, _below("root"), *_WRITTEN]
 """A file below the data's root (the policy's folder, or `--root`); digested by its content."""

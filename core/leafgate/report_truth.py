@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leafgate.diffing.ranges import Direction, range_of, share
+from leafgate.diffing.ranges import Direction, range_of_value, share
 from leafgate.errors import Problem
 from leafgate.same_names import person
 
@@ -37,7 +37,7 @@ def _broken(finding: Mapping[str, Any], audience: str) -> bool:
     beyond = None if average else share(finding["beyond"], finding["people"])
     if beyond is not None and beyond.low > allow:
         return True
-    value = None if allow else range_of(finding["value"])
+    value = None if allow else range_of_value(finding)
     unbounded = bool(finding["evidence"].get("unbounded")) and not allow
     return unbounded or (value is not None and value.holds(direction, limit[direction]) is False)
 

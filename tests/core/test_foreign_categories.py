@@ -54,6 +54,7 @@ def policy_at(folder: Path, values: list[str], encoding: dict[str, Any]) -> Path
         "publish": {"leaves": "counts"},
         "attacks": [{"use": "linking"}],
         "metrics": [{"use": "accuracy", "at_least": 0}],
+        "report": {"smallest_cell": 1},
     }
     (folder / "policy.yaml").write_text(json.dumps(policy))
     return folder / "policy.yaml"

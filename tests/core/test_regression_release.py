@@ -132,6 +132,7 @@ attacks: [{use: linking}]
 metrics:
   - {use: k_anonymity, at_least: 10}
   - {use: accuracy, at_least: 0.6}
+report: {smallest_cell: 1}
 """
 
 

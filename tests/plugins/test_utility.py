@@ -18,6 +18,7 @@ from leafgate import Case, InconclusiveError
 from leafgate.disclosure import document
 from leafgate.known import known_of
 from leafgate.release import Combine, Publish, Release, published
+from leafgate.report_truth import contradictions
 from leafgate.running import prepare
 from leafgate.tree import Branch, Fan, Leaf
 from leafgate_utility import AreaUnderCurve
@@ -126,3 +127,21 @@ def test_the_area_is_told_by_how_many_people_the_rarer_class_has() -> None:
     assert in_public([*few, "a,yes"], "area_under_curve")[0] is None
     public, auditor = in_public([*many, *["a,yes"] * 30], "area_under_curve")
     assert (public, auditor) == (0.9, 0.875)
+
+
+def test_a_report_whose_accuracy_is_told_in_steps_does_not_contradict_its_verdict() -> None:
+    told = {"findings": [STEPPED], "audience": "public"}
+    assert not list(contradictions(told, "report"))
+    assert list(contradictions({**told, "findings": [STEPPED | {"step": 0.001}]}, "report"))
+
+
+STEPPED: dict[str, Any] = {
+    "id": "accuracy",
+    "passed": True,
+    "value": 0.67,
+    "step": 0.01,
+    "limit": {"at_least": 0.673},
+    "people": None,
+    "beyond": None,
+    "evidence": {},
+}

@@ -49,4 +49,4 @@ def test_the_attack_and_the_metric_of_the_page_conform_but_for_what_they_are(mon
     assert "the adversary knows nobody" in skipped["catches_a_leak"]
     unexplained = {"explains_itself": "the page is to stay short"}
     skipped = check_metric(acme.Surprise(at_least=0.3), expected=unexplained)
-    assert set(skipped) == {"explains_itself", "examples_hold"}
+    assert set(skipped) == {"explains_itself", "examples_hold", "says_who_moves_it"}

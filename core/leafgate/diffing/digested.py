@@ -9,6 +9,7 @@ from typing import Any
 from leafgate.diffing.partial import Compared
 from leafgate.policy_comparing import Change, line_at
 from leafgate.policy_merging import name_of
+from leafgate.policy_paths import ABOUT_PEOPLE
 
 NAMED = ("attacks", "metrics")
 Place = tuple[str, ...]
@@ -66,7 +67,12 @@ def _place(policy: Compared, place: Place) -> str:
 
 
 def _shown(old: Any, new: Any) -> tuple[Any, Any]:
-    """Both values; of lists that hold the same, that their order is another; of files, their digests."""
+    """Both values; of lists that hold the same, that their order is another; of files, their digests.
+
+    Of files about people it is told that they are others, and no digest: whoever reads it could try a guess on that.
+    """
+    if any(isinstance(told, str) and told.startswith(ABOUT_PEOPLE) for told in (old, new)):
+        return old and "people of one file", new and "those of another"
     if isinstance(old, list) and isinstance(new, list) and sorted(map(repr, old)) == sorted(map(repr, new)):
         return "in one order", "in another"
     return _digest(old), _digest(new)
