@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from leafgate.known import Known
     from leafgate.release import Release
 
+ALIKE = 1e-6
+"""Chances of people in one group may differ by this much, for floating point does."""
+
 
 @dataclass(frozen=True)
 class Belief:
     """One attack's conclusion about one secret.
 
     `groups` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
-    cannot tell apart; it is None for attacks on the mechanism, which say nothing of people. `chances` has a
-    row of probabilities for each record and a column for each value of the secret; `secret` and `chances` are
-    None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
+    cannot tell apart, of whom it therefore believes the same; it is None for attacks on the mechanism, which say
+    nothing of people. `chances` has a row of probabilities for each record and a column for each value of the
+    secret; `secret` and `chances` are None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
     is whose, are positions in `release.records`: `chances` then has a row for each of these records, about its
     hidden cell of the column `secret`, `records` is None and `groups` may be. `estimates` are numbers the attack
     takes those cells for. `baseline`, laid out like `chances`, is what the
@@ -86,6 +89,8 @@ def checked(belief: object, known: Known, release: Release | None = None) -> Bel
         _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
     for other in belief.alternatives:
         _check_chances(belief.secret, other, rows, known, "alternative chances")
+    if groups is not None:
+        _check_alike(groups, [belief.chances, belief.baseline, *belief.alternatives])
     return replace(belief, groups=groups)
 
 
@@ -141,6 +146,22 @@ def _check_chances(secret: Any, chances: object, rows: int, known: Known, noun: 
         raise InconclusiveError(f"its {noun} are not one row of probabilities a record")
     if not np.allclose(numbers.sum(axis=1), 1, atol=1e-6):
         raise InconclusiveError(f"its {noun} do not sum to 1")
+
+
+def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
+    """Whoever cannot be told apart is believed the same; InconclusiveError where a group holds different rows."""
+    import numpy as np
+
+    order = np.argsort(groups, kind="stable")
+    grouped = groups[order]
+    first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1])[: len(grouped)])
+    for chances in several:
+        if chances is None or not len(grouped):
+            continue
+        numbers = chances.to_numpy(dtype=float)[order]
+        apart = np.maximum.reduceat(numbers, first) - np.minimum.reduceat(numbers, first)
+        if (apart > ALIKE).any():
+            raise InconclusiveError("its belief tells people of one group apart: rows of one group must be equal")
 
 
 def _check_evidence(evidence: object) -> None:
