@@ -27,8 +27,8 @@ class Belief:
     """One attack's conclusion about one secret.
 
     `groups` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
-    cannot tell apart, of whom it therefore believes the same; it is None for attacks on the mechanism, which say
-    nothing of people. `chances` has a row of probabilities for each record and a column for each value of the
+    cannot tell apart by what the release says at once, of whom it therefore believes the same (where there is a
+    `baseline`, that is the same); it is None for attacks on the mechanism, which say nothing of people. `chances` has a row of probabilities for each record and a column for each value of the
     secret; `secret` and `chances` are None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
     is whose, are positions in `release.records`: `chances` then has a row for each of these records, about its
     hidden cell of the column `secret`, `records` is None and `groups` may be. `estimates` are numbers the attack
@@ -90,7 +90,8 @@ def checked(belief: object, known: Known, release: Release | None = None) -> Bel
     for other in belief.alternatives:
         _check_chances(belief.secret, other, rows, known, "alternative chances")
     if groups is not None:
-        _check_alike(groups, [belief.chances, belief.baseline, *belief.alternatives])
+        at_once = [belief.chances, *belief.alternatives] if belief.baseline is None else [belief.baseline]
+        _check_alike(groups, at_once)
     return replace(belief, groups=groups)
 
 
@@ -149,7 +150,10 @@ def _check_chances(secret: Any, chances: object, rows: int, known: Known, noun: 
 
 
 def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
-    """Whoever cannot be told apart is believed the same; InconclusiveError where a group holds different rows."""
+    """Whoever cannot be told apart is believed the same; InconclusiveError where a group holds different rows.
+
+    What an attack knows besides the release, and reasons from, may tell them apart: its baseline is without that.
+    """
     import numpy as np
 
     order = np.argsort(groups, kind="stable")
@@ -161,7 +165,7 @@ def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -
         numbers = chances.to_numpy(dtype=float)[order]
         apart = np.maximum.reduceat(numbers, first) - np.minimum.reduceat(numbers, first)
         if (apart > ALIKE).any():
-            raise InconclusiveError("its belief tells people of one group apart: rows of one group must be equal")
+            raise InconclusiveError("its belief tells people of one group apart: their rows must be equal")
 
 
 def _check_evidence(evidence: object) -> None:

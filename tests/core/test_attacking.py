@@ -147,6 +147,11 @@ def test_people_of_one_group_may_differ_by_what_floating_point_adds() -> None:
     assert with_nosy(attack_that(lambda release, known: [together(chances=close)])).verdict == "pass"
 
 
+def test_what_is_known_besides_the_release_may_tell_people_of_one_group_apart() -> None:
+    nosy = attack_that(lambda release, known: [together(chances=certain(), baseline=even(known))])
+    assert with_nosy(nosy).exit_code != 3
+
+
 def test_groups_whose_numbers_no_float_tells_apart_are_two_groups() -> None:
     nosy = attack_that(lambda release, known: [replace(together(chances=certain()), groups=[2**60, 2**60 + 1])])
     assert with_nosy(nosy).exit_code != 3
