@@ -27,9 +27,10 @@ class Belief:
     """One attack's conclusion about one secret.
 
     `groups` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
-    cannot tell apart by what the release says at once, of whom it therefore believes the same (where there is a
-    `baseline`, that is the same); it is None for attacks on the mechanism, which say nothing of people. `chances` has a row of probabilities for each record and a column for each value of the
-    secret; `secret` and `chances` are None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
+    cannot tell apart by what the release says at once, and of whom it therefore believes the same (where there is
+    a `baseline`, that is the same); it is None for attacks on the mechanism, which say nothing of people. `chances`
+    has a row of probabilities for each record and a column for each value of the secret; `secret` and `chances` are
+    None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
     is whose, are positions in `release.records`: `chances` then has a row for each of these records, about its
     hidden cell of the column `secret`, `records` is None and `groups` may be. `estimates` are numbers the attack
     takes those cells for. `baseline`, laid out like `chances`, is what the
@@ -85,14 +86,19 @@ def checked(belief: object, known: Known, release: Release | None = None) -> Bel
     if belief.secret is not None:
         _check_secret(belief, known)
         _check_chances(belief.secret, belief.chances, rows, known, "chances")
-    if belief.baseline is not None:
-        _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
-    for other in belief.alternatives:
-        _check_chances(belief.secret, other, rows, known, "alternative chances")
+    _check_beside(belief, rows, known)
     if groups is not None:
         at_once = [belief.chances, *belief.alternatives] if belief.baseline is None else [belief.baseline]
         _check_alike(groups, at_once)
     return replace(belief, groups=groups)
+
+
+def _check_beside(belief: Belief, rows: int, known: Known) -> None:
+    """What stands beside the chances is laid out like them."""
+    if belief.baseline is not None:
+        _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
+    for other in belief.alternatives:
+        _check_chances(belief.secret, other, rows, known, "alternative chances")
 
 
 def _numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:

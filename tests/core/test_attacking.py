@@ -153,7 +153,9 @@ def test_what_is_known_besides_the_release_may_tell_people_of_one_group_apart() 
 
 
 def test_groups_whose_numbers_no_float_tells_apart_are_two_groups() -> None:
-    nosy = attack_that(lambda release, known: [replace(together(chances=certain()), groups=[2**60, 2**60 + 1])])
+    nosy = attack_that(
+        lambda release, known: [replace(together(chances=certain()), groups=np.array([2**60, 2**60 + 1]))]
+    )
     assert with_nosy(nosy).exit_code != 3
 
 
