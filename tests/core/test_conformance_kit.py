@@ -70,7 +70,7 @@ class Useful(ReleaseAtLeast):
 
 
 def test_a_known_exception_is_listed_with_its_reason_and_with_what_was_found() -> None:
-    with pytest.raises(KnownException, match=r"knows nobody \(a tree of public columns gives secrets away"):
+    with pytest.raises(KnownException, match=r"knows nobody \(a tree of public columns gives somebody away"):
         check_named(Blind(), "catches_a_leak", expected={"catches_a_leak": "knows nobody"})()
 
 
@@ -106,14 +106,12 @@ def test_while_a_check_runs_no_other_machine_is_reached() -> None:
         socket.create_connection(("192.0.2.1", 80), timeout=1)
     assert tried == ["getaddrinfo"]
     with offline() as tried:
-        for call in (
-            socket.socket,
-            lambda: socket.gethostbyaddr("192.0.2.1"),
-            lambda: socket.gethostbyname("a.invalid"),
-        ):
+        for call in (socket.gethostbyaddr, socket.gethostbyname):
             with pytest.raises(OSError, match="no network"):
-                call()
-    assert tried == ["socket", "gethostbyaddr", "gethostbyname"]
+                call("192.0.2.1")
+        with pytest.raises(OSError, match="no network"):
+            socket.socket()
+    assert tried == ["gethostbyaddr", "gethostbyname", "socket"]
     mine, yours = socket.socketpair()
     with offline() as tried, mine, yours:
         mine.sendall(b"x")
@@ -122,11 +120,10 @@ def test_while_a_check_runs_no_other_machine_is_reached() -> None:
 
 
 def test_in_the_other_process_texts_have_other_hashes_and_clocks_another_hour() -> None:
-    assert asked_elsewhere(ByTheHour(), ()) == asked_elsewhere(ByTheHour(), ())
     for broken in (ByHash(), ByTheHour(), TossedOnce()):
         there = asked_elsewhere(broken, ())
-        assert there.keys() == {"0"}
-        assert there != outcomes(broken, ())
+        assert there.keys() == outcomes(broken, ()).keys()
+        assert not set(there.values()) & set(outcomes(broken, ()).values())
     assert asked_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
 
 
@@ -150,9 +147,10 @@ class EndsProcess(ByColumn):
         os._exit(3)
 
 
-@pytest.mark.parametrize(
-    "text", ["the paper it comes from", "TODO", "FIXME: cite", "<your paper>", "...", "Say here what"]
-)
+UNSAID = ["the paper it comes from", "TODO", "FIXME: cite", "<your paper>", "...", "Say here what"]
+
+
+@pytest.mark.parametrize("text", UNSAID)
 def test_words_that_stand_for_others_explain_nothing(text: str) -> None:
     broken = type("Broken", (ByLeaves,), {"source": text, "__doc__": "Something."})
     with pytest.raises(NonConformance, match="still says in source what stood there"):
