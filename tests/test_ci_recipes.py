@@ -153,6 +153,24 @@ def test_what_is_installed_is_this_version_or_what_is_asked_for(tmp_path: Path) 
     assert (folder / "requirements").read_text() == "leafgate==1\nacme; touch ran\n"
 
 
+def test_the_gitlab_job_installs_what_is_said_and_nothing_of_its_own(tmp_path: Path) -> None:
+    """A name that nobody keeps on an index could be anybody's."""
+    job = read(GITLAB)[".leafgate-audit"]
+    asking, *_ = job["before_script"]
+    assert job["variables"]["LEAFGATE_INSTALL"] == ""
+    unsaid = run(asking, tmp_path, *SH, variables={"LEAFGATE_INSTALL": ""})
+    assert unsaid.code == 2
+    assert "git+https://HOST/GROUP/leafgate@COMMIT" in unsaid.told
+    said = run(asking, tmp_path, *SH, variables={"LEAFGATE_INSTALL": "git+https://HOST/GROUP/leafgate@COMMIT"})
+    assert (said.code, said.told) == (0, "")
+
+
+def test_no_page_installs_leafgate_by_a_name_that_is_not_taken() -> None:
+    pages = [TOP / "README.md", GITLAB, *(TOP / "docs").glob("*.md")]
+    by_name = re.compile(r"(pip install|LEAFGATE_INSTALL:) +['\"]?leafgate\b")
+    assert [page.name for page in pages if by_name.search(page.read_text(encoding="utf-8"))] == []
+
+
 def test_no_script_of_the_action_holds_an_input() -> None:
     for each in read(ACTION)["runs"]["steps"]:
         assert "${{" not in each.get("run", "")

@@ -22,8 +22,8 @@ Told = Literal["guess", "certain", "shares"]
 """How much of a belief is so of whomever the release counts."""
 
 
-ALIKE = 1e-3
-"""So far apart chances of one group may be: solvers end that near each other."""
+ALIKE = 1e-6
+"""Chances of people in one group may differ by this much, for floating point does."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,9 @@ class Belief:
     """One attack's conclusion about one secret.
 
     `groups` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
-    cannot tell apart; it is None for attacks on the mechanism, which say nothing of people. `chances` has a
-    row of probabilities for each record and a column for each value of the secret; `secret` and `chances` are
+    cannot tell apart by what the release says at once, and of whom it therefore believes the same (where there is
+    a `baseline`, that is the same); it is None for attacks on the mechanism, which say nothing of people. `chances`
+    has a row of probabilities for each record and a column for each value of the secret; `secret` and `chances` are
     None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
     is whose, are positions in `release.records`: `chances` then has a row for each of these records, about its
     hidden cell of the column `secret`, `records` is None and `groups` may be. `estimates` are numbers the attack
@@ -92,12 +93,19 @@ def checked(belief: object, known: Known, release: Release | None = None) -> Bel
     if belief.secret is not None:
         _check_secret(belief, known)
         _check_chances(belief.secret, belief.chances, rows, known, "chances")
-        _check_groups(groups, belief.chances)
+    _check_beside(belief, rows, known)
+    if groups is not None:
+        at_once = [belief.chances, *belief.alternatives] if belief.baseline is None else [belief.baseline]
+        _check_alike(groups, at_once)
+    return replace(belief, groups=groups)
+
+
+def _check_beside(belief: Belief, rows: int, known: Known) -> None:
+    """What stands beside the chances is laid out like them."""
     if belief.baseline is not None:
         _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
     for other in belief.alternatives:
         _check_chances(belief.secret, other, rows, known, "alternative chances")
-    return replace(belief, groups=groups)
 
 
 def _numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
@@ -154,18 +162,23 @@ def _check_chances(secret: Any, chances: object, rows: int, known: Known, noun: 
         raise InconclusiveError(f"its {noun} do not sum to 1")
 
 
-def _check_groups(groups: NDArray[Any] | None, chances: pd.DataFrame | None) -> None:
-    """Whom an attack cannot tell apart it believes the same of: else the groups would say that people hide in them."""
+def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -> None:
+    """Whoever cannot be told apart is believed the same; InconclusiveError where a group holds different rows.
+
+    What an attack knows besides the release, and reasons from, may tell them apart: its baseline is without that.
+    """
     import numpy as np
 
-    if groups is None or chances is None or not len(groups):
-        return
     order = np.argsort(groups, kind="stable")
-    numbers = chances.to_numpy(dtype=float)[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0])
-    apart = np.maximum.reduceat(numbers, starts) - np.minimum.reduceat(numbers, starts)
-    if (apart > ALIKE).any():
-        raise InconclusiveError("its belief tells people apart whom its groups say it cannot: their chances differ")
+    grouped = groups[order]
+    first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1])[: len(grouped)])
+    for chances in several:
+        if chances is None or not len(grouped):
+            continue
+        numbers = chances.to_numpy(dtype=float)[order]
+        apart = np.maximum.reduceat(numbers, first) - np.minimum.reduceat(numbers, first)
+        if (apart > ALIKE).any():
+            raise InconclusiveError("its belief tells people of one group apart: their rows must be equal")
 
 
 def _check_evidence(evidence: object) -> None:

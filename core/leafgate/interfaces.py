@@ -127,7 +127,7 @@ class AttackModel(Component):
     `uses` which optional knowledge it takes into account (`distribution`).
     """
 
-    name: str = Field("", description="What findings call it; default: what it uses. Unique.")
+    name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
     models: ClassVar[frozenset[str]] = frozenset({"trees"})
@@ -176,7 +176,7 @@ class Metric(Component):
     it, and chooses the least.
     """
 
-    name: str = Field("", description="What findings call it; default: what it uses. Unique.")
+    name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
     scores: ClassVar[Literal["records", "release"]] = "records"
     direction: ClassVar[Literal["at_least", "at_most"]]
@@ -269,11 +269,13 @@ class RecordMetric(Metric):
     `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
     """
 
-    of: str | None = Field(None, description="The attack it judges, by its name; every attack when left out.")
-    secret: str | None = Field(None, description="The sensitive column it judges; every one when left out.")
-    scored: Scored = Field("derived", description="What the adversary derives, or each group's true composition.")
-    average: bool = Field(False, description="Judge the mean over people, not the worst-off person.")
-    allow: Share = Field(0.0, description="The share of people that may lie beyond the limit.")
+    of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")
+    secret: str | None = Field(default=None, description="The sensitive column it judges; every one when left out.")
+    scored: Scored = Field(
+        default="derived", description="What the adversary derives, or each group's true composition."
+    )
+    average: bool = Field(default=False, description="Judge the mean over people, not the worst-off person.")
+    allow: Share = Field(default=0.0, description="The share of people that may lie beyond the limit.")
 
     groups_only: ClassVar[bool] = False
 

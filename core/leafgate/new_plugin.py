@@ -100,4 +100,5 @@ def _test(made: Newcomer) -> str:
 
 def _readme(made: Newcomer) -> str:
     told = "\n".join(_of_kind(texts.POLICY[kind], made, kind) for kind in made.kinds)
-    return texts.README.replace("@POLICY@", told)
+    notes = "".join(f"{texts.NOTES[kind]}\n" for kind in made.kinds)
+    return texts.README.replace("@POLICY@", told).replace("@NOTES@", notes)

@@ -35,7 +35,7 @@ requires-python = ">=3.11"
 dependencies = ["leafgate"]
 
 [project.optional-dependencies]
-dev = ["pytest"]
+dev = ["mypy", "pandas-stubs", "pytest"]
 
 [project.entry-points.leafgate]
 @MODULE@ = "@MODULE@"
@@ -50,6 +50,7 @@ A plugin for leafgate. Say here what it does, whom it assumes, and where it come
 
     pip install -e ".[dev]"
     pytest                      # holds it to what leafgate takes for granted
+    mypy --strict @MODULE@ tests
     leafgate plugins            # is it found?
 
 A policy picks it by its name:
@@ -59,9 +60,23 @@ plugins: [leafgate, @DISTRIBUTION@]
 @POLICY@
 ```
 
+@NOTES@What its classes say of themselves (`threat_model`, `formula`, `source` and the like) is about what stands here
+now. Write over it together with the rest: `leafgate explain` prints it, and nobody else can check it.
+
 `leafgate.testing` has the checks; a check that the plugin may fail is declared with its reason:
 `conformance(..., expected={"catches_a_leak": "why"})`.
 """
+
+NOTES = {
+    "attack": """The attack reads one tree that asks public columns alone, and numbers that count people exactly. Of
+other releases it says that it cannot read them, and the audit is inconclusive (exit code 3): so of `leafgate demo`,
+whose tree asks a private column.
+""",
+    "metric": """The metric judges every attack of the policy, unless `of:` names one.
+""",
+    "builder": """The builder protects nobody yet: an audit of what it makes is there to say so.
+""",
+}
 
 POLICY = {
     "attack": "attacks: [{use: @USE@}]",
@@ -91,7 +106,7 @@ CLASSES = {
     reads = frozenset({"exact"})
     threat_model = "The adversary knows the public columns of everyone, and the tree asks nothing else."
     formula = "P(class = v) = people of class v in the leaf / people in the leaf"
-    source = "the paper it comes from"
+    source = "counting who reaches each leaf"
 
     def infer(self, release: Release, known: Known) -> list[Belief]:
         from @MODULE@.beliefs import infer
@@ -106,9 +121,9 @@ CLASSES = {
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 - P(secret = truth | x)"
     scale = "from 0 to 1"
-    safe = "0: the adversary is certain, and right"
+    safe = "1: the truth is thought impossible; 0: the adversary is certain, and right"
     alarm = "the truth about some people's {secret} comes as no surprise"
-    source = "the paper it comes from"
+    source = "the chance that an attack leaves to everything but the truth"
     examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 
     def score(self, case: Case) -> pd.Series:
@@ -123,7 +138,7 @@ CLASSES = {
 
     threat_model = "None: this builder protects nobody."
     formula = "people of each class by the value of one column"
-    source = "the paper it comes from"
+    source = "counting the people of the table"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from @MODULE@.building import tree
@@ -166,7 +181,8 @@ def shares(counts: np.ndarray) -> np.ndarray:
     [[0.75, 0.25], [0.5, 0.5]]
     """
     people = counts.sum(axis=1, keepdims=True)
-    return np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
+    told: np.ndarray = np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
+    return told
 
 
 def infer(release: Release, known: Known) -> list[Belief]:
@@ -240,13 +256,14 @@ def test_it_conforms(check: Check[Any]) -> None:
 FACT_IMPORTS = {
     "attack": "from leafgate.testing.settings import SETTINGS",
     "metric": "from leafgate.testing.cases import people_case",
-    "builder": "from leafgate.testing.tables import survey",
+    "builder": "from leafgate.testing.tables import survey\nfrom leafgate.tree import leaves",
 }
 
 FACTS = {
     "attack": """def test_who_is_alone_in_a_leaf_is_found_out() -> None:
     world = next(setting for setting in SETTINGS if setting.name == "a tree of public columns").world()
     (belief,) = @CLASS@().infer(world.release, world.known)
+    assert belief.chances is not None
     (oldest,) = belief.chances[world.known.records["age"] == 90]["flu"]
     assert oldest == 1
 """,
@@ -258,7 +275,7 @@ FACTS = {
     "builder": """def test_everybody_is_counted_once() -> None:
     from @MODULE@.building import tree
 
-    leaves = [branch.node for branch in tree(survey()).branches]
-    assert sum(sum(leaf.counts.values()) for leaf in leaves) == survey().people
+    counts = [leaf.counts or {} for leaf in leaves(tree(survey()))]
+    assert sum(sum(each.values()) for each in counts) == survey().people
 """,
 }

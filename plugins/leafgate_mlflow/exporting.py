@@ -30,8 +30,21 @@ def exported(report: PublicReport, uri: str, run_id: str | None, experiment: str
         raise OutputError(
             f"MLflow did not take the report ({type(error).__name__})",
             place="--tracking-uri",
-            remedy="is it reachable, and is there such a run?",
+            remedy=_remedy(error) or "is it reachable, and is there such a run?",
         ) from error
+
+
+FOLDERS = "MLFLOW_ALLOW_FILE_STORE"
+"""The variable without which MLflow refuses folders; it names it when it does."""
+
+
+def _remedy(error: Exception) -> str:
+    """MLflow's own remedy in our words: its text may hold the store's password."""
+    if FOLDERS in str(error):
+        return f"MLflow takes a folder only where {FOLDERS}=true is set; set it, or name a server"
+    if type(error).__name__.startswith("Unsupported"):
+        return "mlflow-skinny knows servers (https://...) and folders (file:///...); for databases, pip install mlflow"
+    return ""
 
 
 def _client(uri: str) -> Any:
@@ -48,7 +61,9 @@ def _client(uri: str) -> Any:
     try:
         return MlflowClient(tracking_uri=uri, registry_uri=uri)
     except Exception as error:
-        raise OutputError(f"is no store that MLflow knows ({type(error).__name__})", place="--tracking-uri") from error
+        raise OutputError(
+            f"is no store that MLflow takes ({type(error).__name__})", place="--tracking-uri", remedy=_remedy(error)
+        ) from error
 
 
 def _logged(client: Any, report: PublicReport, run_id: str | None, experiment: str | None) -> str:

@@ -65,6 +65,23 @@ def test_what_it_writes_is_as_tidy_as_our_own(kind: str, tmp_path: Path) -> None
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_it_writes_has_types_that_hold(
+    kind: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert leafgate("plugins", "new", "acme-spies", *KINDS[kind], "--out", tmp_path / "spies").code == 0
+    cache = tmp_path_factory.getbasetemp() / "types"  # what leafgate and pandas are is found out once
+    check = ("-m", "mypy", "--strict", "--cache-dir", cache, "acme_spies", "tests")
+    done = run(*check, folder=tmp_path / "spies", search=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_its_readme_says_which_releases_the_attack_cannot_read(tmp_path: Path) -> None:
+    made = package(newcomer("acme-spies", ("attack",), load_plugins()))
+    assert "so of `leafgate demo`" in made["README.md"].decode()
+    assert b"the paper it comes from" not in b"".join(made.values())
+
+
 def test_nothing_is_written_over_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine")
     told = leafgate("plugins", "new", "acme-spies", "--out", tmp_path)

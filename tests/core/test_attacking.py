@@ -51,6 +51,15 @@ def shares(*rows: Any) -> Says:
     return chances(pd.DataFrame(rows, columns=["flu", "cold"]))
 
 
+def certain() -> pd.DataFrame:
+    return pd.DataFrame({"flu": [1.0, 0.0], "cold": [0.0, 1.0]})
+
+
+def together(**believed: Any) -> Belief:
+    """A belief of two people who cannot be told apart; the group's number is none that a float can tell from others."""
+    return Belief("ill", np.full(2, 2**60 + 1), **believed)
+
+
 NONSENSE: dict[str, Says] = {
     "nothing": lambda known: None,
     "a number": lambda known: 7,
@@ -80,6 +89,11 @@ NONSENSE: dict[str, Says] = {
     "too many chances": shares((0.5, 0.5), (0.5, 0.5), (0.5, 0.5)),
     "chances that are NaN": shares((0.5, np.nan), (0.5, 0.5)),
     "negative chances": shares((1.5, -0.5), (0.5, 0.5)),
+    "people of one group who are believed different things": lambda known: [together(chances=certain())],
+    "people of one group with different baselines": lambda known: [together(chances=even(known), baseline=certain())],
+    "people of one group with different alternatives": lambda known: [
+        together(chances=even(known), alternatives=[certain()])
+    ],
     "chances that do not sum to one": shares((0.5, 0.4), (0.5, 0.5)),
     "chances that are words": shares(("likely", "not"), ("likely", "not")),
     "a baseline without a secret": lambda known: [
@@ -129,6 +143,23 @@ def test_evidence_may_hold_counts_of_people_and_private_things() -> None:
 def test_a_baseline_may_stand_beside_the_chances() -> None:
     told = pd.DataFrame({"flu": [0.25, 0.5], "cold": [0.75, 0.5]})
     assert with_nosy(attack_that(lambda release, known: baseline(told)(known))).verdict == "pass"
+
+
+def test_people_of_one_group_may_differ_by_what_floating_point_adds() -> None:
+    close = pd.DataFrame({"flu": [0.5, 0.5 + 1e-9], "cold": [0.5, 0.5 - 1e-9]})
+    assert with_nosy(attack_that(lambda release, known: [together(chances=close)])).verdict == "pass"
+
+
+def test_what_is_known_besides_the_release_may_tell_people_of_one_group_apart() -> None:
+    nosy = attack_that(lambda release, known: [together(chances=certain(), baseline=even(known))])
+    assert with_nosy(nosy).exit_code != 3
+
+
+def test_groups_whose_numbers_no_float_tells_apart_are_two_groups() -> None:
+    nosy = attack_that(
+        lambda release, known: [replace(together(chances=certain()), groups=np.array([2**60, 2**60 + 1]))]
+    )
+    assert with_nosy(nosy).exit_code != 3
 
 
 def test_groups_may_come_in_a_list() -> None:

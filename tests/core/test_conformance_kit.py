@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import unittest
 from typing import Any
 
+import numpy as np
 import pytest
 
 from leafgate import Case, ReleaseAtLeast
 from leafgate.interfaces import Component
+from leafgate.release import Release
+from leafgate.table import Table
 from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
 from leafgate.testing.broken import BROKEN, HONEST
 from leafgate.testing.broken.attacks import Blind, ByLeaves, ReadsNothing
-from leafgate.testing.broken.builders import ByColumn
+from leafgate.testing.broken.builders import ByColumn, ByHash, ByTheHour, TossedOnce
 from leafgate.testing.broken.heavy import HeavyFace
 from leafgate.testing.broken.metrics import Doubt, Reversed
 from leafgate.testing.checks import Check, DoesNotApply, KnownException
+from leafgate.testing.elsewhere import asked_elsewhere
+from leafgate.testing.outcomes import outcomes
 from leafgate.testing.watching import offline
 
 
@@ -64,7 +70,7 @@ class Useful(ReleaseAtLeast):
 
 
 def test_a_known_exception_is_listed_with_its_reason_and_with_what_was_found() -> None:
-    with pytest.raises(KnownException, match=r"knows nobody \(a tree of public columns gives secrets away"):
+    with pytest.raises(KnownException, match=r"knows nobody \(a tree of public columns gives somebody away"):
         check_named(Blind(), "catches_a_leak", expected={"catches_a_leak": "knows nobody"})()
 
 
@@ -79,7 +85,7 @@ def test_an_exception_from_a_check_that_is_not_there_is_a_mistake() -> None:
 
 
 def test_all_checks_at_once_list_everything_that_does_not_hold() -> None:
-    assert check_attack(ByLeaves()) == {}
+    assert set(check_attack(ByLeaves())) == {"takes_noise_for_noise"}
     assert set(check_builder(ByColumn())) == set()
     assert set(check_metric(Doubt(at_least=0))) == {"says_who_moves_it"}  # it is of people
     with pytest.raises(NonConformance, match=r"(?s)sees_a_leak.*nothing_is_safest"):
@@ -99,11 +105,56 @@ def test_while_a_check_runs_no_other_machine_is_reached() -> None:
     with offline() as tried, pytest.raises(OSError, match="no network"):
         socket.create_connection(("192.0.2.1", 80), timeout=1)
     assert tried == ["getaddrinfo"]
+    with offline() as tried:
+        for call in (socket.gethostbyaddr, socket.gethostbyname):
+            with pytest.raises(OSError, match="no network"):
+                call("192.0.2.1")
+        with pytest.raises(OSError, match="no network"):
+            socket.socket()
+    assert tried == ["gethostbyaddr", "gethostbyname", "socket"]
     mine, yours = socket.socketpair()
     with offline() as tried, mine, yours:
         mine.sendall(b"x")
         assert yours.recv(1) == b"x"
     assert tried == []
+
+
+def test_in_the_other_process_texts_have_other_hashes_and_clocks_another_hour() -> None:
+    for broken in (ByHash(), ByTheHour(), TossedOnce()):
+        there = asked_elsewhere(broken, ())
+        assert there.keys() == outcomes(broken, ()).keys()
+        assert not set(there.values()) & set(outcomes(broken, ()).values())
+    assert asked_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
+
+
+def test_what_cannot_be_found_in_the_other_process_is_no_pass() -> None:
+    class Here(ByLeaves):
+        """Stands in no module's top."""
+
+    with pytest.raises(DoesNotApply, match="cannot be sent to another process"):
+        check_named(Here(), "repeats_elsewhere")()
+
+
+def test_a_plugin_that_ends_the_other_process_is_told_of_and_the_next_is_asked_in_a_new_one() -> None:
+    assert asked_elsewhere(EndsProcess(), ()) == "no answer"
+    assert asked_elsewhere(ByColumn(), ()) == outcomes(ByColumn(), ())
+
+
+class EndsProcess(ByColumn):
+    """Takes its process down with it."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        os._exit(3)
+
+
+UNSAID = ["the paper it comes from", "TODO", "FIXME: cite", "<your paper>", "...", "Say here what"]
+
+
+@pytest.mark.parametrize("text", UNSAID)
+def test_words_that_stand_for_others_explain_nothing(text: str) -> None:
+    broken = type("Broken", (ByLeaves,), {"source": text, "__doc__": "Something."})
+    with pytest.raises(NonConformance, match="still says in source what stood there"):
+        check_named(broken(), "explains_itself")()
 
 
 def test_a_skipped_check_is_skipped_for_unittest_as_for_pytest() -> None:

@@ -51,6 +51,9 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 
 SHAPE = {"sees_a_leak": "it scores the shape of trees, which beside shared numbers is the same whatever the noise"}
 EXPECTED: dict[tuple[str, int], dict[str, str]] = {
+    ("beta_likeness", 1): {
+        "certainty_is_worst": "by its definition enhanced likeness ends at -ln of the overall share"
+    },
     ("class_disclosure", 0): SHAPE,
     ("smallest_leaf", 0): SHAPE,
     ("file_disclosure", 0): {"sees_a_leak": "it scores what a file tells, and the kit's releases come from none"},

@@ -90,6 +90,24 @@ def test_what_mlflow_does_not_take_blocks(audits: Path) -> None:
 
 
 @INSTALLED
+@pytest.mark.parametrize(
+    ("store", "remedy"),
+    [("file://{}/store", "MLFLOW_ALLOW_FILE_STORE=true"), ("sqlite:///{}/hush:word.db", "pip install mlflow")],
+)
+def test_a_store_that_mlflow_does_not_take_is_told_of_with_its_remedy_and_without_its_address(
+    store: str, remedy: str, audits: Path
+) -> None:
+    if store.startswith("sqlite") and find_spec("sqlalchemy") is not None:
+        pytest.skip("all of MLflow is installed, which knows databases")
+    forget = "import os; os.environ.pop('MLFLOW_ALLOW_FILE_STORE', None)"
+    uri = store.format(audits)
+    ended = process("mlflow", "log", audits / "pass", "--tracking-uri", uri, "--experiment", "loans", before=forget)
+    assert (ended.code, ended.out) == (2, "")
+    assert remedy in ended.err
+    assert str(audits) not in ended.err
+
+
+@INSTALLED
 def test_nobody_but_the_store_is_called(audits: Path) -> None:
     refuse = "import socket\ndef no(*a, **k): os._exit(99)\nsocket.socket.connect = socket.getaddrinfo = no"
     assert log(audits, "pass", "--experiment", "loans", before=refuse).code == 0

@@ -10,21 +10,27 @@ import numpy as np
 
 from leafgate.belief import Belief
 from leafgate.errors import LeafgateError
-from leafgate.release import Level
-from leafgate.testing.attack_subject import AttackSubject, chances_of
+from leafgate.release import Counted, Level
+from leafgate.testing.attack_subject import AttackSubject, chances_of, groups_of
 from leafgate.testing.checks import DoesNotApply, NonConformance
 from leafgate.testing.releases import Telling
-from leafgate.testing.settings import Setting, World, truth_of
+from leafgate.testing.settings import SETTINGS, Setting, World, truth_of
 
-CAUGHT = 0.9
+CAUGHT = 0.95
 """A secret that is given away must be believed this much, on average."""
+CAUGHT_IN_NOISE = 0.9
+"""The same where there is a little noise on it."""
+CERTAIN = 0.99
+"""Whoever is believed this much is taken for known."""
 VAGUE = 0.05
 """By so much a belief may be better than the overall shares where nothing is told."""
 
 
 def catches_a_leak(subject: AttackSubject) -> None:
     """Where a release gives somebody's secret away, it believes the truth; where a claim is false, it refutes it."""
-    about = [(setting, world, b) for setting, world in _leaking(subject) for b in _tested(subject, setting, world)]
+    leaking = [(setting, world, belief) for setting, world, found in _leaking(subject) for belief in found]
+    _tells_apart(leaking)
+    about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
     if not about:
         raise DoesNotApply("no release of this kit gives away what it speaks of")
     for setting, world, belief in about:
@@ -32,7 +38,7 @@ def catches_a_leak(subject: AttackSubject) -> None:
             _refutes(belief, expected=True)
             continue
         believed = _believed(setting, world, belief)
-        if believed < CAUGHT:
+        if believed < (CAUGHT_IN_NOISE if world.release.noise else CAUGHT):
             raise NonConformance(
                 f"{setting.name} gives secrets away, and it believes the truth with {believed:.3g} only",
                 "read the release at the level it is published; if its adversary cannot know better, "
@@ -40,33 +46,71 @@ def catches_a_leak(subject: AttackSubject) -> None:
             )
 
 
+def _tells_apart(leaking: list[tuple[Setting, World, Belief]]) -> None:
+    """Whoever a release isolates shares a group with nobody else."""
+    for setting, world, belief in leaking:
+        groups = groups_of(belief, world)
+        if groups is None or setting.cells:
+            continue
+        rows, out = world.table.public[1], np.array(setting.exposed(world.table))
+        if set(groups[rows[out]].tolist()) & set(groups[rows[~out]].tolist()):
+            raise NonConformance(
+                f"{setting.name} gives somebody away who is alone there, and it groups them with others",
+                "number in `groups` whom the release tells apart: other paths, other groups",
+            )
+
+
+NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed", "unknown")
+"""Numbers that no adversary can take for those of the people."""
+
+
+def takes_noise_for_noise(subject: AttackSubject) -> None:
+    """Numbers that are said to be noisy, or that nobody vouches for, make it certain of nobody."""
+    counted = [each for each in NOT_TRUE if each in subject.attack.reads]
+    trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
+    tried = 0
+    for setting in (setting.counting(counted[0]) for setting in trees if counted):
+        try:
+            found = subject.beliefs(setting.world())
+        except LeafgateError:
+            continue
+        for belief in (belief for belief in found if belief.secret is not None and belief.cells is None):
+            tried += 1
+            if _believed(setting, setting.world(), belief) >= CERTAIN:
+                raise NonConformance(
+                    f"it is certain of somebody by numbers that are {counted[0]}",
+                    "ask `release.counted` before you take numbers for true; leave out of `reads` what you do not know",
+                )
+    if not tried:
+        raise DoesNotApply("it reads no trees whose numbers are anything but counts of people")
+
+
 LEVELS: tuple[Level, ...] = ("shares", "error_rates")
 """What gives somebody away who is alone in a leaf, beside counts."""
 
 
-def _leaking(subject: AttackSubject) -> Iterator[tuple[Setting, World]]:
+def _leaking(subject: AttackSubject) -> Iterator[tuple[Setting, World, list[Belief]]]:
     """Every setting; those of trees also with less on their leaves, where the attack reads that."""
-    for setting in subject.settings:
-        yield setting, setting.world()
+    for setting, believed in subject.found:
+        yield setting, setting.world(), believed
         for level in LEVELS if setting.world().release.trees and not setting.cells else ():
             told = setting.telling(level)
             try:
-                subject.beliefs(told.world())
+                found = subject.beliefs(told.world())
             except LeafgateError:
                 continue
-            yield told, told.world()
+            yield told, told.world(), found
 
 
 def _told(subject: AttackSubject, telling: Telling) -> Iterator[tuple[Setting, World]]:
     return ((setting, setting.world(telling=telling)) for setting in subject.settings)
 
 
-def _tested(subject: AttackSubject, setting: Setting, world: World) -> list[Belief]:
-    """The beliefs that a setting is made for: of the mechanism, of cells, or of people."""
-    beliefs = subject.beliefs(world)
+def _about(setting: Setting, belief: Belief) -> bool:
+    """Is it what the setting is made for: of the mechanism, of cells, or of people?"""
     if setting.mechanism is not None:
-        return [belief for belief in beliefs if belief.secret is None and not belief.of_people]
-    return [b for b in beliefs if b.secret is not None and (b.cells is not None) == setting.cells]
+        return belief.secret is None and not belief.of_people
+    return belief.secret is not None and (belief.cells is not None) == setting.cells
 
 
 def _refutes(belief: Belief, *, expected: bool) -> None:
@@ -101,9 +145,11 @@ def knows_nothing_from_nothing(subject: AttackSubject) -> None:
     tried = 0
     for setting, world in _told(subject, "nothing"):
         try:
-            beliefs = _tested(subject, setting, world)
+            found = subject.beliefs(world)
         except LeafgateError:
             continue  # that it cannot tell is right, too
+        _tells_nobody_apart(setting, world, found)
+        beliefs = [belief for belief in found if _about(setting, belief)]
         tried += len(beliefs)
         for belief in beliefs:
             if setting.mechanism is not None:
@@ -112,6 +158,16 @@ def knows_nothing_from_nothing(subject: AttackSubject) -> None:
                 _alike(setting, world, belief)
     if not tried:
         raise DoesNotApply("it believes nothing where nothing is told, or what it speaks of stands in no release here")
+
+
+def _tells_nobody_apart(setting: Setting, world: World, found: list[Belief]) -> None:
+    """A release that tells nothing of anyone leaves everybody in one group."""
+    for groups in () if setting.cells else [groups_of(belief, world) for belief in found]:
+        if groups is not None and len(set(groups.tolist())) > 1:
+            raise NonConformance(
+                f"{setting.name} tells nothing, and it divides people into groups",
+                "number in `groups` whom the release tells apart, and nobody else",
+            )
 
 
 def _alike(setting: Setting, world: World, belief: Belief) -> None:

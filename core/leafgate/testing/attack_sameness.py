@@ -16,6 +16,7 @@ CLOSE = 1e-4
 REMEDIES = {
     "weight": "let every record count `known.weight` people, and speak of people with equal cells alike",
     "order": "find columns by their names, never by position",
+    "rows": "go by what a row says, never by where it stands",
     "labels": "lay out chances by the order of `known.schema[secret].domain`; sort nothing by name",
 }
 

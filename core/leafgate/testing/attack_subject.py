@@ -15,6 +15,7 @@ from leafgate.interfaces import AttackModel
 from leafgate.testing.checks import DoesNotApply, NonConformance, called
 from leafgate.testing.settings import SETTINGS, Setting, World
 from leafgate.testing.tables import Key, keys_of
+from leafgate.testing.watching import told
 
 
 @dataclass(frozen=True)
@@ -24,17 +25,26 @@ class AttackSubject:
     attack: AttackModel
     more: Sequence[Setting] = ()
 
-    @cached_property
+    @property
     def settings(self) -> list[Setting]:
         """Those it says it can read, and does; NonConformance when there are none."""
+        return [setting for setting, _ in self.found]
+
+    @property
+    def first(self) -> dict[str, str]:
+        """What it believed in each the first time, in a text."""
+        return {setting.name: told(believed) for setting, believed in self.found}
+
+    @cached_property
+    def found(self) -> list[tuple[Setting, list[Belief]]]:
+        """Each setting, and what it believed there the first time."""
         found, why = [], ""
         for setting in (*SETTINGS, *self.more):
             here = self.readable(setting)
             if here is None:
                 continue
             try:
-                self.beliefs(here.world())
-                found.append(here)
+                found.append((here, self.beliefs(here.world())))
             except LeafgateError as error:
                 why = f"; of {setting.name} it says: {error}"
         if not found:
@@ -65,14 +75,15 @@ class AttackSubject:
 
     def pairs(self, other: Callable[[Setting], World | None], why: str) -> Iterator[tuple[Any, Any]]:
         """Of each setting what is believed in its world, and in its other world; DoesNotApply where there is none."""
-        found = [(s, twin) for s in self.settings if s.mechanism is None and (twin := other(s)) is not None]
+        found = [(s, b, twin) for s, b in self.found if s.mechanism is None and (twin := other(s)) is not None]
         if not found:
             raise DoesNotApply(why)
-        for setting, twin in found:
-            yield self._laid_out(setting.world()), self._laid_out(twin)
+        for setting, beliefs, twin in found:
+            yield _laid_out(setting.world(), beliefs), _laid_out(twin, self.beliefs(twin))
 
-    def _laid_out(self, world: World) -> dict[str | None, tuple[World, Belief, list[Key]]]:
-        return {belief.secret: (world, belief, keys_of_belief(belief, world)) for belief in self.beliefs(world)}
+
+def _laid_out(world: World, beliefs: list[Belief]) -> dict[str | None, tuple[World, Belief, list[Key]]]:
+    return {belief.secret: (world, belief, keys_of_belief(belief, world)) for belief in beliefs}
 
 
 def keys_of_belief(belief: Belief, world: World) -> list[Key]:
@@ -83,6 +94,14 @@ def keys_of_belief(belief: Belief, world: World) -> list[Key]:
     assert records is not None  # checked() saw to it
     rows = [records.rows[cell] for cell in belief.cells.tolist()]
     return [frozenset((n, str(cell)) for n, cell in zip(records.columns, row, strict=True)) for row in rows]
+
+
+def groups_of(belief: Belief, world: World) -> np.ndarray | None:
+    """The group of each row of Known."""
+    if belief.groups is None or belief.cells is not None:
+        return None
+    rows = slice(None) if belief.records is None else rows_for(world.known, belief.records)
+    return belief.groups[rows]
 
 
 def chances_of(belief: Belief, world: World) -> np.ndarray | None:

@@ -4,31 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
+from leafgate.belief import Belief
 from leafgate.errors import LeafgateError
 from leafgate.testing import common
-from leafgate.testing.attack_leaks import catches_a_leak, knows_nothing_from_nothing
+from leafgate.testing.attack_leaks import catches_a_leak, knows_nothing_from_nothing, takes_noise_for_noise
 from leafgate.testing.attack_sameness import same_beliefs
 from leafgate.testing.attack_subject import AttackSubject
-from leafgate.testing.checks import NonConformance
+from leafgate.testing.checks import NonConformance, called
 from leafgate.testing.mistakes import odd_worlds
-from leafgate.testing.settings import SETTINGS, apart
-from leafgate.testing.tables import relabelled, reordered
+from leafgate.testing.settings import SETTINGS, Setting, World, apart
+from leafgate.testing.spilling import cells, public, refuse_cells
+from leafgate.testing.tables import relabelled, reordered, shuffled
 from leafgate.testing.watching import told
 
 
 def believes(subject: AttackSubject) -> None:
-    """It believes something of a release it says it can read: rows sum to 1, columns are the domain in its order."""
-    assert subject.settings
+    """It believes something of a release it says it can read: rows sum to 1, columns are the domain in its order.
+
+    People of one group are believed the same, and it has words for each group it says it can word.
+    """
+    for _, beliefs in subject.found:
+        for belief in beliefs:
+            for group in () if belief.groups is None else sorted(set(belief.groups.tolist())):
+                _words_of(subject, belief, group)
+
+
+def _words_of(subject: AttackSubject, belief: Belief, group: int) -> None:
+    explain = belief.explain
+    if explain is not None and not isinstance(called(subject.attack, lambda: explain(group)), str):
+        raise NonConformance("its `explain` gives no text", "say in words what the release tells of a group")
 
 
 def repeats(subject: AttackSubject) -> None:
     """The same release, knowledge and seed: the same beliefs, bit for bit."""
     common.same(
-        ((told(subject.beliefs(s.world())), told(subject.beliefs(s.world()))) for s in subject.settings),
+        ((told(believed), told(subject.beliefs(setting.world()))) for setting, believed in subject.found),
         "it believes something else when it is asked again",
         "toss coins with numpy.random.default_rng(known.seed) alone; read no clock",
     )
+
+
+def repeats_elsewhere(subject: AttackSubject) -> None:
+    """Another process, with other hashes and in another time zone, believes the same, bit for bit."""
+    common.repeats_elsewhere(subject.attack, subject.first, subject.more)
 
 
 def leaves_inputs_alone(subject: AttackSubject) -> None:
@@ -80,6 +100,24 @@ def any_label_order(subject: AttackSubject) -> None:
     same_beliefs(pairs, "when a secret's values are declared in another order", "labels")
 
 
+def any_row_order(subject: AttackSubject) -> None:
+    """The order of people, and of published records, does not matter."""
+    same_beliefs(subject.pairs(_shuffled, "it speaks of no people"), "when rows are reordered", "rows")
+
+
+def _shuffled(setting: Setting) -> World:
+    world = setting.world(shuffled)
+    return replace(world, known=replace(world.known, public=shuffled(world.known.public)))
+
+
+def tells_nobody(subject: AttackSubject) -> None:
+    """What everybody may read of its evidence holds nothing of a row."""
+    remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.report)"
+    for setting, beliefs in subject.found:
+        shown = [public(belief.evidence) for belief in beliefs]
+        refuse_cells(shown, cells(setting.world().table), subject.attack.model_dump(), remedy)
+
+
 def errs_in_words(subject: AttackSubject) -> None:
     """Of releases it cannot understand it says so in leafgate's errors; it never crashes."""
     for world in odd_worlds(subject.attack.reads):
@@ -98,13 +136,17 @@ ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "pickles": lambda subject: common.pickles(subject.attack),
     "light_face": lambda subject: common.light_face(subject.attack),
     "repeats": repeats,
+    "repeats_elsewhere": repeats_elsewhere,
     "leaves_inputs_alone": leaves_inputs_alone,
     "own_coins": own_coins,
     "no_network": no_network,
     "counts_people": counts_people,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,
+    "any_row_order": any_row_order,
+    "tells_nobody": tells_nobody,
     "catches_a_leak": catches_a_leak,
+    "takes_noise_for_noise": takes_noise_for_noise,
     "knows_nothing_from_nothing": knows_nothing_from_nothing,
     "errs_in_words": errs_in_words,
 }

@@ -17,6 +17,7 @@ from leafgate.table import Table
 from leafgate.testing.checks import DoesNotApply, NonConformance, called
 from leafgate.testing.settings import Setting
 from leafgate.testing.tables import copied, marked, salaries, survey
+from leafgate.testing.watching import told
 
 MANY = 900
 """People a row, at most: so that no two tests are equally good by chance."""
@@ -29,14 +30,25 @@ class BuilderSubject:
     builder: TreeBuilder
     more: Sequence[Setting] = ()
 
-    @cached_property
+    @property
     def tables(self) -> list[Table]:
         """The tables of this kit it makes a release of; NonConformance when there is none."""
+        return [table for table, _ in self.made]
+
+    @property
+    def first(self) -> dict[str, str]:
+        """What it made of each the first time, in a text; nothing where it never draws the same again."""
+        if self.rehearsing.unrepeatable:
+            return {}
+        return {str(number): told(made) for number, (_, made) in enumerate(self.made)}
+
+    @cached_property
+    def made(self) -> list[tuple[Table, Release]]:
+        """Each table, and the release it made of it the first time."""
         found, why = [], ""
         for table in (survey(MANY), salaries(), marked(), *(setting.world().table for setting in self.more)):
             try:
-                self.built(table)
-                found.append(table)
+                found.append((table, self.built(table)))
             except LeafgateError as error:
                 why = str(error)
         if not found:

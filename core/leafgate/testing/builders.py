@@ -15,9 +15,23 @@ from leafgate.testing import common
 from leafgate.testing.builder_subject import MANY, BuilderSubject
 from leafgate.testing.checks import DoesNotApply, NonConformance
 from leafgate.testing.mistakes import odd_tables
-from leafgate.testing.tables import copied, marked, relabelled, reordered, salaries, survey, written_out
+from leafgate.testing.spilling import MARK, SIGN
+from leafgate.testing.tables import (
+    copied,
+    marked,
+    planted,
+    relabelled,
+    reordered,
+    salaries,
+    shuffled,
+    survey,
+    written_out,
+)
 from leafgate.testing.watching import told
-from leafgate.tree import leaves
+from leafgate.tree import Leaf, leaves
+
+OF_ITSELF = ("builder", "selection", "guarantee", "combine", "counted", "publish")
+"""The parts of a release that say how it came about."""
 
 
 def builds(subject: BuilderSubject) -> None:
@@ -29,13 +43,18 @@ def repeats(subject: BuilderSubject) -> None:
     """It keeps its word about randomness: none, or by the seed (of a rehearsal, where else it is the system's)."""
     subject.repeating()
     words = subject.rehearsing.randomness
-    seeds = (0, 1) if words == "none" else (0, 0)
-    pairs = ((told(subject.built(t, seeds[0])), told(subject.built(t, seeds[1]))) for t in subject.tables)
+    seed = 1 if words == "none" else 0
     common.same(
-        pairs,
+        ((told(made), told(subject.built(table, seed))) for table, made in subject.made),
         f"it says that its randomness is {words!r}, and makes another release the second time",
         "say `randomness`: none, seed or system; toss coins with `rng` alone, and do nothing by the clock",
     )
+
+
+def repeats_elsewhere(subject: BuilderSubject) -> None:
+    """Another process, with other hashes and in another time zone, makes the same release of the same table."""
+    subject.repeating()
+    common.repeats_elsewhere(subject.builder, subject.first, subject.more)
 
 
 def leaves_inputs_alone(subject: BuilderSubject) -> None:
@@ -69,8 +88,8 @@ def no_network(subject: BuilderSubject) -> None:
 def counts_people(subject: BuilderSubject) -> None:
     """A row of several people is so many people: the release is that of the table with a row for each."""
     subject.repeating()
-    for table in subject.tables:
-        if partition(subject.built(table)) != partition(subject.built(written_out(table))):
+    for table, made in subject.made:
+        if partition(made) != partition(subject.built(written_out(table))):
             raise NonConformance(
                 "it makes another release of the same people when each has a row alone",
                 "count `table.weight`, never rows",
@@ -78,8 +97,8 @@ def counts_people(subject: BuilderSubject) -> None:
 
 
 def counts_truly(subject: BuilderSubject) -> None:
-    """Numbers that are said to count the table's people exactly do so."""
-    exact = [(made, t) for t in subject.tables if (made := subject.built(t)).counted == "exact"]
+    """Numbers that are said to count the table's people exactly do so; a leaf is labelled with what most there are."""
+    exact = [(made, table) for table, made in subject.made if made.counted == "exact"]
     if not exact:
         raise DoesNotApply("it does not say that its numbers count exactly")
     for made, table in exact:
@@ -88,6 +107,16 @@ def counts_truly(subject: BuilderSubject) -> None:
                 "numbers of its release are not those of the table's people, and it says `counted` exact",
                 "count `table.weight`; say what else the numbers count in `counted`",
             )
+        if any(_mislabelled(leaf) for tree in made.trees for leaf in leaves(tree)):
+            raise NonConformance(
+                "a leaf of its release is labelled with a class that is not the most frequent there",
+                "label a leaf with the class of most of its people; leave the label out where nobody is",
+            )
+
+
+def _mislabelled(leaf: Leaf) -> bool:
+    counts = leaf.counts or {}
+    return leaf.label in counts and counts[str(leaf.label)] < max(counts.values())
 
 
 def any_column_order(subject: BuilderSubject) -> None:
@@ -101,14 +130,31 @@ def any_label_order(subject: BuilderSubject) -> None:
     _same_people(subject, relabelled, "classes are declared in another order", remedy)
 
 
+def any_row_order(subject: BuilderSubject) -> None:
+    """The order of rows does not matter."""
+    _same_people(subject, shuffled, "rows are reordered", "a table is a multiset of people: no row is the first")
+
+
+def tells_nobody(subject: BuilderSubject) -> None:
+    """What a release says of itself beside its model holds nothing of a row."""
+    try:
+        made = document(subject.built(planted(survey(MANY))))
+    except LeafgateError:
+        raise DoesNotApply("it makes no release of the table in which every cell would be recognised") from None
+    if any(sign in str({part: made.get(part) for part in OF_ITSELF}) for sign in (SIGN, str(MARK)[1:])):
+        raise NonConformance(
+            "what its release says of itself holds a cell of the table",
+            "say how it was built in `builder`, `selection` and `guarantee`; what is about people belongs into `trail`",
+        )
+
+
 def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when: str, remedy: str) -> None:
     if subject.builder.randomness != "none":
         raise DoesNotApply("which coin falls on which column depends on their order")
     table = survey(MANY)
-    try:
-        built = subject.built(table)
-    except LeafgateError:
-        raise DoesNotApply("it makes no release of the table in which no two tests are equally good") from None
+    built = next((made for mine, made in subject.made if mine.schema == table.schema), None)
+    if built is None:
+        raise DoesNotApply("it makes no release of the table in which no two tests are equally good")
     if partition(built) != partition(subject.built(change(table))):
         raise NonConformance(f"it makes another release of the same people when {when}", remedy)
 
@@ -126,7 +172,7 @@ def partition(release: Release) -> Any:
             key = str(sorted((n, str(cell)) for n, cell in zip(release.records.columns, row, strict=True)))
             records[key] = records.get(key, 0) + weight
     model = None if release.bayes is None else str(document(release)["bayes"])
-    return counts, records, model
+    return counts, records, model, str(document(release)["builder"])
 
 
 def errs_in_words(subject: BuilderSubject) -> None:
@@ -149,6 +195,7 @@ BUILDER_CHECKS: Mapping[str, Callable[[BuilderSubject], None]] = {
     "pickles": lambda subject: common.pickles(subject.builder),
     "light_face": lambda subject: common.light_face(subject.builder),
     "repeats": repeats,
+    "repeats_elsewhere": repeats_elsewhere,
     "leaves_inputs_alone": leaves_inputs_alone,
     "own_coins": own_coins,
     "no_network": no_network,
@@ -156,5 +203,7 @@ BUILDER_CHECKS: Mapping[str, Callable[[BuilderSubject], None]] = {
     "counts_truly": counts_truly,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,
+    "any_row_order": any_row_order,
+    "tells_nobody": tells_nobody,
     "errs_in_words": errs_in_words,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,7 +17,12 @@ from leafgate.table import Table
 from leafgate.testing.settings import SETTINGS, Setting, World
 from leafgate.testing.tables import OLDEST, written_out
 
-Learned = Literal["nothing", "half", "everything"]
+Learned = Literal["nothing", "half", "everything", "half, alone", "nearly everything"]
+SHARE: Mapping[Learned, float] = {
+    **{"nothing": 0.0, "half": 0.5, "everything": 1.0},
+    **{"half, alone": 0.5, "nearly everything": 0.98},
+}
+"""How far from the overall shares to certainty a belief is."""
 Change = Callable[[Table], Table]
 TREE, NOISE = SETTINGS[0], next(setting for setting in SETTINGS if setting.name == "noise on numbers")
 
@@ -36,16 +41,16 @@ def unchanged(table: Table) -> Table:
 
 
 def people_case(learned: Learned, change: Change = unchanged) -> Case:
-    """Of the one person who is 90: nothing; half of it, in a group of those of their town; or everything, alone."""
+    """Of the one person who is 90: nothing; half of it, in a group of those of their town; or more of it, alone."""
     world = TREE.world(change)
     table, known = world.table, replace(world.known, population=_population(world.known))
     column = table.schema["illness"]
     overall = np.bincount(table.codes("illness"), weights=table.weight, minlength=len(column.domain)) / table.people
     exposed = (known.records["age"] == OLDEST).to_numpy()
     town = (known.records["town"] == "Port").to_numpy()
-    groups = {"nothing": exposed * 0, "half": town * 1, "everything": town * 1 + exposed * 1}[learned]
-    truth = np.eye(len(column.domain))[list(column.domain).index("flu")]
-    share = {"nothing": 0.0, "half": 0.5, "everything": 1.0}[learned]
+    groups = {"nothing": exposed * 0, "half": town * 1}.get(learned, town * 1 + exposed * 1)
+    truth = np.eye(len(column.domain))[_truth(table)]
+    share = SHARE[learned]
     chances = np.where(exposed[:, None], share * truth + (1 - share) * overall, overall)
     columns = pd.Index(list(column.domain), dtype=object)
     belief = Belief(
@@ -56,6 +61,11 @@ def people_case(learned: Learned, change: Change = unchanged) -> Case:
         baseline=pd.DataFrame(np.tile(overall, (len(chances), 1)), columns=columns),
     )
     return Case(table, table, world.release, known, belief)
+
+
+def _truth(table: Table) -> int:
+    """The illness of the one who is 90."""
+    return int(table.codes("illness")[(table.frame["age"] == OLDEST).to_numpy()].max())
 
 
 def _population(known: Known) -> Table:
@@ -72,7 +82,7 @@ def cells_case(learned: Learned, change: Change = unchanged) -> Case:
     cells = np.arange(len(world.release.records.rows))
     table = people_behind(cells, world.release, world.origins, world.table)
     overall = np.bincount(table.codes("pay"), minlength=len(column.domain)) / len(table)
-    share = {"nothing": 0.0, "half": 0.5, "everything": 1.0}[learned]
+    share = SHARE[learned]
     chances = share * np.eye(len(column.domain))[table.codes("pay")] + (1 - share) * overall
     columns = pd.Index(list(column.domain), dtype=object)
     numbers = table.numbers("pay")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 from leafgate.explaining import options, parts
 from leafgate.interfaces import Component
 from leafgate.testing.checks import DoesNotApply, NonConformance
-from leafgate.testing.watching import global_coins, global_seed, offline
+from leafgate.testing.watching import digest, global_coins, global_seed, offline, shared_state, usual_arithmetic
 
 HEAVY = frozenset(
     {
@@ -23,6 +25,12 @@ HEAVY = frozenset(
     }
 )
 """What takes so long to import that listing plugins must not."""
+
+PLACEHOLDER = re.compile(
+    r"\b(TODO|FIXME|XXX|TBD|lorem ipsum)\b|^(the|a) paper it comes from$|^say (it )?(here|in one)\b|^<.*>$|^\W*$",
+    re.IGNORECASE,
+)
+"""Words that say that something is still to be said."""
 
 
 def described_options(component: Component) -> None:
@@ -48,6 +56,13 @@ def explains_itself(component: Component) -> None:
     said = {name: getattr(kind, name) for name in ("threat_model", "formula", "source")}
     said["a docstring of its own"] = inspect.getdoc(kind) if kind.__doc__ else ""
     silent = [name for name, text in said.items() if not text]
+    said |= {name: getattr(kind, name) for name in ("scale", "safe", "alarm") if hasattr(kind, name)}
+    unsaid = [name for name, text in said.items() if text and PLACEHOLDER.search(text)]
+    if unsaid:
+        raise NonConformance(
+            f"{kind.__name__} still says in {unsaid[0]} what stood there to be written over",
+            "say whom it assumes, what it computes and where that comes from: `leafgate explain` prints it",
+        )
     if silent:
         raise NonConformance(
             f"{kind.__name__} has no {silent[0]}", "say it: `leafgate explain` and readers of reports have nothing else"
@@ -96,8 +111,26 @@ def _loaded_by(module: str) -> tuple[str, ...]:
     return tuple(done.stdout.split())
 
 
+def repeats_elsewhere(component: Component, first: Mapping[str, str], more: Sequence[Any]) -> None:
+    """What came of it in this process comes of it in another one, too."""
+    from leafgate.testing.elsewhere import asked_elsewhere
+
+    there = asked_elsewhere(component, more)
+    if not there:
+        raise DoesNotApply("its class, or what it is tried in, cannot be sent to another process")
+    if isinstance(there, str):
+        raise NonConformance(
+            f"in another process it ends in {there}", "keep everything it depends on among its options"
+        )
+    if any(digest(first.get(name, "")) != other for name, other in there.items()):
+        raise NonConformance(
+            "another process, with other hashes and in another time zone, makes something else of the same",
+            "use no hash() of texts, sort sets, read no clock, and draw nothing at import",
+        )
+
+
 def no_network(run: Callable[[], None]) -> None:
-    """It opens no connection: data stays on the machine. A program that it starts is not watched."""
+    """It opens no connection, asks for no name and waits for nobody. A program that it starts is not watched."""
     with offline() as tried:
         try:
             run()
@@ -108,27 +141,30 @@ def no_network(run: Callable[[], None]) -> None:
                 )
 
 
+COINS = "toss coins with the `rng` it is given, or numpy.random.default_rng(known.seed)"
+
+
 def own_coins(runs: Callable[[], Iterator[str]]) -> None:
-    """It neither changes nor uses the random numbers that the whole process shares."""
+    """It neither changes nor uses the random numbers that the whole process shares, nor changes what else it shares."""
     outcomes = []
     for seed in (1, 2):
-        with global_seed(seed), _unchanged_coins():
+        with global_seed(seed), usual_arithmetic(), _unchanged():
             outcomes.append(list(runs()))
     if outcomes[0] != outcomes[1]:
-        raise NonConformance(
-            "its outcome depends on random numbers that the whole process shares",
-            "toss coins with the `rng` it is given, or numpy.random.default_rng(known.seed)",
-        )
+        raise NonConformance("its outcome depends on random numbers that the whole process shares", COINS)
 
 
 @contextmanager
-def _unchanged_coins() -> Iterator[None]:
-    before = global_coins()
+def _unchanged() -> Iterator[None]:
+    coins, state = global_coins(), shared_state()
     yield
-    if global_coins() != before:
+    if global_coins() != coins:
+        raise NonConformance("it draws from, or seeds, the random numbers that the whole process shares", COINS)
+    changed = [name for name, before in state.items() if shared_state()[name] != before]
+    if changed:
         raise NonConformance(
-            "it draws from, or seeds, the random numbers that the whole process shares",
-            "toss coins with the `rng` it is given, or numpy.random.default_rng(known.seed)",
+            f"it changes {changed[0]}, which others depend on",
+            "change it in a `with` block that puts it back (numpy.errstate, decimal.localcontext), or not at all",
         )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.case import Case
@@ -15,6 +17,7 @@ from leafgate.interfaces import Metric, RecordMetric
 from leafgate.testing.cases import SHOWN, Change, Learned, Shown, release_case, unchanged
 from leafgate.testing.checks import NonConformance, called
 from leafgate.testing.settings import SETTINGS, Setting
+from leafgate.testing.watching import told
 
 Scores = NDArray[np.float64]
 
@@ -36,14 +39,22 @@ class MetricSubject:
             return list(SHOWN)
         return [Shown(s.name, partial(release_case, s), s.labels) for s in (*SETTINGS, *self.more)]
 
-    @cached_property
+    @property
     def kinds(self) -> list[Shown]:
         """The kinds of cases it can score; NonConformance when there is none."""
+        return [kind for kind, _ in self._found]
+
+    @property
+    def first(self) -> dict[str, str]:
+        """What it said of each the first time, in a text."""
+        return {kind.name: said for kind, said in self._found}
+
+    @cached_property
+    def _found(self) -> list[tuple[Shown, str]]:
         found, why = [], ""
         for kind in self.all_kinds:
             try:
-                self.scores(self.case(kind))
-                found.append(kind)
+                found.append((kind, self.said(self.case(kind))))
             except LeafgateError as error:
                 why = str(error)
         if not found:
@@ -78,6 +89,16 @@ class MetricSubject:
                 "raise InconclusiveError",
             )
         return numbers
+
+    def evidence(self, case: Case, numbers: Scores) -> Any:
+        """What it tells beside these scores."""
+        given: Any = pd.Series(numbers.reshape(-1).copy()) if self.of_people else float(numbers)
+        return called(self.metric, partial(self.metric.evidence, case, given))
+
+    def said(self, case: Case) -> str:
+        """Its scores of a case, and what it tells beside them, in a text."""
+        numbers = self.scores(case)
+        return f"{told(numbers)} {self.evidence(case, numbers)!r}"
 
     def worst(self, case: Case) -> float:
         """The worst-off person's score, the better the higher."""

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError
@@ -17,13 +16,17 @@ from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.plugins import use_of
 from leafgate.table import Table
 from leafgate.testing import common
-from leafgate.testing.cases import Learned, alone, odd_cases
+from leafgate.testing.cases import SHOWN, Learned, alone, odd_cases, unchanged
 from leafgate.testing.checks import DoesNotApply, NonConformance, called
 from leafgate.testing.metric_subject import MetricSubject
-from leafgate.testing.tables import Key, keys_of, relabelled, reordered
+from leafgate.testing.spilling import cells, numbers_in, public, refuse_cells
+from leafgate.testing.tables import ILLNESSES, Key, doubled, ill_with, keys_of, relabelled, reordered, shuffled
 from leafgate.testing.watching import told
 from leafgate.testing.worked import worked_case
 
+PEOPLE = SHOWN[0].name
+TRUTH = "flu"
+"""The illness of the one who is 90, unless another is asked for."""
 CLOSE = 1e-9
 """Scores that should be equal may differ by such a part of them."""
 
@@ -33,10 +36,9 @@ def scores(subject: MetricSubject) -> None:
     for kind in subject.kinds:
         case = subject.case(kind)
         numbers = subject.scores(case)
-        given: Any = pd.Series(numbers.copy()) if subject.of_people else float(numbers)
         try:
             kept = RESERVED if subject.of_people else RESERVED - {"worst"}
-            checked_evidence(called(subject.metric, partial(subject.metric.evidence, case, given)), kept, "its")
+            checked_evidence(subject.evidence(case, numbers), kept, "its")
         except InconclusiveError as error:
             raise NonConformance(
                 str(error), "return a mapping of texts, numbers and lists, wrapped in Private"
@@ -44,12 +46,17 @@ def scores(subject: MetricSubject) -> None:
 
 
 def repeats(subject: MetricSubject) -> None:
-    """The same case: the same scores, bit for bit."""
+    """The same case: the same scores and evidence, bit for bit."""
     common.same(
-        ((told(subject.scores(subject.case(k))), told(subject.scores(subject.case(k)))) for k in subject.kinds),
+        ((subject.first[kind.name], subject.said(subject.case(kind))) for kind in subject.kinds),
         "it scores the same case otherwise when it is asked again",
         "toss coins with numpy.random.default_rng(case.known.seed) alone; read no clock",
     )
+
+
+def repeats_elsewhere(subject: MetricSubject) -> None:
+    """Another process, with other hashes and in another time zone, scores the same, bit for bit."""
+    common.repeats_elsewhere(subject.metric, subject.first, subject.more)
 
 
 def leaves_inputs_alone(subject: MetricSubject) -> None:
@@ -57,8 +64,7 @@ def leaves_inputs_alone(subject: MetricSubject) -> None:
     for kind in subject.kinds:
         case = subject.case(kind)
         before = _all_of(case)
-        given = subject.scores(case)
-        called(subject.metric, partial(subject.metric.evidence, case, pd.Series(given.reshape(-1))))
+        subject.evidence(case, subject.scores(case))
         if _all_of(case) != before:
             raise NonConformance(f"it changes the case it is handed ({kind.name})", "copy before you write")
 
@@ -94,7 +100,45 @@ def counts_people(subject: MetricSubject) -> None:
     if not pairs:
         raise DoesNotApply("nobody shares a row in the cases it can score")
     for case, twin in pairs:
-        _same_scores(subject, case, twin, "when each person has a row alone", "count `case.weight`, never rows")
+        _same_scores(subject, case, twin, "when each person has a row alone", COUNT)
+        if not _same_evidence(subject, case, twin):
+            raise NonConformance("its evidence is another one when each person has a row alone", COUNT)
+
+
+COUNT = "count `case.weight`, never rows"
+
+
+def _same_evidence(subject: MetricSubject, case: Case, twin: Case) -> bool:
+    one, other = (dict(numbers_in(_shown(subject, each))) for each in (case, twin))
+    return one.keys() == other.keys() and all(np.isclose(one[place], other[place], rtol=1e-6) for place in one)
+
+
+def _shown(subject: MetricSubject, case: Case) -> Any:
+    """Its evidence, as everybody may read it."""
+    return public(subject.evidence(case, subject.scores(case)))
+
+
+def tells_nobody(subject: MetricSubject) -> None:
+    """What everybody may read of its evidence holds nothing of a row, and no count of people."""
+    remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.report)"
+    for kind in subject.kinds:
+        case = subject.case(kind)
+        shown = _shown(subject, case)
+        refuse_cells(shown, cells(case.table), subject.metric.model_dump(), remedy)
+        try:
+            twice = dict(numbers_in(_shown(subject, subject.case(kind, change=doubled))))
+        except LeafgateError:
+            continue
+        counts = [place for place, number in numbers_in(shown) if number and twice.get(place) == 2 * number]
+        if counts:
+            raise NonConformance(f"its evidence `{counts[0]}` counts people, and everybody may read it", remedy)
+
+
+def any_row_order(subject: MetricSubject) -> None:
+    """The order of rows does not matter."""
+    for kind in subject.kinds:
+        case, twin = subject.case(kind), subject.case(kind, change=shuffled)
+        _same_scores(subject, case, twin, "when rows are reordered", "go by what a row says, never by where it stands")
 
 
 def any_column_order(subject: MetricSubject) -> None:
@@ -131,13 +175,38 @@ def _by_person(subject: MetricSubject, case: Case) -> list[tuple[Key, float]]:
 
 def sees_a_leak(subject: MetricSubject) -> None:
     """Somebody whose secret is out scores worse than anybody does of whom nothing is known."""
-    for nothing, everything in _told_apart(subject, "nothing", "everything"):
-        if not everything < nothing:
-            raise NonConformance(
-                "it scores a case where somebody's secret is out no worse than one where nothing is known",
-                f"check its direction: `{subject.metric.direction}` means that "
-                f"{'more' if subject.metric.direction == 'at_least' else 'less'} is safer",
-            )
+    remedy = (
+        f"check its direction: `{subject.metric.direction}` means that "
+        f"{'more' if subject.metric.direction == 'at_least' else 'less'} is safer; look at every value of the secret"
+    )
+    for value in _values(subject):
+        for nothing, everything in _told_apart(subject, "nothing", "everything", value):
+            if not everything < nothing:
+                raise NonConformance(
+                    "it scores a case where somebody's secret is out no worse than one where nothing is known", remedy
+                )
+
+
+def _values(subject: MetricSubject) -> list[str]:
+    """The values of the secret that it looks at: those its options name, else all."""
+    named = told(subject.metric.model_dump())
+    return [value for value in ILLNESSES if repr(value) in named] or list(ILLNESSES)
+
+
+def certainty_is_worst(subject: MetricSubject) -> None:
+    """Whoever's secret is certain scores worse than if a little doubt were left: a score has no end before that."""
+    if not subject.of_people:
+        raise DoesNotApply("a release tells much or nothing; there is no half")
+    doubts = [(half, sure) for half, sure in _told_apart(subject, "half, alone", "everything")]
+    nearly = [(some, sure) for some, sure in _told_apart(subject, "nearly everything", "everything")]
+    pairs = [pair for (half, _), pair in zip(doubts, nearly, strict=True) if half != pair[1]]
+    if not pairs:
+        raise DoesNotApply("what is believed of somebody who is alone changes nothing of it")
+    if any(sure >= some for some, sure in pairs):
+        raise NonConformance(
+            "it scores somebody whose secret is certain no worse than somebody of whom a little doubt is left",
+            "clip and round no score: a limit beyond could never be broken",
+        )
 
 
 def nothing_is_safest(subject: MetricSubject) -> None:
@@ -153,13 +222,16 @@ def nothing_is_safest(subject: MetricSubject) -> None:
                 )
 
 
-def _told_apart(subject: MetricSubject, some: Learned, more: Learned) -> Iterator[tuple[float, float]]:
+def _told_apart(
+    subject: MetricSubject, some: Learned, more: Learned, value: str = TRUTH
+) -> Iterator[tuple[float, float]]:
     if not subject.of_people and type(subject.metric).threat_model.startswith("None"):
         raise DoesNotApply("it measures what a release is good for, or costs: its threat model is none")
     pairs = 0
     for kind in subject.kinds:
+        change = ill_with(value) if kind.name == PEOPLE else unchanged
         try:
-            found = subject.worst(subject.case(kind, some)), subject.worst(subject.case(kind, more))
+            found = subject.worst(subject.case(kind, some, change)), subject.worst(subject.case(kind, more, change))
         except LeafgateError:
             continue
         pairs += 1
@@ -202,8 +274,13 @@ def errs_in_words(subject: MetricSubject) -> None:
 def examples_hold(subject: MetricSubject) -> None:
     """The examples that `explain` shows score what they say."""
     kind = type(subject.metric)
+    if not kind.examples and PEOPLE not in subject.first:
+        raise DoesNotApply("it scores no groups of people, which examples are of")
     if not kind.examples:
-        raise DoesNotApply("it has no worked examples")
+        raise NonConformance(
+            f"{kind.__name__} has no worked example, so that nothing holds its numbers",
+            "work one out by hand: examples = (Example(group={...}, everyone={...}, score=...),)",
+        )
     for example in kind.examples:
         options = {"use": use_of(kind), kind.direction: 0.0, **example.options}
         twin = MetricSubject(kind.model_validate(options))
@@ -222,15 +299,19 @@ METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
     "pickles": lambda subject: common.pickles(subject.metric),
     "light_face": lambda subject: common.light_face(subject.metric),
     "repeats": repeats,
+    "repeats_elsewhere": repeats_elsewhere,
     "leaves_inputs_alone": leaves_inputs_alone,
     "own_coins": own_coins,
     "no_network": no_network,
     "counts_people": counts_people,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,
+    "any_row_order": any_row_order,
+    "tells_nobody": tells_nobody,
     "sees_a_leak": sees_a_leak,
     "nothing_is_safest": nothing_is_safest,
     "says_who_moves_it": says_who_moves_it,
+    "certainty_is_worst": certainty_is_worst,
     "examples_hold": examples_hold,
     "errs_in_words": errs_in_words,
 }

@@ -14,6 +14,7 @@ import pandas as pd
 from leafgate.hierarchy import Hierarchy
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table, typed_column
+from leafgate.testing.spilling import MARK, SIGN
 
 P = ParamSpec("P")
 TOWNS = ("Hill", "Mill", "Port")
@@ -128,6 +129,44 @@ def relabelled(table: Table) -> Table:
             frame[column.name] = frame[column.name].cat.set_categories(list(values))
         columns.append(replace(column, values=values))
     return _again(table, Schema(tuple(columns)), frame)
+
+
+def shuffled(table: Table) -> Table:
+    """The same people, in the opposite order."""
+    marks = {name: mine[::-1].copy() for name, mine in table.protected.items()}
+    return Table(
+        table.schema, table.frame.iloc[::-1].reset_index(drop=True), table.weight[::-1].copy(), protected=marks
+    )
+
+
+def doubled(table: Table) -> Table:
+    """Everybody twice."""
+    return replace(copied(table), weight=table.weight * 2)
+
+
+def planted(table: Table) -> Table:
+    """People alike in all but the words and numbers, which stand nowhere else."""
+    columns, frame = [], table.frame.copy()
+    for column in table.schema.columns:
+        if column.values is None:
+            frame[column.name] = frame[column.name] + MARK
+        else:
+            names = {value: f"{value}{SIGN}" for value in column.values}
+            frame[column.name] = frame[column.name].cat.rename_categories(names)
+            column = replace(column, values=tuple(names.values()), hierarchy=None)
+        columns.append(column)
+    return make_table(Schema(tuple(columns)), frame, table.weight)
+
+
+def ill_with(illness: str) -> Callable[[Table], Table]:
+    """The survey, the one who is 90 having this illness."""
+
+    def change(table: Table) -> Table:
+        frame = table.frame.copy()
+        frame.loc[frame["age"] == OLDEST, "illness"] = illness
+        return make_table(table.schema, frame, table.weight)
+
+    return change
 
 
 def _again(table: Table, schema: Schema, frame: pd.DataFrame) -> Table:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import decimal
 import random
 import socket
+import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -19,8 +22,15 @@ from leafgate.release_file import document
 from leafgate.strict_json import readable
 from leafgate.table import Table
 
-CALLS = ("connect", "connect_ex", "sendto", "sendmsg")
-LOOKUPS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex")
+CALLS = frozenset(
+    f"socket.{name}"
+    for name in (
+        *("__new__", "connect", "bind", "sendto", "sendmsg"),
+        *("getaddrinfo", "gethostbyname", "gethostbyaddr", "getnameinfo"),
+    )
+)
+"""What Python says of itself before it reaches out, or lets somebody in (its audit events)."""
+LOCAL = frozenset({getattr(socket, "AF_UNIX", None)})
 
 
 def told(thing: Any) -> str:
@@ -49,6 +59,11 @@ def told(thing: Any) -> str:
             return repr(thing)
 
 
+def digest(text: str) -> str:
+    """What two processes compare in a text's place."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def global_coins() -> str:
     """The state of the random numbers that a whole process shares."""
     return f"{random.getstate()} {told(np.random.get_state())}"
@@ -67,24 +82,55 @@ def global_seed(seed: int) -> Iterator[None]:
         np.random.set_state(before[1])
 
 
+def shared_state() -> dict[str, str]:
+    """What a whole process shares besides: its environment, its folder, how it rounds and what it warns of."""
+    _listen()
+    arithmetic = decimal.getcontext()
+    return {
+        "the environment of the process, or its working directory": str(_CHANGES),
+        "how numpy treats what cannot be computed": str(np.geterr()),
+        "the precision of decimals": f"{arithmetic.prec} {arithmetic.rounding}",
+    }
+
+
+@contextmanager
+def usual_arithmetic() -> Iterator[None]:
+    """As a process begins: what was changed before is put right, and is seen when it is changed again."""
+    usual = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+    with usual, decimal.localcontext(decimal.Context()):
+        yield
+
+
+_WATCHED: list[list[str]] = []
+_CHANGES: dict[str, int] = {"os.putenv": 0, "os.unsetenv": 0, "os.chdir": 0}
+
+
 @contextmanager
 def offline() -> Iterator[list[str]]:
-    """No socket of this process reaches another machine; what tried to stands in the list."""
+    """No socket of this process reaches another, or is reached; what tried to stands in the list."""
+    _listen()
     tried: list[str] = []
-
-    def refuse(name: str, real: Any = None) -> Any:
-        def call(*args: Any, **options: Any) -> Any:
-            mine = args[0] if args else None
-            if real is not None and isinstance(mine, socket.socket) and mine.family == getattr(socket, "AF_UNIX", None):
-                return real(*args, **options)
-            tried.append(name)
-            raise OSError("no network during a conformance check")
-
-        return call
-
-    with ExitStack() as patches:
-        for name in CALLS:
-            patches.enter_context(patch.object(socket.socket, name, refuse(name, getattr(socket.socket, name))))
-        for name in LOOKUPS:
-            patches.enter_context(patch.object(socket, name, refuse(name)))
+    _WATCHED.append(tried)
+    try:
         yield tried
+    finally:
+        _WATCHED.remove(tried)
+
+
+@cache
+def _listen() -> None:
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, said: tuple[Any, ...]) -> None:
+    """Python's own word of what goes on, also in modules that do without `socket`."""
+    if event in _CHANGES:
+        _CHANGES[event] += 1
+    if not _WATCHED or event not in CALLS:
+        return
+    family = said[1] if event == "socket.__new__" else getattr(said[0], "family", None)
+    if family is not None and family in LOCAL:
+        return
+    name = event.removeprefix("socket.")
+    _WATCHED[-1].append("socket" if name == "__new__" else name)
+    raise OSError("no network during a conformance check")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from leafgate import AtLeast, AttackModel, Belief, Case, InconclusiveError, Known, Metric, Release, hookimpl
+from leafgate import AtLeast, AttackModel, Belief, Case, Example, InconclusiveError, Known, Metric, Release, hookimpl
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +35,14 @@ class Majority(AttackModel):
 
 
 class Surprise(AtLeast):
-    """How unlikely the adversary thought the truth: 1 - P(secret = truth | x)."""
+    """How unlikely the adversary thought the truth."""
 
     use: Literal["surprise"] = "surprise"
+
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "1 - P(secret = truth | x)"
+    source = "elementary"
+    examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 
     def score(self, case: Case) -> pd.Series:
         import pandas as pd

@@ -128,6 +128,80 @@ class Restless(ByLeaves):
         return [replace(found, chances=unsure.div(unsure.sum(axis=1), axis=0))]
 
 
+class ByHash(ByLeaves):
+    """Says in its evidence what Python makes of a text: in every process another number."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        return [replace(found, evidence={"mark": hash("leafgate") % 2**40}) for found in super().infer(release, known)]
+
+
+class SpillsTown(ByLeaves):
+    """Tells everybody where the first person lives."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        first = f"the first lives in {known.records['town'].iloc[0]}" if "town" in known.records else ""
+        return [replace(found, evidence={"seen": first}) for found in super().infer(release, known)]
+
+
+class Speechless(ByLeaves):
+    """Cannot word what it divides people by."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        return [replace(found, explain=lambda group: f"{1 // (group * 0)}") for found in super().infer(release, known)]
+
+
+class OneGroup(ByLeaves):
+    """Takes all for alike, whatever it believes of each."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        together = np.zeros(len(known.records), dtype=np.int64)
+        return [replace(found, groups=together) for found in super().infer(release, known)]
+
+
+class OneGroupBefore(OneGroup):
+    """The same, and says that without its reasoning it would believe the same of everybody."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        found = super().infer(release, known)
+        return [replace(b, baseline=0 * b.chances + 1 / b.chances.shape[1]) for b in found if b.chances is not None]
+
+
+class EachAlone(ByLeaves):
+    """Tells everybody apart, whatever the release does."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        return [replace(found, groups=np.arange(len(known.records))) for found in super().infer(release, known)]
+
+
+class ByPlace(ByLeaves):
+    """Tells whoever stands first apart from everybody."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        first = np.arange(len(known.records)) == 0
+        return [replace(b, groups=2 * b.groups + first) for b in super().infer(release, known) if b.groups is not None]
+
+
+class TakesNoiseForTrue(ByLeaves):
+    """Reads noisy counts as if they were those of the people."""
+
+    reads = frozenset({"exact", "noisy"})
+
+
+class AsksWhoThatIs(ByLeaves):
+    """Asks a name server for whom an address belongs to."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        with suppress(OSError):
+            socket.gethostbyaddr(NOWHERE[0])
+        return super().infer(release, known)
+
+
 class OnChances(ByLeaves):
     """Believes what is made of the honest chances."""
 
@@ -165,6 +239,13 @@ class Prejudiced(OnChances):
     def changed(self, chances: Any, known: Known) -> Any:
         chances.iloc[0] = [1.0] + [0.0] * (chances.shape[1] - 1)
         return chances
+
+
+class Soft(OnChances):
+    """Is never certain of anything."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return 0.9 * chances + 0.1 / chances.shape[1]
 
 
 class CountsRows(OnChances):
@@ -253,21 +334,31 @@ BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
     (ReadsNothing(), "believes"),
     (SortsColumns(), "believes"),
     (TooMuch(), "believes"),
+    (OneGroup(), "believes"),
+    (Speechless(), "believes"),
     (SilentOption(), "described_options"),
     (OpenOptions(), "described_options"),
     (Unexplained(), "explains_itself"),
     (NeverSent(), "pickles"),
     (Restless(), "repeats"),
+    (ByHash(), "repeats_elsewhere"),
     (WritesInputs(), "leaves_inputs_alone"),
     (WritesRelease(), "leaves_inputs_alone"),
     (GlobalCoins(), "own_coins"),
     (GlobalSeed(), "own_coins"),
     (CallsOut(), "no_network"),
+    (AsksWhoThatIs(), "no_network"),
     (CountsRows(), "counts_people"),
     (ByPosition(), "any_column_order"),
     (SortsLabels(), "any_label_order"),
+    (ByPlace(), "any_row_order"),
+    (SpillsTown(), "tells_nobody"),
     (Blind(), "catches_a_leak"),
+    (Soft(), "catches_a_leak"),
+    (OneGroupBefore(), "catches_a_leak"),
+    (TakesNoiseForTrue(), "takes_noise_for_noise"),
     (MisreadsShares(), "catches_a_leak"),
+    (EachAlone(), "knows_nothing_from_nothing"),
     (Prejudiced(), "knows_nothing_from_nothing"),
     (Crashes(), "errs_in_words"),
 )

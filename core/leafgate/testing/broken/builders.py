@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 from leafgate.errors import InconclusiveError
 from leafgate.interfaces import TreeBuilder
 from leafgate.release import Release
+from leafgate.tree import Fan
+
+COIN = int.from_bytes(os.urandom(5))
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +34,7 @@ class ByColumn(TreeBuilder):
     source = "counting"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate.tree import Branch, Fan, Leaf
+        from leafgate.tree import Branch, Leaf
 
         column, classes = self.asked(table), table.schema.classes
         leaves = (
@@ -139,17 +143,126 @@ class Unwritable(ByColumn):
         return replace(super().build(table, rng), guarantee={"k": {1, 2}})
 
 
+class Described(ByColumn):
+    """Says something more of how it was built."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        made = super().build(table, rng)
+        return replace(made, builder={**made.builder, "also": self.also(table)})
+
+    def also(self, table: Table) -> Any:
+        raise NotImplementedError
+
+
+class ByHash(Described):
+    """Says what Python makes of a text: in every process another number."""
+
+    def also(self, table: Table) -> Any:
+        return hash("leafgate") % 2**40
+
+
+class TossedOnce(Described):
+    """Tosses a coin when it is imported."""
+
+    def also(self, table: Table) -> Any:
+        return COIN
+
+
+class ByTheHour(Described):
+    """Says at which hour it was run."""
+
+    def also(self, table: Table) -> Any:
+        return time.strftime("%Y-%m-%d %H")
+
+
+class SpillsRow(Described):
+    """Says what stands in a row."""
+
+    def also(self, table: Table) -> Any:
+        return max(map(str, table.frame.astype(object).to_numpy().tolist()))
+
+
+class FirstRow(Described):
+    """Goes by who stands first."""
+
+    def also(self, table: Table) -> Any:
+        return int(table.codes(self.asked(table).name)[0])
+
+
+class Mislabels(ByColumn):
+    """Labels a leaf with what the fewest people there are."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        made = super().build(table, rng)
+        (fan,) = made.trees
+        assert isinstance(fan, Fan)
+        branches = (replace(branch, node=self.rarest(branch.node)) for branch in fan.branches)
+        return replace(made, trees=(replace(fan, branches=tuple(branches)),))
+
+    def rarest(self, leaf: Any) -> Any:
+        return replace(leaf, label=min(leaf.counts, key=leaf.counts.get))
+
+
+class Listens(ByColumn):
+    """Waits for somebody to call."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        with suppress(OSError), socket.socket() as door:
+            door.listen()
+        return super().build(table, rng)
+
+
+class CallsOutBelow(ByColumn):
+    """Sends something by what `socket` itself is built upon."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        import _socket
+
+        with suppress(OSError):
+            out = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+            out.sendto(b"", ("192.0.2.1", 9))
+        return super().build(table, rng)
+
+
+class SetsEnvironment(ByColumn):
+    """Leaves something behind in the environment."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        os.environ["LEAFGATE_SEEN"] = "1"
+        return super().build(table, rng)
+
+
+class SilencesNumpy(ByColumn):
+    """Leaves numpy silent about what cannot be computed."""
+
+    def build(self, table: Table, rng: np.random.Generator) -> Release:
+        import numpy as np
+
+        np.seterr(all="ignore")
+        return super().build(table, rng)
+
+
 BROKEN_BUILDERS: tuple[tuple[TreeBuilder, str], ...] = (
     (Unwritable(), "builds"),
     (TellsTheTime(), "repeats"),
     (SecretlyRandom(), "repeats"),
+    (ByHash(), "repeats_elsewhere"),
+    (TossedOnce(), "repeats_elsewhere"),
+    (ByTheHour(), "repeats_elsewhere"),
     (WritesInputs(), "leaves_inputs_alone"),
     (GlobalCoins(), "own_coins"),
+    (SetsEnvironment(), "own_coins"),
+    (SilencesNumpy(), "own_coins"),
     (CallsOut(), "no_network"),
+    (CallsOutBelow(), "no_network"),
+    (Listens(), "no_network"),
     (CountsRows(), "counts_people"),
     (CountsRows(), "counts_truly"),
     (SortsLabels(), "any_label_order"),
     (SortsLabels(), "counts_truly"),
+    (Mislabels(), "counts_truly"),
+    (FirstRow(), "any_row_order"),
+    (SpillsRow(), "tells_nobody"),
     (ByPosition(), "any_column_order"),
     (Crashes(), "errs_in_words"),
 )

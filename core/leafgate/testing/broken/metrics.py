@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError
@@ -22,7 +22,9 @@ class Doubt(AtLeast):
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 - P(secret = truth | x)"
     source = "elementary"
-    examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),
+    )
 
     def score(self, case: Case) -> pd.Series:
         import numpy as np
@@ -121,6 +123,66 @@ class Restless(Doubt):
         return super().score(case) - np.random.default_rng().uniform(0, 0.1)
 
 
+class ByHash(Doubt):
+    """Adds what Python makes of a text: in every process another number."""
+
+    def score(self, case: Case) -> pd.Series:
+        return super().score(case) - hash("leafgate") % 2**40 / 2**50
+
+
+class EndsOnly(Doubt):
+    """Looks at the values that are declared first and last."""
+
+    def score(self, case: Case) -> pd.Series:
+        return 1 - case.chances.iloc[:, [0, -1]].max(axis=1)
+
+
+class Clipped(Doubt):
+    """Lets nobody be known for certain."""
+
+    def score(self, case: Case) -> pd.Series:
+        return super().score(case).clip(lower=0.05)
+
+
+class ByPlace(Doubt):
+    """Spares whoever stands first."""
+
+    def score(self, case: Case) -> pd.Series:
+        found = super().score(case)
+        found.iloc[0] += 0.25
+        return found
+
+
+class Unproven(Doubt):
+    """Shows no example, so that nobody sees what it adds."""
+
+    examples = ()
+
+    def score(self, case: Case) -> pd.Series:
+        return super().score(case) + 1
+
+
+class SpillsRow(Doubt):
+    """Tells everybody where the first person lives."""
+
+    def evidence(self, case: Case, scores: Any) -> Any:
+        return {"who": f"somebody in {case.table.frame.iloc[0].get('town', '')}"}
+
+
+class SpillsCount(Doubt):
+    """Tells everybody how few people there are in a group."""
+
+    def evidence(self, case: Case, scores: Any) -> Any:
+        return {"smallest": int(case.weight.groupby(case.groups).sum().min())}
+
+
+class EvidenceOfRows(Doubt):
+    """Tells of rows, however many people share them."""
+
+    def evidence(self, case: Case, scores: Any) -> Any:
+        return {"rows": len(case.table)}
+
+
 class NotANumber(Doubt):
     """Divides by how many are alone, who may be none."""
 
@@ -175,16 +237,24 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (OneForAll(at_least=0), "scores"),
     (Untold(at_least=0), "scores"),
     (Restless(at_least=0), "repeats"),
+    (ByHash(at_least=0), "repeats_elsewhere"),
     (WritesTable(at_least=0), "leaves_inputs_alone"),
     (WritesChances(at_least=0), "leaves_inputs_alone"),
     (GlobalCoins(at_least=0), "own_coins"),
     (CallsOut(at_least=0), "no_network"),
     (CountsRows(at_least=0), "counts_people"),
+    (EvidenceOfRows(at_least=0), "counts_people"),
     (ByPosition(at_least=0), "any_column_order"),
     (FirstValue(at_least=0), "any_label_order"),
+    (ByPlace(at_least=0), "any_row_order"),
+    (SpillsRow(at_least=0), "tells_nobody"),
+    (SpillsCount(at_least=0), "tells_nobody"),
     (Reversed(at_least=0), "sees_a_leak"),
+    (EndsOnly(at_least=0), "sees_a_leak"),
     (LikesHalf(at_least=0), "nothing_is_safest"),
     (ByTheTest(at_least=0), "says_who_moves_it"),
+    (Clipped(at_least=0), "certainty_is_worst"),
     (WrongExample(at_least=0), "examples_hold"),
+    (Unproven(at_least=0), "examples_hold"),
     (Crashes(at_least=0), "errs_in_words"),
 )
