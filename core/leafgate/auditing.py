@@ -154,7 +154,8 @@ def _drawn_once(sealed: Sealed | None) -> list[str]:
 
 def _data_facts(table: Table) -> dict[str, Any]:
     facts = {"people": People(table.people), "distinct": People(len(table)), "sha256": table.sha256}
-    return facts | ({"dropped": People(table.dropped)} if table.dropped else {})
+    left_out = {"dropped": table.dropped, "commented": table.commented}
+    return facts | {key: People(count) for key, count in left_out.items() if count}
 
 
 def _release_facts(sealed: Sealed) -> dict[str, Any]:

@@ -174,6 +174,7 @@ class DataTold(Strict):
     people: Count | None = None
     distinct: Count | None = None
     dropped: Count | None = None
+    commented: Count | None = None
     sha256: Digest | None = None
 
 
