@@ -55,6 +55,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         "attack": finding.attack,
         "secret": finding.secret,
         "metric": finding.metric,
+        **({"use": finding.use} if finding.use else {}),
         "value": _value(finding, shown, hide_data),
         "limit": dict(finding.limit),
         "passed": finding.passed,

@@ -135,6 +135,7 @@ class FindingTold(Strict):
     attack: str | None
     secret: str | None
     metric: str
+    use: str = ""
     value: Value | None
     limit: LimitTold
     passed: bool | None
