@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _ENCODING = "set `data.csv.encoding`, or save it as UTF-8"
 
+COMMENTED = "commented"
+"""Where cells say how many lines, as wide as the table, were left out as comments."""
 PORTION = 50_000
 """Rows that are held as text at once."""
 
@@ -39,7 +42,8 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     that start with `comment`. Raises DataError when rows differ in length or the text cannot be
     decoded. Each distinct text of a column is held once, so memory grows with rows x columns codes.
     """
-    rows = _rows(content, options, place)
+    lines = _Lines(_text(content, options), options)
+    rows = _rows(lines, options, place)
     first = next(rows, None)
     if first is None:
         raise DataError("the file holds no rows", place=place)
@@ -49,7 +53,9 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
         for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
             parts.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
     columns = zip(known, codes, strict=True)
-    return pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
+    frame = pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
+    frame.attrs[COMMENTED] = lines.left_out[len(first)]
+    return frame
 
 
 class _Numbering(dict[str, int]):
@@ -61,35 +67,50 @@ class _Numbering(dict[str, int]):
 
 
 class _Lines:
-    """Lines for a CSV reader; one that starts a record and starts with `comment` is left out."""
+    """Lines for a CSV reader; one that starts a record and starts with `comment` is left out.
 
-    def __init__(self, lines: Iterable[str], comment: str) -> None:
+    `left_out` counts these by the number of cells they would have had: some may be people.
+    """
+
+    def __init__(self, lines: Iterable[str], options: CsvOptions) -> None:
         self._lines = lines
-        self._comment = comment
+        self._options = options
         self.starts = True
+        self.left_out = Counter[int]()
 
     def __iter__(self) -> Iterator[str]:
+        comment = self._options.comment
+        if comment is None:
+            yield from self._lines
+            return
         for line in self._lines:
-            if not self.starts or not line.startswith(self._comment):
+            if self.starts and line.startswith(comment):
+                self.left_out[len(next(_reader([line], self._options, strict=False), []))] += 1
+            else:
                 self.starts = False
                 yield line
 
 
-def _records(content: bytes, options: CsvOptions, place: str) -> Iterator[list[str]]:
-    """Every record of the file, decoded as it is read; DataError where it is no text, or no CSV."""
-    text = io.TextIOWrapper(io.BytesIO(content), encoding=options.encoding, newline="")
-    lines = None if options.comment is None else _Lines(text, options.comment)
-    reader = csv.reader(
-        text if lines is None else lines,
+def _text(content: bytes, options: CsvOptions) -> Iterable[str]:
+    return io.TextIOWrapper(io.BytesIO(content), encoding=options.encoding, newline="")
+
+
+def _reader(lines: Iterable[str], options: CsvOptions, *, strict: bool) -> Iterator[list[str]]:
+    return csv.reader(
+        lines,
         delimiter=options.delimiter,
         quotechar=options.quote,
         skipinitialspace=options.skip_initial_space,
-        strict=True,
+        strict=strict,
     )
+
+
+def _records(lines: _Lines, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """Every record of the file, decoded as it is read; DataError where it is no text, or no CSV."""
+    reader: Any = _reader(lines, options, strict=True)
     try:
         for record in reader:
-            if lines is not None:
-                lines.starts = True
+            lines.starts = True
             yield record
     except UnicodeError:
         remedy = "set `data.csv.encoding`, or save it as UTF-8"
@@ -99,11 +120,11 @@ def _records(content: bytes, options: CsvOptions, place: str) -> Iterator[list[s
         raise DataError(message, place=place, remedy="check `data.csv`") from None
 
 
-def _rows(content: bytes, options: CsvOptions, place: str) -> Iterator[list[str]]:
+def _rows(lines: _Lines, options: CsvOptions, place: str) -> Iterator[list[str]]:
     """The records, all as long as the first; DataError names the first that is not, and how many there are."""
     width, number = 0, 0
     strange: list[int] = []
-    for row in _records(content, options, place):
+    for row in _records(lines, options, place):
         if not row or (len(row) == 1 < width and not row[0].strip()):
             continue
         number += 1

@@ -76,6 +76,7 @@ def read_key(path: Path) -> bytes:
 
 def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) -> dict[str, Any]:
     """What a report says of the data. How many distinct records there are would tell who is alike in secret."""
-    dropped = {"dropped": People(table.dropped)} if table.dropped else {}
+    counted = {"dropped": table.dropped, "commented": table.commented}
+    left_out = {key: People(count) for key, count in counted.items() if count}
     told = files.facts(differentially_private=differentially_private)
-    return {"people": People(table.people), "distinct": Private(People(len(table))), **told, **dropped}
+    return {"people": People(table.people), "distinct": Private(People(len(table))), **told, **left_out}

@@ -66,6 +66,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         "attack": finding.attack,
         "secret": finding.secret,
         "metric": finding.metric,
+        **({"use": finding.use} if finding.use else {}),
         "value": _in_steps(finding, step) if step else _value(finding, shown, hide_data),
         **({"step": step} if 0 < step <= COARSEST else {}),
         "limit": dict(finding.limit),

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.bins import bin_of
-from leafgate.csv_cells import read_csv
+from leafgate.csv_cells import COMMENTED, read_csv
 from leafgate.errors import DataError, Problem
 from leafgate.parquet_cells import read_parquet
 from leafgate.schema import Column, Schema
@@ -90,6 +90,7 @@ def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place:
         typed[keep],
         weight[keep],
         dropped=int(weight[~keep].sum()),
+        commented=raw.attrs.get(COMMENTED, 0),
         sha256=hashlib.sha256(content).hexdigest(),
     )
 

@@ -67,12 +67,13 @@ class Finding:
     much one person can move a score of the release, for the same reason. `where`
     says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
     `waiver` says who let it through although it failed, and until when. `alarm` is a clause in plain words: what it
-    means if the limit is broken.
+    means if the limit is broken. `use` is what a metric with a name of its own uses.
     """
 
     id: str
     metric: str
     passed: bool | None
+    use: str = field(default="", kw_only=True)
     attack: str | None = None
     secret: str | None = None
     value: float | None = None

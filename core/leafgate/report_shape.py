@@ -136,6 +136,7 @@ class FindingTold(Strict):
     attack: str | None
     secret: str | None
     metric: str
+    use: str = ""
     value: Value | None
     step: Annotated[float, Field(gt=0)] | None = None
     limit: LimitTold
@@ -177,6 +178,7 @@ class DataTold(Strict):
     people: Count | None = None
     distinct: Count | None = None
     dropped: Count | None = None
+    commented: Count | None = None
     sha256: Digest | None = None
     files: dict[str, Digest] = {}  # noqa: RUF012  a pydantic field
     keyed_sha256: Digest | None = None

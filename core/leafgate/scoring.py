@@ -114,6 +114,7 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
     found: dict[str, Any] = {
         "id": id,
         "metric": metric.called,
+        "use": _renamed(metric),
         "attack": attempt.attack.called if attempt else None,
         "secret": belief.secret if belief else None,
         "limit": _limit(metric),
@@ -192,4 +193,10 @@ def inconclusive(metric: Metric, judged: Judged, id: str, problem: str) -> Findi
         evidence={"problem": problem},
         plugin=origin,
         alarm=metric.alarm_about(None),
+        use=_renamed(metric),
     )
+
+
+def _renamed(metric: Metric) -> str:
+    """What a metric uses, where its name does not say so."""
+    return metric.use if metric.called != metric.use else ""

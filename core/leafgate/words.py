@@ -16,6 +16,7 @@ COMMAND = re.compile(r"^(?=\s*::)|#(?=#\[)")
 """Where a line would begin as GitHub's `::command::`, or hold an Azure `##[command]`."""
 NAME, LINE = 200, 3000
 """So many signs of a name, and of a line, are printed; the JSON has all of them."""
+LEFT_OUT = {"dropped": "for missing cells", "commented": "as comments"}
 MARKS = {True: "ok  ", False: "FAIL", None: "????"}
 
 
@@ -65,8 +66,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"{cut(report['policy']['name'], NAME)}: {verdict_words(report)}"
     data, release = report["data"], report["release"]
     if "people" in data:
-        dropped = f" ({number(data['dropped'])} more left out for missing cells)" if "dropped" in data else ""
-        yield f"  {number(data['people'])} people{dropped}"
+        left_out = [f"{number(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
+        yield f"  {number(data['people'])} people" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:

@@ -7,8 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.csv_cells import read_cells
+from leafgate.disclosure import document
 from leafgate.errors import DataError
 from leafgate.policy import CsvOptions
+from leafgate.running import prepare
+from leafgate.words import summary
+from survey import PEOPLE, survey
 from table_files import AB, people, read
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff"), max_size=5)
@@ -115,3 +119,14 @@ def test_without_a_header_every_column_must_be_declared(tmp_path: Path) -> None:
 def test_only_comments_are_no_rows(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no rows"):
         read(tmp_path, "|a\n|b\n", AB, csv={"comment": "|"})
+
+
+def test_lines_left_out_as_comments_are_counted_where_they_may_be_people(tmp_path: Path) -> None:
+    people = PEOPLE.replace("\n20,", "\n#20,")
+    path = survey(tmp_path, {"data.csv": {"comment": "#"}}, "# a table of people that somebody made up\n" + people)
+    report = prepare(path).audit().report
+    auditor, public = (document(report, audience) for audience in ("auditor", "public"))
+    assert (auditor["data"]["people"], auditor["data"]["commented"]) == (18, 6)
+    assert "18 people (6 more left out as comments)" in summary(auditor)
+    assert public["data"]["commented"] == {"fewer_than": 10}
+    assert "commented" not in document(prepare(survey(tmp_path)).audit().report, "auditor")["data"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.diffing.policies import foreseen
-from leafgate.diffing.ranges import Range, range_of
+from leafgate.diffing.ranges import Range, range_of, share
 from leafgate.diffing.reports import moved
 from leafgate.disclosure import document
 from leafgate.plugins import load_plugins
@@ -397,3 +397,26 @@ def test_a_range_says_only_what_holds_for_all_of_it(value: float, limit: float, 
     veiled = range_of({"from": value - width, "to": value + width})
     assert veiled is not None
     assert veiled.holds(direction, limit) in {None, exact}
+
+
+@pytest.mark.parametrize(
+    ("told", "direction", "limit", "holds"),
+    [
+        (20 - 1e-12, "at_least", 20, True),  # a limit is kept if it is missed by a rounding error
+        (20 - 1e-6, "at_least", 20, False),
+        ({"fewer_than": 20}, "at_least", 20, False),  # none of these is 20
+        ({"fewer_than": 20}, "at_least", 19, None),
+        ({"more_than": 0.1}, "at_most", 0.1, None),  # told to six digits
+        ({"from": 0.2, "to": 0.333333}, "at_most", 0.3333331, None),
+        ({"from": 10, "to": 19}, "at_most", 19, True),
+    ],
+)
+def test_a_range_holds_as_far_as_it_is_told(told: Any, direction: Any, limit: float, holds: bool | None) -> None:
+    found = range_of(told)
+    assert found is not None
+    assert found.holds(direction, limit) is holds
+
+
+def test_a_share_of_two_ranges_is_as_wide_as_it_may_be() -> None:
+    found = share({"from": 10, "to": 19}, {"from": 20, "to": 29})
+    assert found == Range(10 / 29, 19 / 20)

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.disclosure import document
+from leafgate.distribution import Bar
 from leafgate.interfaces import Unit
 from leafgate.report import Finding, People, Private, Report, ScoredPeople
 from leafgate.strict_json import readable
+from leafgate.veiling import veiled
 from leafgate.words import summary
 
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "stump"}, "trees": 1, "leaves": 2}
@@ -313,3 +315,19 @@ def test_bars_say_that_everyone_is_past_the_limit_only_where_the_count_does(smal
     told = document(report(finding, people=60, smallest=smallest), "public")["findings"][0]
     assert told["beyond"] == beyond
     assert {bar["past"] for bar in told["distribution"]} == (set() if smallest > 1 else {True})
+
+
+def test_of_a_private_finding_the_public_hears_of_no_group() -> None:
+    worst = {"people": People(40), "possible_values": 1}
+    hidden = found(400, 95, private=True, limit={"at_least": 1}, evidence={"worst": [worst], "problem": "none"})
+    public, auditor = (
+        document(report(hidden, people=400), audience)["findings"][0] for audience in ("public", "auditor")
+    )
+    assert public["evidence"] == {"problem": "none"}
+    assert auditor["evidence"]["worst"] == [{"people": 40, "possible_values": 1}]
+
+
+@pytest.mark.parametrize(("people", "bars"), [(9, 1), (10, 2)])
+def test_a_bar_of_one_fewer_than_the_smallest_cell_is_joined(people: int, bars: int) -> None:
+    parts = [Bar(0, 1, people, None), Bar(1, 2, 100, None)]
+    assert len(veiled(parts, 10, ())) == bars

@@ -139,6 +139,17 @@ def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_calle
     assert found == ({"pol/policy.yaml", "gov/org.yaml"}, {"pol/policy.yaml", "gov/org.yaml"})
 
 
+def test_a_rule_says_what_a_metric_with_a_name_of_its_own_uses(tmp_path: Path) -> None:
+    metrics = [{"use": "k_anonymity", "name": "crowd", "at_least": 24}, {"use": "exposure", "at_most": 0}]
+    told = audited(tmp_path, {"metrics": metrics})
+    rules = json.loads(view(told, Format.sarif))["runs"][0]["tool"]["driver"]["rules"]
+    texts = {rule["id"]: rule["fullDescription"]["text"] for rule in rules}
+    assert texts["crowd"].startswith(
+        "The check crowd, which uses k_anonymity. A limit of the privacy policy, checked by "
+    )
+    assert texts["exposure"].startswith("The check exposure. A limit of ")
+
+
 def test_waivers_that_do_not_apply_are_told_in_every_format(tmp_path: Path) -> None:
     waiver = {"id": "W-9", "finding": "k_anonymity@linking#ill", "release": "0" * 64, "owner": "a", "approved_by": "b"}
     days = {"reason": "r", "issued": "2026-01-01", "expires": "2026-02-01"}

@@ -63,13 +63,15 @@ def _rule(finding: Mapping[str, Any]) -> str:
 def _rule_told(name: str, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
     mine = [finding for finding in findings if _rule(finding) == name]
     alarms = {clean(finding.get("alarm", "")) for finding in mine}
+    uses = clean(mine[0].get("use", ""))
+    check = f"The check {name}, which uses {uses}." if uses else f"The check {name}."
     what = alarms.pop() if len(alarms) == 1 else ""
     return {
         "id": name,
         "name": name,
-        "shortDescription": {"text": f"Raised where {what}." if what else f"The check {name}."},
+        "shortDescription": {"text": f"Raised where {what}." if what else check},
         "fullDescription": {
-            "text": f"A limit of the privacy policy, checked by {clean(mine[0]['plugin']) or 'leafgate'}."
+            "text": f"{check} A limit of the privacy policy, checked by {clean(mine[0]['plugin']) or 'leafgate'}."
         },
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
