@@ -167,11 +167,19 @@ def _judge_people(
     past = np.array([not metric.holds(float(value)) for value in values])[which]
     beyond = int(weight[past].sum())
     found["scored"] = ScoredPeople(scores, weight, past, everyone)
+    found["fewest"] = _fewest(case, scores == value)
     evidence |= told
     if beyond:
         evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
     passed = beyond / people <= metric.allow
     return Finding(value=finite(value), passed=passed, people=people, beyond=beyond, evidence=evidence, **found)
+
+
+def _fewest(case: Case, rows: NDArray[np.bool_]) -> int | None:
+    """The people of the smallest group that these records are in; None where no groups are told."""
+    if case.belief is None or case.belief.groups is None or not rows.any():
+        return None
+    return int(case.sizes.to_numpy()[rows].min())
 
 
 def _limit(metric: Metric) -> dict[str, Any]:

@@ -107,8 +107,11 @@ def _note(asked: Asked, shown: Mapping[str, Any], cell: int) -> str:
 
 
 def _narrows(asked: Asked, shown: Mapping[str, Any]) -> bool:
-    """Do the numbers that are shown, being ranges, leave open whether the limit holds?"""
-    if not asked.limit.get("average") and isinstance(shown["value"], Mapping) and asked.people != 1:
+    """Is a number of few people among those shown, which leave open whether the limit holds?
+
+    What a verdict tells of numbers from the smallest cell up narrows a count that might be shown.
+    """
+    if not asked.limit.get("average") and _few(shown["value"]) and asked.people != 1:
         told = range_of(shown["value"])
         if told is not None and "fewer_than" in shown["value"]:  # and somebody
             whole = isinstance(shown["value"]["fewer_than"], int)
@@ -116,5 +119,10 @@ def _narrows(asked: Asked, shown: Mapping[str, Any]) -> bool:
         if told is not None and told.holds(asked.direction, asked.bound) is None:
             return True
     allowed = asked.limit.get("allow")
-    beyond = share(shown["beyond"], shown["people"]) if allowed and isinstance(shown["beyond"], Mapping) else None
+    beyond = share(shown["beyond"], shown["people"]) if allowed and _few(shown["beyond"]) else None
     return beyond is not None and beyond.holds("at_most", float(asked.limit["allow"])) is None
+
+
+def _few(shown: Any) -> bool:
+    """Is it a number below the smallest cell, or one over it?"""
+    return isinstance(shown, Mapping) and "from" not in shown

@@ -259,7 +259,7 @@ def test_a_first_policy_for_a_model_of_numbers_audits_it(folder: Path) -> None:
     assert "low: each leaf's number" in text
     ended = leafgate("audit", folder / "first.yaml", "--json")
     found = {one["id"]: one for one in ended.document["findings"]}
-    assert found["k_anonymity@linking#pay"]["value"] == 20
+    assert found["k_anonymity@linking#pay"]["value"] == {"from": 20, "to": 29}
     kinds = [one["kind"] for one in found["published_file"]["evidence"]["discloses"]]
     assert kinds[-1] == "numbers"
     assert "labels" not in found["k_anonymity@linking#pay"]["evidence"]

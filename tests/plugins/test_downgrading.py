@@ -109,7 +109,7 @@ def test_a_table_that_withholds_nothing_loses_no_function(tmp_path: Path) -> Non
 def test_an_attack_on_a_table_without_withheld_cells_is_inconclusive(tmp_path: Path) -> None:
     audit = submarines(tmp_path, build={"use": "table"}, metrics=[{"use": "confidence", "at_most": 1}])
     assert audit.report.verdict == "inconclusive"
-    assert "withholds no cell" in str(audit.report.findings)
+    assert "withholds no cell" in str([found.evidence for found in audit.report.findings])
 
 
 def test_protected_cells_that_are_published_are_never_a_pass(tmp_path: Path) -> None:

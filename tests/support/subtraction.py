@@ -145,7 +145,7 @@ def given_away(report: Mapping[str, Any], smallest: int) -> Iterator[str]:
     """What the report veils, or counts fewer people than the smallest cell, and can be worked out all the same."""
     sums = sums_of(report)
     for name, least, most, veiled in zip(sums.names, sums.low, sums.high, sums.veiled, strict=True):
-        if veiled and least == most:
+        if veiled and least == most < smallest:
             yield f"{name} is {least:g} by the verdict"
     if not sums.equations:
         return
