@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leafgate.attacking import Attempt, plugin_trouble
 from leafgate.belief import Belief
