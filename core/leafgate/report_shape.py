@@ -8,10 +8,10 @@ from pydantic import Field, model_validator
 
 from leafgate.policy_column import Strict
 from leafgate.report import Verdict
+from leafgate.report_drawn import BarTold, GuessTold, TreeTold
 from leafgate.report_evidence import EvidenceTold
 from leafgate.report_numbers import Count, Value, Whole
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 Status = Literal[
@@ -61,72 +61,6 @@ class WaiverJudged(WaiverTold):
     status: Status
     message: str
     where: WhereTold | Nowhere = Nowhere()
-
-
-class BarTold(Strict):
-    """People at some scores."""
-
-    low: float | None = Field(None, alias="from")
-    high: float | None = Field(None, alias="to")
-    people: Count
-    past: bool | None
-
-
-class GuessTold(Strict):
-    """How often an attack's best guess is right."""
-
-    attack: str
-    secret: str
-    right: Share
-    commonest: Share
-
-
-class NodeTold(Strict):
-    """A node of the tree, after its parent."""
-
-    parent: Annotated[int, Field(ge=0)] | None
-    kind: Literal["test", "leaf", "folded"]
-    leaves: Whole
-    risk: Literal["past", "allowed", "within", "nobody"] | None = None
-    leaves_past: Whole | None = None
-    people: Whole | None = None
-    past: dict[str, Whole] = {}  # noqa: RUF012  a pydantic field
-    way: str = ""
-    words: str = ""
-    beliefs: tuple[BeliefTold, ...] = ()
-
-    @model_validator(mode="after")
-    def _of_somebody(self) -> Self:
-        if self.beliefs and self.people is None:
-            raise ValueError("has beliefs about people it does not count")
-        return self
-
-
-class BeliefTold(Strict):
-    """What an attack believes of a leaf's people, and what is true."""
-
-    attack: str
-    secret: str
-    believed: Annotated[dict[str, Share], Field(min_length=1, max_length=1)]
-    true: dict[str, Whole]
-
-
-class TreeTold(Strict):
-    """The tree to draw."""
-
-    trees: Whole
-    number: Whole = 1
-    coloured: bool
-    nodes: Annotated[tuple[NodeTold, ...], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _parents_first(self) -> Self:
-        parents = [node.parent for node in self.nodes]
-        if parents[0] is not None or not all(
-            parent is not None and parent < i for i, parent in enumerate(parents) if i
-        ):
-            raise ValueError("a node does not stand after its parent")
-        return self
 
 
 class FindingTold(Strict):

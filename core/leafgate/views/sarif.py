@@ -73,9 +73,16 @@ def _rule_told(name: str, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
         "fullDescription": {
             "text": f"{check} A limit of the privacy policy, checked by {clean(mine[0]['plugin']) or 'leafgate'}."
         },
+        "help": {
+            "text": f"What it measures, what a good score means, worked out: leafgate explain {_explained_by(mine[0])}"
+        },
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
     }
+
+
+def _explained_by(finding: Mapping[str, Any]) -> str:
+    return clean(finding.get("use") or finding["metric"] or finding["attack"] or "METRIC")
 
 
 def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) -> dict[str, Any]:
