@@ -8,6 +8,7 @@ from typing import Any
 
 from leafgate.pictured import distributions, guesses_told, tree_told
 from leafgate.report import FORMAT, Finding, Report
+from leafgate.score_shown import has_small_groups, is_plain, score_shown, step_around
 from leafgate.shown import COARSEST, Audience, Shown, coarse, share_count, shown_in, step_of, told
 from leafgate.telling_limits import notes_on_verdicts
 
@@ -58,9 +59,11 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     total, beyond = finding.people, finding.beyond
     if audience == "public":
         finding, beyond = _without_secrets(finding, hide_data), None if finding.private else beyond
-        finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
+        finding = replace(
+            finding, evidence=_scores_beside(finding, _few_worst(finding, shown.smallest), shown.smallest)
+        )
     known = total is not None and not hide_data
-    step = step_of(finding, shown.smallest)
+    step = step_of(finding, shown.smallest) if finding.value is not None else 0.0
     return {
         "id": finding.id,
         "attack": finding.attack,
@@ -96,10 +99,22 @@ def _among(evidence: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]
 
 def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:
     """The evidence; of worst groups with small ones among them the worst alone: the others may be all the rest."""
-    worst = finding.evidence.get("worst")
-    if not isinstance(worst, list) or all(group["people"].count >= smallest for group in worst):
-        return finding.evidence
-    return {**finding.evidence, "worst": worst[:1]}
+    evidence, worst = dict(finding.evidence), finding.evidence.get("worst")
+    if smallest > 1 and has_small_groups(finding, smallest):
+        evidence.pop("groups", None)  # of few people in all, how many groups there are tells how small they are
+    if isinstance(worst, list) and any(group["people"].count < smallest for group in worst):
+        evidence["worst"] = worst[:1]
+    return evidence
+
+
+def _scores_beside(finding: Finding, evidence: Mapping[str, Any], smallest: int) -> Mapping[str, Any]:
+    """The evidence; scores that were not judged are told as the one that was, or not at all."""
+    beside = [key for key in ("derived", "composition") if isinstance(evidence.get(key), int | float)]
+    if smallest == 1 or not is_plain(finding):
+        return evidence
+    shown = {key: score_shown(evidence[key], finding, smallest) for key in beside}
+    hidden = {key for key in beside if shown[key] is None}
+    return {key: shown.get(key, value) for key, value in evidence.items() if key not in hidden}
 
 
 def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
@@ -108,9 +123,10 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     average = finding.limit.get("average") and finding.unit != "share"
     if value is None or shown.smallest == 1:
         return value
+    if is_plain(finding):
+        return score_shown(value, finding, shown.smallest)
     if average:
-        few = finding.unit == "people" and 0 < value < shown.smallest
-        return {"fewer_than": shown.smallest} if few else _coarse(value, finding, shown)
+        return _average(value, finding, shown)
     if finding.unit == "people":
         told = shown.count(int(value))
         return told if isinstance(told, dict) else value
@@ -126,6 +142,14 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
         return None
     told = shown.part(people, total)
     return {key: round(n / total, 6) for key, n in told.items()} if isinstance(told, dict) else value
+
+
+def _average(value: float, finding: Finding, shown: Shown) -> Any:
+    """An average of people's scores; of groups that are all alike it is each one's."""
+    if not finding.unit and has_small_groups(finding, shown.smallest):
+        return step_around(value)
+    few = finding.unit == "people" and 0 < value < shown.smallest
+    return {"fewer_than": shown.smallest} if few else _coarse(value, finding, shown)
 
 
 def _in_steps(finding: Finding, step: float) -> float | None:

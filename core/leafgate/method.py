@@ -25,7 +25,7 @@ def method_facts(policy: Policy, release: Release | None, schema: Schema) -> dic
         "attacks": [{"name": attack.called, "assumes": attack.threat_model} for attack in policy.attacks],
     }
     if release is not None:
-        told |= {"publishes": release.publish.leaves, "claims": dict(release.guarantee)}
+        told |= {"publishes": release.publish.leaves if release.trees else "records", "claims": dict(release.guarantee)}
     return told
 
 

@@ -30,14 +30,25 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
         if public and bars:
             total = sum(bar.people for bar in bars)
             bars = bars if _may_add_up(finding.beyond, total, shown) else ()
-            joined = _small_groups_joined(bars, finding, shown.smallest) if bars else []
-            bars = veiled(joined, shown.smallest)
+            joined = _few_joined(bars, finding, shown.smallest) if bars else []
+            bars = tuple(bar for bar in veiled(joined, shown.smallest) if (bar.low, bar.high) != (None, None))
         yield [{"from": bar.low, "to": bar.high, "people": shown.whole(bar.people), "past": bar.past} for bar in bars]
 
 
 def _may_add_up(beyond: int | None, total: int, shown: Shown) -> bool:
-    """Is neither the bars' sum veiled, nor the sum of those past the limit where they are everyone?"""
-    return shown.whole(total) == total and (beyond != total or shown.part(total, total) == total)
+    """Is neither the bars' sum veiled, nor the sum of those past the limit where they are nearly everyone?"""
+    everyone = shown.part(total, total)
+    nearly = beyond is not None and shown.part(beyond, total) == everyone != total
+    return shown.whole(total) == total and not nearly
+
+
+def _few_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
+    """The bars without an edge that only few people's score could have."""
+    from leafgate.score_shown import bars_shown
+
+    if smallest == 1 or finding.unit:
+        return _small_groups_joined(bars, finding, smallest)
+    return bars_shown(bars, finding, smallest)
 
 
 def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:

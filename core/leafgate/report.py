@@ -62,10 +62,10 @@ class Finding:
     found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
     finding's numbers follow from the data and not from the release: only auditors see them; an `of_release` finding
-    has looked at nobody's data. `spread`
-    is how far people's scores are apart, so that an average is told no finer than it may be, `moved_by_one` by how
-    much one person can move a score of the release, for the same reason; `fewest` people share the smallest group
-    with the score that is told, whose fraction would tell how few. `where`
+    has looked at nobody's data. `spread` is how far people's scores are apart, so that an average is told no finer than
+    it may be, `moved_by_one` by how much one person can move a score of the release, for the same reason. `fewest`
+    people are in the smallest group with the score that is told, whose fraction would tell how few; `smallest_group` in
+    any. `where`
     says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
     `waiver` says who let it through although it failed, and until when. `alarm` is a clause in plain words: what it
     means if the limit is broken. `use` is what a metric with a name of its own uses.
@@ -89,6 +89,7 @@ class Finding:
     spread: float = 0.0
     moved_by_one: float = 0.0
     fewest: int | None = None
+    smallest_group: int | None = None
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
     where: Mapping[str, Any] = field(default_factory=dict)
     waiver: Mapping[str, Any] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -52,12 +52,17 @@ def prepare(
     root: Path | None = None,
     test: Path | None = None,
     org: Path | None = None,
+    *,
+    before_data: Callable[[Policy], None] | None = None,
 ) -> Run:
     """Read a policy and the tables it names; `data`, `test` and `org` come from the command line, any folder will do.
 
+    `before_data` is called with the policy before any table is read.
     Raises PolicyError and DataError, listing everything that is wrong.
     """
     loaded = load_policy(path, root, org)
+    if before_data is not None:
+        before_data(loaded.policy)
     source = replace(loaded.source, given=tuple(_given(data, root, org, test)))
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()

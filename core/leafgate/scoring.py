@@ -161,6 +161,7 @@ def _judge_people(
     evidence = unbounded(value)
     everyone = case.belief is None or case.belief.cells is None
     found["spread"] = float(np.ptp(scores[np.isfinite(scores)])) if np.isfinite(scores).any() else 0.0
+    found["smallest_group"] = _fewest(case, np.ones(len(scores), dtype=bool))
     if metric.average:
         found["scored"] = ScoredPeople(scores, weight, np.zeros(len(scores), dtype=bool), everyone)
         return Finding(value=finite(value), passed=metric.holds(value), people=people, evidence=evidence, **found)

@@ -76,10 +76,9 @@ def coarse(value: float, step: float) -> float:
 
 
 def step_of(finding: Finding, smallest: int) -> float:
-    """In which steps a score is told that single people move, or few people share: a power of ten; 0: as it is."""
+    """In which steps a score that single people move is told: a power of ten, 0 where nobody can move it."""
     moved = 0.0 if smallest == 1 else smallest * finding.moved_by_one
-    few = finding.fewest is not None and finding.fewest < smallest and not finding.unit
-    return 10.0 ** math.ceil(math.log10(moved)) if moved > 0 else COARSEST if few else 0.0
+    return 10.0 ** math.ceil(math.log10(moved)) if moved > 0 else 0.0
 
 
 def told(thing: Any, shown: Shown, audience: Audience) -> Any:

@@ -24,6 +24,10 @@ SMALL = (
     "whether {metric} is {limit} tells of groups of fewer than {cell} people, which public reports do not show: "
     "choose a limit of {cell} people or more, or say `report.smallest_cell: {people}`"
 )
+TEST = (
+    "whether {metric} is {limit} tells of the fewer than {cell} people who decide it: "
+    "take a larger test table, or a lower `report.smallest_cell`"
+)
 NARROW = (
     "whether {metric} is {limit} tells more than the numbers beside it, which are veiled: "
     "choose a limit further away from them, or a lower `report.smallest_cell`"
@@ -32,11 +36,12 @@ NARROW = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A limit on a score of this unit, as findings and waivers have it."""
+    """A limit on a score of this unit, that one person can move by so much, as findings and waivers have it."""
 
     metric: str
     unit: str
     limit: Mapping[str, Any]
+    moved_by_one: float = 0.0
 
     @property
     def direction(self) -> Direction:
@@ -95,12 +100,14 @@ def notes_on_verdicts(report: Report, told: Sequence[Mapping[str, Any]]) -> list
 
 
 def _asked(finding: Finding, limit: Mapping[str, Any]) -> Asked:
-    return Asked(finding.metric, finding.unit, limit)
+    return Asked(finding.metric, finding.unit, limit, finding.moved_by_one)
 
 
 def _note(asked: Asked, shown: Mapping[str, Any], cell: int) -> str:
     told = shown["value"]
     large = isinstance(told, int | float) or (isinstance(told, Mapping) and "from" in told)
+    if told is None and asked.moved_by_one * cell > 1:
+        return asked.said(TEST, cell)
     if asked.small(cell) and not large:
         return asked.said(SMALL, cell)
     return asked.said(NARROW, cell) if _narrows(asked, shown) else ""

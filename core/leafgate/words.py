@@ -153,7 +153,7 @@ def details(finding: Mapping[str, Any]) -> Iterator[str]:
 
 def _value(finding: Mapping[str, Any]) -> str:
     if finding["value"] is not None:
-        return f" is {number(finding['value'])}"
+        return f" is {'about ' if 'step' in finding else ''}{number(finding['value'])}"
     if finding["evidence"].get("unbounded"):
         return " is unbounded"
     return (

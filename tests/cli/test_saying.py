@@ -76,12 +76,16 @@ def passed_before(folder: Path) -> Path:
     return out
 
 
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A process started in the background may have been told to ignore Ctrl-C; a person's terminal does not."""
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_whatever_stops_an_audit_leaves_no_older_verdict(tmp_path: Path, number: signal.Signals) -> None:
     out = passed_before(tmp_path)
     os.mkfifo(tmp_path / "people.pipe")
-    running = start("audit", tmp_path / "policy.yaml", tmp_path / "people.pipe", "--out", out)
+    running = start("audit", tmp_path / "policy.yaml", tmp_path / "people.pipe", "--out", out, before=LISTEN)
     with (tmp_path / "people.pipe").open("w"):  # opens once the audit reads
         running.send_signal(number)
         running.communicate(timeout=60)

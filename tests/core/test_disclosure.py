@@ -331,13 +331,3 @@ def test_of_a_private_finding_the_public_hears_of_no_group() -> None:
 def test_a_bar_of_one_fewer_than_the_smallest_cell_is_joined(people: int, bars: int) -> None:
     parts = [Bar(0, 1, people, None), Bar(1, 2, 100, None)]
     assert len(veiled(parts, 10)) == bars
-
-
-@pytest.mark.parametrize(("fewest", "told"), [(7, 0.9), (9, 0.9), (10, 6 / 7), (None, 6 / 7)])
-def test_a_fraction_of_few_people_is_told_in_steps(fewest: int | None, told: float) -> None:
-    """6/7 is a group of 7."""
-    sure = found(400, 7, value=6 / 7, limit={"at_most": 0.8}, fewest=fewest)
-    public, auditor = (
-        document(report(sure, people=400), audience)["findings"][0] for audience in ("public", "auditor")
-    )
-    assert (public["value"], auditor["value"]) == (told, 6 / 7)

@@ -143,10 +143,10 @@ def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     ours, theirs = ({finding["id"]: finding for finding in report["findings"]} for report in (one, other))
     doubtful = {finding["id"] for finding in (*ours.values(), *theirs.values()) if finding["passed"] is None}
     found = [
-        f"{name}: {key} {ours[name][key]} {theirs[name][key]}"
+        f"{name}: {key} {ours[name].get(key, 'nothing')} {theirs[name].get(key, 'nothing')}"
         for name in sorted(ours.keys() & theirs.keys() - doubtful)
-        for key in ours[name]
-        if key not in {"passed", "evidence"} and ours[name][key] != theirs[name][key]
+        for key in sorted(ours[name].keys() | theirs[name].keys())
+        if key not in {"passed", "evidence"} and ours[name].get(key, ...) != theirs[name].get(key, ...)
     ]
     for name in sorted(ours.keys() & theirs.keys() - doubtful):
         found += [f"{name}: evidence"] if ours[name]["evidence"] != theirs[name]["evidence"] else []

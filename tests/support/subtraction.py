@@ -90,6 +90,8 @@ def _group_told(finding: Mapping[str, Any]) -> Mapping[str, int] | None:
     value, everyone = finding["value"], finding["people"]
     if not isinstance(value, Mapping) or finding["limit"].get("average"):
         return None
+    if finding["attack"] is None and everyone is not None and isinstance(value.get("fewer_than"), int):
+        return None  # people less parameters: it may be below 0
     if "more_than" in value:
         return {"fewer_than": round(1 / value["more_than"])}
     if isinstance(value.get("fewer_than"), float):

@@ -65,12 +65,13 @@ def test_it_explains_itself(leafgate: Any) -> None:
     assert "at_least: number (required)" in surprise.stdout
 
 
-def test_its_attack_and_its_metric_stand_in_the_report(leafgate: Any) -> None:
+def test_its_attack_and_its_metric_stand_in_the_report(leafgate: Any, tmp_path: Path) -> None:
     audit = ("audit", PACKAGE / "surprise.yaml", TOP / "policies" / "mortgage.csv")
     told = leafgate(*audit)
     assert (told.returncode, told.stderr) == (1, "")
     assert told.stdout in PAGE
-    report = json.loads(leafgate(*audit, "--json").stdout)
+    leafgate(*audit, "--audience", "auditor", "--out", tmp_path)
+    report = json.loads((tmp_path / "report.json").read_bytes())
     (found,) = (each for each in report["findings"] if each["id"] == "surprise@majority#loan_risk")
     assert (found["plugin"], found["value"], found["passed"]) == ("acme-leafgate 1.0", pytest.approx(1 / 3), True)
     assert report["versions"]["acme-leafgate"] == "1.0"

@@ -57,7 +57,8 @@ def test_a_stored_report_puts_no_words_of_its_own_into_the_command(tmp_path: Pat
 def test_what_was_drawn_once_is_not_to_be_drawn_again(tmp_path: Path) -> None:
     drawn = audited(tmp_path, FORESTS)
     assert drawn["release"]["drawn_once"]
-    assert "use: published" in again(drawn)
+    assert "draw none" in again(drawn)
+    assert command(drawn) == "build: {use: published, path: release.json}"
     assert "same report" not in view(drawn, Format.html).decode()
 
 
@@ -81,7 +82,8 @@ def test_the_page_says_who_knows_what_and_what_is_published(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("verdict", ["pass", "fail", "inconclusive"])
 def test_a_verdict_says_what_it_means_and_what_a_pass_does_not(tmp_path: Path, verdict: str) -> None:
-    said = meaning({"verdict": verdict})
+    said = meaning({"verdict": verdict, "waived": 0})
+    assert (len(meaning({"verdict": verdict, "waived": 1})) > len(said)) == (verdict == "pass")
     assert "It says nothing of attacks that were not tried" in " ".join(said)
     assert (len(said) == 2) == (verdict == "pass")
 

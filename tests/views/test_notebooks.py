@@ -39,5 +39,6 @@ def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:
     assert audited.sealed is not None
     page = framed(audited.sealed.release._repr_html_())
     assert page.count("<svg") == 1
+    assert "<a " not in page  # there are no cards to open
     for words in ("kadet, 1 tree", "age", "yes"):
         assert words in page

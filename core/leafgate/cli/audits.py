@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -55,17 +55,13 @@ def audit(
         )
     if to and out is None:
         raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
-    if out is not None:
-        make_folder(out)
-        remove_files(out, VERDICTS)  # before anything is read: whatever stops this run, no older verdict is left
-    run = prepare(policy, data, root, test, org)
+    run = _prepared(out, policy, data, root, test, org)
     if not as_json:
         warn(policy, warnings_of(run.policy))
     if run.policy.build.unrepeatable and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
-        _keep_what_was_drawn(run, out / RELEASE)
         remove_files(out, RESULTS)
     audited = run.audit()
     if out is not None:
@@ -91,9 +87,31 @@ def warnings_of(policy: Policy) -> list[str]:
     return [str(problem) for problem in small_limits(policy)]
 
 
-def _keep_what_was_drawn(run: Run, release: Path) -> None:
+def _prepared(out: Path | None, *given: Any) -> Run:
+    """The policy and its tables; whatever stops the reading, no older verdict is left in `out`.
+
+    But where a release stands that could never be drawn again nothing is drawn, and all is left as it is.
+    """
+    if out is None:
+        return prepare(*given)
+    make_folder(out)
+
+    def begin(policy: Policy) -> None:
+        _keep_what_was_drawn(policy, out / RELEASE)
+        remove_files(out, VERDICTS)
+
+    try:
+        return prepare(*given, before_data=begin)
+    except OutputError:
+        raise
+    except BaseException:
+        remove_files(out, VERDICTS)
+        raise
+
+
+def _keep_what_was_drawn(policy: Policy, release: Path) -> None:
     """Nothing is drawn for a place where a release stands that could never be drawn again."""
-    if run.policy.build.unrepeatable and release.exists():
+    if policy.build.unrepeatable and release.exists():
         remedy = "publish that one, or name another place; what is drawn twice protects less, or promises nothing"
         raise OutputError("a release was drawn here before", place=str(release), remedy=remedy)
 
@@ -110,7 +128,7 @@ def build(
     from leafgate.building import build as build_release
 
     run = prepare(policy, data, root, org=org)
-    _keep_what_was_drawn(run, out)
+    _keep_what_was_drawn(run.policy, out)
     sealed = build_release(run.policy, run.plugins, run.table, run.test)
     rehearsed = run.policy.build.rehearses
     write_file(out, sealed.content, OWNER_ONLY if rehearsed else EVERYONE)

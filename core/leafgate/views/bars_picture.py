@@ -46,11 +46,18 @@ def histogram(finding: Mapping[str, Any]) -> Histogram:
     most = max(middle(bar["people"]) for bar in bars) or 1
     drawn = [_bar(bar, SIDE + i * width, width, most) for i, bar in enumerate(bars)]
     marks = [bars[0]["from"], *(bar["to"] for bar in bars)]
-    edges = [(SIDE + i * width, _edge(mark)) for i, mark in enumerate(marks)]
+    edges = [(SIDE + i * width, _edge(mark) if i or mark is not None else "") for i, mark in enumerate(marks)]
     if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (marks[1] or 0):
-        edges[0] = (SIDE, "")  # nobody is there: a bar holds its upper end
+        edges[:2] = (
+            [(SIDE, ""), (SIDE + width / 2, "0")] if marks[1] == 0 else [(SIDE, ""), edges[1]]
+        )  # nobody is below
     bound = next(value for key, value in finding["limit"].items() if key.startswith("at_"))
     at = next((x for (x, _), mark in zip(edges, marks, strict=True) if mark == bound), None)
+    if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (
+        marks[1] or 0
+    ):  # nobody is below: it holds its upper end
+        edges[0] = (SIDE, "")
+        edges[1] = (SIDE + width / 2, "0") if marks[1] == 0 else edges[1]
     return Histogram(finding["id"], sentence(finding), wanted(finding), drawn, _apart(edges, at), at)
 
 
@@ -81,7 +88,8 @@ def _bar(bar: Mapping[str, Any], x: float, width: float, most: float) -> Bar:
     title = f"{number(bar['people'])} people: {' '.join(filter(None, ends))}"
     people = number(bar["people"]) if bar["people"] else ""
     if SIGN * len(people) >= width:
-        people = _short(round(middle(bar["people"])))
+        about = "~" if isinstance(bar["people"], Mapping) else ""
+        people = about + _short(round(middle(bar["people"])))
     return Bar(x + 1.5, FLOOR - height, width - 3, height, past, people, title)
 
 

@@ -27,17 +27,20 @@ NEXT = {
         "must not be published.",
     ),
 }
+WAIVED = "Here limits are broken and waived: for these it passes although more can be learned than the policy allows."
 TOLD = {
-    "labels": "what its leaves predict",
-    "error_rates": "what its leaves predict, and how often that is wrong",
-    "shares": "the shares of the values on its leaves",
-    "counts": "how many people of each value are on its leaves",
+    "labels": "the tests of each tree, and what its leaves predict",
+    "error_rates": "the tests of each tree, what its leaves predict, and how often that is wrong",
+    "shares": "the tests of each tree, and the shares of the values on its leaves",
+    "counts": "the tests of each tree, and how many people of each value are on its leaves",
+    "records": "records of people, or what was learned of them, and no tree",
 }
 
 
 def meaning(report: Mapping[str, Any]) -> list[str]:
     """What follows from the verdict, and what does not."""
-    return [*NEXT[report["verdict"]], *BOUNDS]
+    waived = [WAIVED] if report["verdict"] == "pass" and report.get("waived") else []
+    return [*NEXT[report["verdict"]], *waived, *BOUNDS]
 
 
 def method_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -46,7 +49,7 @@ def method_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if not method:
         return
     if method.get("publishes"):
-        yield "Published", f"the tests of each tree, and {TOLD.get(method['publishes'], clean(method['publishes']))}"
+        yield "Published", TOLD.get(method["publishes"], clean(method["publishes"]))
     yield "Secret", _listed(method["secret"])
     granted = "".join(f"; {each}" for each in method["granted"])
     yield "The adversary knows", f"of everybody: {_listed(method['known'])}{granted}"

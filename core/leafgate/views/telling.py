@@ -102,7 +102,12 @@ def place(report: Mapping[str, Any], where: Mapping[str, Any]) -> str:
 
 
 def command(report: Mapping[str, Any]) -> str:
-    """The command that makes the report again; words in capitals stand for names that are not told."""
+    """The command that makes the report again; words in capitals stand for names that are not told.
+
+    Of a release that is not to be drawn again: what the policy must say, so that this one is audited.
+    """
+    if report["release"] and report["release"].get("drawn_once"):
+        return "build: {use: published, path: release.json}"
     file = below(report, str(report["policy"].get("file") or ""))
     words = ["leafgate", "audit", path_told(Path(file), "POLICY") if file else "POLICY"]
     for word in report["policy"].get("given", ()):
@@ -117,8 +122,8 @@ def again(report: Mapping[str, Any]) -> str:
     """What comes of running the command again."""
     if report["release"] and report["release"].get("drawn_once"):
         return (
-            "The release was drawn once, with coins nobody can draw again: the command below would draw another one, "
-            "which may promise less. To audit this one again, write build: {use: published, path: release.json}."
+            "The release was drawn once, with coins nobody can draw again. A second draw is another release, and "
+            "whoever sees both has a weaker promise: draw none. To audit this one again, write in the policy:"
         )
     day = f", judged on the same day ({report['judged_on']})," if report.get("judged_on") else ""
     return f"The same policy, data and versions{day} give the same report:"
