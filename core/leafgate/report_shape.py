@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from leafgate.policy_column import Strict
 from leafgate.report import Verdict
@@ -13,7 +14,15 @@ from leafgate.report_evidence import EvidenceTold
 from leafgate.report_numbers import Count, Value, Whole
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
+def _a_day(told: str) -> str:
+    """The text, if there is such a day."""
+    date.fromisoformat(told)
+    return told
+
+
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_a_day)]
 Status = Literal[
     "applied", "expired", "not_yet", "unused", "unknown", "other_release", "broken_limit", "not_waivable"
 ]  # fmt: skip
@@ -25,8 +34,14 @@ class LimitTold(Strict):
     at_least: float = Field(None)  # type: ignore[assignment]
     at_most: float = Field(None)  # type: ignore[assignment]
     average: bool = False
-    allow: float = 0.0
+    allow: Annotated[float, Field(ge=0, lt=1)] = 0.0
     scored: Literal["derived", "composition"] = "derived"
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if {"at_least", "at_most"} <= self.model_fields_set:
+            raise ValueError("limits both ways")
+        return self
 
 
 class WhereTold(Strict):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 from typing import Any
 
 from leafgate.diffing.ranges import Direction, range_of_value, share
 from leafgate.errors import Problem
+from leafgate.policy_waivers import MOST_DAYS
 from leafgate.same_names import person
 
 WHO = ("id", "owner", "approved_by", "reason", "issued", "expires")
@@ -14,8 +16,11 @@ WHO = ("id", "owner", "approved_by", "reason", "issued", "expires")
 
 def contradictions(report: Mapping[str, Any], file: str) -> Iterator[Problem]:
     """Every place of a report, sound in its form, that cannot be true as it stands."""
+    ids = [finding["id"] for finding in report["findings"]]
     for i, finding in enumerate(report["findings"]):
         place = f"{file}: findings[{i}]"
+        if finding["id"] in ids[:i]:
+            yield Problem(place, "has the id of another finding")
         if finding["passed"] and _broken(finding, report["audience"]):
             yield Problem(place, "is told to hold, and its own numbers break the limit")
         if "waiver" in finding:
@@ -49,6 +54,9 @@ def _untrue_waiver(finding: Mapping[str, Any], report: Mapping[str, Any], place:
         yield Problem(place, "is waived, and is no limit of the policy")
     if person(told["owner"]) == person(told["approved_by"]):
         yield Problem(f"{place}.waiver", "its owner approves it")
+    days = (date.fromisoformat(told["expires"]) - date.fromisoformat(told["issued"])).days
+    if days > MOST_DAYS:
+        yield Problem(f"{place}.waiver", f"lasts longer than {MOST_DAYS} days, which no policy allows")
     if not told["issued"] <= report.get("judged_on", "") <= told["expires"]:
         yield Problem(f"{place}.waiver", "does not hold on the day the report was judged on")
     listed = [one for one in report.get("waivers", ()) if (one["status"], one["finding"]) == ("applied", finding["id"])]
