@@ -112,7 +112,8 @@ def _scores_beside(finding: Finding, evidence: Mapping[str, Any], smallest: int)
     beside = [key for key in ("derived", "composition") if isinstance(evidence.get(key), int | float)]
     if smallest == 1 or not is_plain(finding):
         return evidence
-    shown = {key: score_shown(evidence[key], finding, smallest) for key in beside}
+    public = replace(finding, fewest=finding.smallest_group)  # who scores worst may follow from secrets
+    shown = {key: score_shown(evidence[key], public, smallest) for key in beside}
     hidden = {key for key in beside if shown[key] is None}
     return {key: shown.get(key, value) for key, value in evidence.items() if key not in hidden}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,11 @@ def test_a_tree_that_asks_a_secret_number_gives_its_bin_away(tmp_path: Path) -> 
     }
     people = "age,sex,smoker,ill\n" + "20,f,no,no\n25,m,no,no\n50,f,no,yes\n60,m,no,yes\n"
     ended = leafgate("audit", survey(tmp_path, changes, people), "--json")
-    (found,) = ended.document["findings"]
-    assert (found["id"], found["value"]) == ("confidence@linking#age", pytest.approx(1 / 2))
+    (told,) = ended.document["findings"]
+    assert (told["id"], told["value"]) == ("confidence@linking#age", None)  # of 4 people: not the public's
+    leafgate("audit", tmp_path / "policy.yaml", "--out", tmp_path / "out", "--audience", "auditor")
+    (found,) = json.loads((tmp_path / "out" / "report.json").read_bytes())["findings"]
+    assert found["value"] == pytest.approx(1 / 2)
 
 
 def test_published_numbers_tell_their_bins(tmp_path: Path) -> None:

@@ -159,11 +159,12 @@ def given_away(report: Mapping[str, Any], smallest: int) -> Iterator[str]:
     bounds = list(zip(low[unknown], high[unknown], strict=True))
     free = null_space(rows[:, unknown])
     some = np.linalg.lstsq(rows[:, unknown], constants, rcond=None)[0]
-    open_ = _several_values(rows[:, unknown], constants, bounds)
+    few = [place for place, i in enumerate(unknown) if sums.veiled[i] and low[i] < smallest]
+    open_ = _several_values(rows[:, unknown], constants, bounds) if few else np.zeros(0, dtype=bool)
     for place, i in enumerate(unknown):
         fixed = np.abs(free[place]).max(initial=0.0) < 1e-9
         value = float(some[place]) if fixed else None
-        if value is None and sums.veiled[i] and not open_[place]:
+        if value is None and place in few and not open_[place]:
             value = _only_value(rows[:, unknown], constants, place, bounds)
         if value is not None and 0 < round(value) < smallest:
             yield f"{sums.names[i]} is {value:g}"
