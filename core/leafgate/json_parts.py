@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from leafgate.errors import ReleaseError
 from leafgate.strict_json import is_number
@@ -32,3 +32,10 @@ def are_texts(told: Any) -> bool:
 def are_numbers(told: Any) -> bool:
     """Is it a list of numbers?"""
     return isinstance(told, list) and all(map(is_number, told))
+
+
+def one_of(told: Any, choice: Any, place: str) -> Any:
+    """The text, if it is among the words of a Literal."""
+    if not isinstance(told, str) or told not in get_args(choice):
+        raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
+    return told

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from leafgate.bins import bin_names
 from leafgate.disclosed import read_model_file
 from leafgate.errors import ReleaseError
-from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
+from leafgate.json_parts import are_numbers, are_texts, list_at, object_at, one_of
 from leafgate.naive_bayes import read_naive_bayes
 from leafgate.records_file import read_noise, read_records, records_document
 from leafgate.release import Combine, Counted, Level, Model, Publish, Release
@@ -105,12 +105,12 @@ def read_release(content: bytes, place: str) -> Release:
         trees=tuple(
             read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(told, "trees", place))
         ),
-        publish=Publish(_one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in told),
-        counted=_one_of(told.get("counted"), Counted, f"{place}.counted"),
+        publish=Publish(one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in told),
+        counted=one_of(told.get("counted"), Counted, f"{place}.counted"),
         selection=None if selection is None else object_at(selection, f"{place}.selection"),
         guarantee=object_at(told.get("guarantee", {}), f"{place}.guarantee"),
-        combine=_one_of(told.get("combine", "one"), Combine, f"{place}.combine"),
-        model=_one_of(told.get("model", "trees"), Model, f"{place}.model"),
+        combine=one_of(told.get("combine", "one"), Combine, f"{place}.combine"),
+        model=one_of(told.get("model", "trees"), Model, f"{place}.model"),
         alternatives={
             name: read_tree(tree, schema, f"{place}.alternatives.{name}")
             for name, tree in object_at(told.get("alternatives", {}), f"{place}.alternatives").items()
@@ -161,12 +161,6 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
 def _may_score(release: Release) -> bool:
     """Are scores what the counts say anyway, or what nobody could predict without?"""
     return release.publish.leaves == "counts" or release.combine == "boost"
-
-
-def _one_of(told: Any, choice: Any, place: str) -> Any:
-    if not isinstance(told, str) or told not in get_args(choice):
-        raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
-    return told
 
 
 def _schema(told: Any, place: str) -> Schema:

@@ -16,7 +16,7 @@ from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
 from leafgate.foreign.neutral_left import left
 from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, OneOf, Operation, Origin, Step, Unknown
-from leafgate.json_parts import are_numbers, are_texts, list_at, object_at
+from leafgate.json_parts import are_numbers, are_texts, list_at, object_at, one_of
 from leafgate.release import Combine, Counted
 from leafgate.strict_json import canonical, is_number, refuse_unknown
 
@@ -141,10 +141,10 @@ def read(content: bytes, place: str) -> Foreign:
         features=tuple(told["features"]),
         classes=tuple(told["classes"]),
         trees=tuple(_tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(told, "trees", place))),
-        says=_among(told.get("says"), Says, f"{place}.says"),
-        combine=_among(told.get("combine"), Combine, f"{place}.combine"),
+        says=one_of(told.get("says"), Says, f"{place}.says"),
+        combine=one_of(told.get("combine"), Combine, f"{place}.combine"),
         base=tuple(map(float, told["base"])),
-        counted=_among(told.get("counted"), Counted, f"{place}.counted"),
+        counted=one_of(told.get("counted"), Counted, f"{place}.counted"),
         discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
         origins=_origins(told, place),
         producer=told["producer"],
@@ -334,12 +334,6 @@ def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]
             raise ReleaseError("must hold categories for nodes", place=f"{place}.subsets")
         found[int(key[:9])] = frozenset(one if isinstance(one, str) else float(one) for one in chosen)
     return found
-
-
-def _among(told: Any, choice: Any, place: str) -> Any:
-    if not isinstance(told, str) or told not in get_args(choice):
-        raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
-    return told
 
 
 def _text(told: Any, place: str) -> str:
