@@ -96,7 +96,8 @@ def passes(audit: Audit, limit: float, fits: Callable[[float, float], bool]) -> 
 # Figures 4 and 5: kADET beside builders that generalise first
 
 
-@pytest.mark.parametrize("choose_from", ["train", pytest.param("train_and_test", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("choose_from", ["train", "train_and_test"])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_on_average_kadet_errs_less_than_top_down_specialisation(setting: str, choose_from: str) -> None:
     assert mean_error(setting, "kadet") + 0.01 < mean_error(setting, "tds", choose_from=choose_from)
@@ -147,6 +148,7 @@ def test_mondrian_is_two_points_behind_with_all_attributes() -> None:
 # Figure 6: exposed people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_fewer_people_are_exposed_as_k_rises(setting: str) -> None:
     shares = [exposed(setting, k) for k in K_GRID[1:]]

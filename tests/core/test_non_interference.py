@@ -156,7 +156,7 @@ def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [*found, *(f"{key}: {one[key]} {other[key]}" for key in sorted(rest) if one[key] != other[key])]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(twins(most=10), st.sampled_from([1, 3, 10]))
 def test_public_reports_on_tables_that_only_secrets_tell_apart_differ_in_verdicts_alone(
     tmp_path_factory: pytest.TempPathFactory, pair: Twins, smallest: int
@@ -165,7 +165,7 @@ def test_public_reports_on_tables_that_only_secrets_tell_apart_differ_in_verdict
     assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(twins(most=6, trees=1), st.booleans(), st.sampled_from([Knows(), Knows(distribution=True), Knows(sample=0.5)]))
 def test_so_they_do_whatever_attacks_reason_and_whatever_is_granted_to_them(
     tmp_path_factory: pytest.TempPathFactory, pair: Twins, counting: bool, knows: Knows
