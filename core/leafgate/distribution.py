@@ -42,7 +42,7 @@ def distribution(finding: Finding) -> tuple[Bar, ...]:
     scored = finding.scored
     if scored is None or not len(scored.scores) or not np.isfinite(scored.scores).any():
         return ()
-    limit = next(float(value) for key, value in finding.limit.items() if key.startswith("at_"))
+    limit = finding.bound
     upper, average = "at_most" in finding.limit, finding.limit.get("average")
     edges = _edges(scored.scores[np.isfinite(scored.scores)], limit, finding.unit)
     place = np.searchsorted(edges, scored.scores, side="left" if upper else "right") - 1

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from leafgate.report import Finding, Report
+from leafgate.report import Report
 from leafgate.shown import COARSEST, Audience, Shown, coarse, told
-
-if TYPE_CHECKING:
-    from leafgate.distribution import Bar
 
 
 def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[list[dict[str, Any]]]:
@@ -20,6 +15,7 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
     For the public bars are joined until neither they nor any sum or difference of what the report tells
     counts fewer people than the smallest cell.
     """
+    from leafgate.bars_shown import without_few
     from leafgate.distribution import distribution
     from leafgate.veiling import veiled
 
@@ -30,9 +26,12 @@ def distributions(report: Report, shown: Shown, audience: Audience) -> Iterator[
         if public and bars:
             total = sum(bar.people for bar in bars)
             bars = bars if _may_add_up(finding.beyond, total, shown) else ()
-            joined = _few_joined(bars, finding, shown.smallest) if bars else []
-            bars = tuple(bar for bar in veiled(joined, shown.smallest) if (bar.low, bar.high) != (None, None))
-        yield [{"from": bar.low, "to": bar.high, "people": shown.whole(bar.people), "past": bar.past} for bar in bars]
+            bars = veiled(without_few(bars, finding, shown.smallest), shown.smallest) if bars else ()
+        yield [
+            {"from": bar.low, "to": bar.high, "people": shown.whole(bar.people), "past": bar.past}
+            for bar in bars
+            if (bar.low, bar.high) != (None, None)  # everybody, somewhere
+        ]
 
 
 def _may_add_up(beyond: int | None, total: int, shown: Shown) -> bool:
@@ -40,59 +39,6 @@ def _may_add_up(beyond: int | None, total: int, shown: Shown) -> bool:
     everyone = shown.part(total, total)
     nearly = beyond is not None and shown.part(beyond, total) == everyone != total
     return shown.whole(total) == total and not nearly
-
-
-def _few_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
-    """The bars without an edge that only few people's score could have."""
-    from leafgate.score_shown import bars_shown
-
-    if smallest == 1 or finding.unit:
-        return _small_groups_joined(bars, finding, smallest)
-    return bars_shown(bars, finding, smallest)
-
-
-def _small_groups_joined(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
-    """No group size below the smallest cell is told apart from another on the same side of the limit.
-
-    Nor does the outer edge tell how small or large the smallest group is.
-    """
-    kept: list[Bar] = []
-    for bar in bars:
-        last = kept[-1] if kept else None
-        if last is not None and last.past == bar.past and _small(last, bar, finding.unit, smallest):
-            kept[-1] = last.joined(bar)
-        else:
-            kept.append(bar)
-    limit = next(float(value) for key, value in finding.limit.items() if key.startswith("at_"))
-    if finding.unit == "people":
-        return [_no_small_edge(bar, limit, smallest) for bar in kept]
-    if finding.unit == "one over people":
-        return [_no_large_edge(bar, limit, 1 / smallest) for bar in kept]
-    return kept
-
-
-def _no_small_edge(bar: Bar, limit: float, smallest: int) -> Bar:
-    """A bar of group sizes without an edge below the smallest cell, but the limit's."""
-    if (bar.low or 0) >= smallest:
-        return bar
-    low = limit if bar.past is False and limit < smallest else 1.0
-    high = bar.high if bar.high is None else max(bar.high, limit if bar.past and limit < smallest else smallest)
-    return replace(bar, low=low, high=high)
-
-
-def _no_large_edge(bar: Bar, limit: float, largest: float) -> Bar:
-    """A bar of risks without an edge above one over the smallest cell, but the limit's."""
-    if bar.high is not None and bar.high <= largest:
-        return bar
-    high = limit if bar.past is False and limit > largest else 1.0
-    low = min(bar.low or 0.0, limit if bar.past and limit > largest else largest)
-    return replace(bar, low=low, high=high)
-
-
-def _small(low: Bar, high: Bar, unit: str, smallest: int) -> bool:
-    if unit == "people":
-        return (high.low or 0) < smallest
-    return unit == "one over people" and (low.high or math.inf) > 1 / smallest
 
 
 def guesses_told(report: Report, shown: Shown, audience: Audience) -> list[dict[str, Any]]:

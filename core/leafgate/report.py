@@ -99,6 +99,11 @@ class Finding:
         return f"Finding(id={self.id!r}, passed={self.passed})"
 
     @property
+    def bound(self) -> float:
+        """The number of its limit, to be read in the limit's direction."""
+        return next(float(value) for key, value in self.limit.items() if key.startswith("at_"))
+
+    @property
     def fails(self) -> bool:
         """Is a limit broken, and not waived?"""
         return self.passed is False and self.waiver is None

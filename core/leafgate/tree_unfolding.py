@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leafgate.tree_layout import TreeLayout
 
@@ -27,47 +28,60 @@ class Drawn:
         return len(self.nodes) > 1
 
 
+@dataclass
+class _Chosen:
+    """The nodes to draw so far, how many children of each are among them, and the ends the picture has by them."""
+
+    laid: TreeLayout
+    nodes: set[int] = field(default_factory=lambda: {0})
+    drawn: Counter[int] = field(default_factory=Counter)
+    rows: int = 1
+
+    def adds(self, nodes: Sequence[int]) -> int:
+        """How many ends more the picture has with these, which are not among them yet but their parents are."""
+        more = Counter(self.laid.parent[node] for node in nodes)
+        old = sum(self._ends(node, self.drawn[node]) for node in more if node in self.nodes)
+        return sum(self._ends(node, self.drawn[node] + more[node]) for node in {*more, *nodes}) - old
+
+    def take(self, nodes: Sequence[int]) -> None:
+        self.rows += self.adds(nodes)
+        self.nodes |= set(nodes)
+        self.drawn.update(self.laid.parent[node] for node in nodes)
+
+    def _ends(self, node: int, drawn: int) -> int:
+        """A node is an end itself, or folds the children that are not drawn into one."""
+        return int(drawn < len(self.laid.below[node])) if drawn else 1
+
+
 def unfolded(laid: TreeLayout, urgent: Sequence[int], rows: int | None = None) -> list[Drawn]:
     """The picture's nodes, parents before their children: paths to urgent leaves first, then level by level.
 
     Children of a test that are not drawn are folded into one, so that no test with many answers takes all the room.
     """
     rows = rows or (WHOLE if laid.leaves <= WHOLE else ROWS)
-    chosen, used, failed = {0}, 1, 0
+    chosen, failed = _Chosen(laid), 0
     for number in urgent:
         leaf = laid.place_of_leaf[number]
-        path = {*laid.path(leaf)[:DEPTH], leaf}
-        more = _rows(laid, chosen | path) - used if laid.depth[leaf] <= DEPTH else rows
-        if used + more <= rows:
-            chosen, used = chosen | path, used + more
+        path = [node for node in (*laid.path(leaf), leaf) if node not in chosen.nodes]
+        if laid.depth[leaf] <= DEPTH and chosen.rows + chosen.adds(path) <= rows:
+            chosen.take(path)
         else:
             failed += 1
             if failed == TRIES:
                 break
-    return list(_drawn(laid, _filled(laid, chosen, rows)))
+    _fill(chosen, rows)
+    return list(_drawn(laid, chosen.nodes))
 
 
-def _rows(laid: TreeLayout, chosen: set[int]) -> int:
-    """How many ends the picture has if these are drawn."""
-    return sum(_adds(laid, node, chosen) for node in chosen)
-
-
-def _adds(laid: TreeLayout, node: int, chosen: set[int]) -> int:
-    """The ends a node brings: itself, or the rest of its children where some of them are drawn."""
-    drawn = sum(child in chosen for child in laid.below[node])
-    return int(drawn < len(laid.below[node])) if drawn else 1
-
-
-def _filled(laid: TreeLayout, chosen: set[int], rows: int) -> set[int]:
-    """The chosen nodes, and level by level what else there is room for."""
-    used, waiting = _rows(laid, chosen), [0]
+def _fill(chosen: _Chosen, rows: int) -> None:
+    """Draw level by level what else there is room for."""
+    laid, waiting = chosen.laid, [0]
     for node in waiting:  # grows while it is walked: level by level
-        for child in laid.below[node] if laid.depth[node] < DEPTH else ():
-            with_child = _adds(laid, node, chosen | {child}) + 1 - _adds(laid, node, chosen)
-            if child not in chosen and used + with_child <= rows:
-                chosen, used = chosen | {child}, used + with_child
-        waiting.extend(child for child in laid.below[node] if child in chosen)
-    return chosen
+        hidden = [child for child in laid.below[node] if child not in chosen.nodes]
+        if laid.depth[node] < DEPTH and hidden:
+            room = rows - chosen.rows
+            chosen.take(hidden if len(hidden) - 1 <= room else hidden[:room])  # all of them leave nothing to fold
+        waiting.extend(child for child in laid.below[node] if child in chosen.nodes)
 
 
 def _drawn(laid: TreeLayout, chosen: set[int]) -> Iterator[Drawn]:

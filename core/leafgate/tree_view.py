@@ -58,7 +58,7 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     drawn = unfolded(laid, _by_urgency(risks, laid))
     shown = {laid.number[one.nodes[0]] for one in drawn if not one.together} - {-1}
     coloured = _nodes(laid, drawn, risks, _beliefs(judged, leaf, shown), open_=_private(judged.release))
-    plain = bare_view(judged.release)
+    plain = _bare(laid, judged.release)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
     return TreeView(len(judged.release.trees), coloured, plain, leaves_past, number)
 
@@ -70,7 +70,10 @@ def first_asking(release: Release) -> int:
 
 def bare_view(release: Release) -> list[dict[str, Any]]:
     """The nodes to draw of a release's first tree that asks anything, and nothing of the people in it."""
-    laid = layout_of(release.trees[first_asking(release) - 1], release.schema)
+    return _bare(layout_of(release.trees[first_asking(release) - 1], release.schema), release)
+
+
+def _bare(laid: TreeLayout, release: Release) -> list[dict[str, Any]]:
     return _nodes(laid, unfolded(laid, []), None, {}, open_=_private(release))
 
 

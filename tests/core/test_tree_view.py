@@ -22,6 +22,7 @@ from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 from leafgate.tree_layout import layout_of
 from leafgate.tree_unfolding import ROWS, Drawn, unfolded
 from leafgate.tree_view import TreeView, first_asking
+from patience import ends_soon
 from standins import audited as audited_by_standins
 
 
@@ -164,6 +165,14 @@ def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() ->
     drawn = unfolded(laid, [7, 41], rows=3)
     assert [one.nodes for one in drawn[1:3]] == [(8,), (42,)]
     assert len(drawn[3].nodes) == 58
+
+
+def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
+    many = 100_000
+    fan = Fan("age", tuple(Branch((f"v{i}",), Leaf(label="no")) for i in range(many)))
+    laid = layout_of(fan, AGE)
+    with ends_soon():
+        assert ends(unfolded(laid, list(range(many)))) == ROWS
 
 
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
