@@ -129,7 +129,7 @@ def audited(builder: Mapping[str, Any]) -> Audit:
         run.plugins.by_name[str(each["use"])].model_validate(each)
         for each in (
             {"use": "divergence", "average": True, "at_least": 0},
-            {"use": "confidence", "at_most": 0.9},
+            {"use": "confidence", "scored": "derived", "at_most": 0.9},
             {"use": "gain", "at_most": 1.001},
         )
     ]

@@ -35,10 +35,10 @@ FACTS: Mapping[str, Mapping[str, Any]] = {
     },
 }  # fmt: skip
 LEVELS = ("labels", "error_rates", "counts")
-METRICS: tuple[Mapping[str, Any], ...] = (
+METRICS: tuple[Mapping[str, Any], ...] = (  # derived: the curve is of what the adversary derives from what is known
     {"use": "divergence", "average": True, "at_least": 0},
-    {"use": "exposure", "average": True, "at_most": 1},
-    {"use": "confidence", "average": True, "at_most": 1},
+    {"use": "exposure", "scored": "derived", "average": True, "at_most": 1},
+    {"use": "confidence", "scored": "derived", "average": True, "at_most": 1},
 )
 
 
