@@ -172,7 +172,8 @@ def _drawn_once(sealed: Sealed | None) -> list[str]:
 
 def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:
     release = sealed.release
-    told: dict[str, Any] = {"sha256": sealed.sha256, "builder": dict(release.builder)}
+    told: dict[str, Any] = {} if sealed.audited_file is None else {"file": sealed.audited_file.described()}
+    told |= {"sha256": sealed.sha256, "builder": dict(release.builder)}
     told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
     told |= {"drawn_once": True} if policy.build.unrepeatable else {}
     return told | ({} if release.records is None else {"records": People(len(release.records.rows))})

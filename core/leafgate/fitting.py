@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from leafgate.disclosed import AuditedFile
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.categories import without_declared
 from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.reading import head_of, is_foreign, read_bounded, read_foreign
+from leafgate.foreign.reading import HEAD, file_format, is_foreign, read_bounded, read_foreign
 from leafgate.foreign.translating import release_of
 from leafgate.release import Release
-from leafgate.release_file import read_release
+from leafgate.release_file import FORMAT, read_release
 from leafgate.schema import Column, Schema
 
 
 def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None) -> Release:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
 
+    The file is read once: its digest in `audited_file` is that of the bytes that became the release.
     Every column it names must be in the policy, with the same domain and known to the same people, and its
     target must be the policy's class. `encoding` is what the policy says of a model's features.
     """
-    if is_foreign(head_of(path)):
-        content = read_bounded(path)
+    content = read_bounded(path)
+    if is_foreign(content[:HEAD]):
         model = without_declared(read_foreign(content, path.name), schema)
-        return release_of(model, content, schema, encoding or {}, path.name)
+        file = AuditedFile.of(path, file_format(content, model), content)
+        return replace(release_of(model, content, schema, encoding or {}, path.name), audited_file=file)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
-    release = read_release(read_bounded(path), path.name)
+    release = replace(read_release(content, path.name), audited_file=AuditedFile.of(path, FORMAT, content))
     problems = list(_misfits(release, schema, path.name))
     if problems:
         raise ReleaseError.listing(problems)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from leafgate.disclosed import ModelFile
+from leafgate.disclosed import AuditedFile, ModelFile
 from leafgate.levels import Level as Level
 from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
@@ -44,7 +44,8 @@ class Release:
     added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
     each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
     step, as JSON. `sealed` are the bytes of the release file this was read from; `file` tells of somebody else's model
-    file that this was read from, which is what will be published then.
+    file that this was read from, which is what will be published then. `audited_file` names whichever of the two files
+    was read, for reports; it is not part of the release, whose bytes do not depend on a file's name.
     """
 
     builder: Mapping[str, Any]
@@ -64,6 +65,7 @@ class Release:
     origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
     trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
+    audited_file: AuditedFile | None = field(default=None, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
         """Its first tree, for notebooks."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from leafgate.bins import bin_names
-from leafgate.disclosed import read_model_file
+from leafgate.disclosed import AuditedFile, read_model_file
 from leafgate.errors import ReleaseError
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at, one_of
 from leafgate.naive_bayes import read_naive_bayes
@@ -31,13 +31,14 @@ class Sealed:
     """A release together with the very bytes that are audited and published.
 
     `origins`, which those do not hold, say for each published record which row of the table it was made from;
-    `trail` says how it was made.
+    `trail` says how it was made; `audited_file` is the file it was read from, None where it was built.
     """
 
     release: Release
     content: bytes
     origins: tuple[int, ...] | None = None
     trail: tuple[Mapping[str, Any], ...] = ()
+    audited_file: AuditedFile | None = None
 
     def __repr__(self) -> str:
         return f"Sealed(sha256={self.sha256!r})"
@@ -50,7 +51,7 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(read_release(content, "release"), content, release.origins, release.trail)
+    return Sealed(read_release(content, "release"), content, release.origins, release.trail, release.audited_file)
 
 
 def document(release: Release) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -65,6 +66,8 @@ def summary(report: Mapping[str, Any]) -> str:
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"{cut(report['policy']['name'], NAME)}: {verdict_words(report)}"
     data, release = report["data"], report["release"]
+    if file := audited_file(report):
+        yield f"  audited file {file_words(file)}"
     if "people" in data:
         left_out = [f"{number(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
         yield f"  {number(data['people'])} people" + (f" ({', '.join(left_out)})" if left_out else "")
@@ -75,6 +78,22 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in idle_waivers(report))
     for note in report["notes"]:
         yield f"  note: {note}"
+
+
+def audited_file(report: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """The name, format and SHA-256 of the file that was audited; None where the release was not read from a file."""
+    file: Mapping[str, str] | None = (report["release"] or {}).get("file")
+    return file
+
+
+def file_words(file: Mapping[str, str]) -> str:
+    """Which file it is, in a line."""
+    return f"{quoted(file['name'])} ({cut(file['format'], NAME)}), sha256 {file['sha256']}"
+
+
+def quoted(name: str) -> str:
+    """A file's name in quotes; its own quotes and control characters are escaped, so that it ends where it seems to."""
+    return json.dumps(cut(name, NAME), ensure_ascii=False)
 
 
 def release_words(release: Mapping[str, Any]) -> str:

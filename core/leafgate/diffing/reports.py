@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafgate.diffing.ranges import Direction, range_of_value
+from leafgate.words import audited_file
 
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most")
 WORSE = {"worse", "vanished"}
@@ -48,6 +49,10 @@ def _whole(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
     if old["verdict"] != new["verdict"]:
         kind = {"pass": "worse"}.get(old["verdict"], "better" if new["verdict"] == "pass" else "different")
         yield Moved(kind, "", "verdict", old["verdict"], new["verdict"])
+    files = [audited_file(report) for report in (old, new)]
+    digests_of_files = [None if file is None else file["sha256"] for file in files]
+    if digests_of_files[0] != digests_of_files[1]:
+        yield Moved("different", "", "file", *files)
     for what in ("policy", "data", "release"):
         digests = _digests(what, old[what] or {}, new[what] or {})
         if digests[0] != digests[1]:

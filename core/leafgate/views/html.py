@@ -27,7 +27,7 @@ from leafgate.views.telling import (
     way_to,
 )
 from leafgate.views.tree_picture import RISKS, tree_picture
-from leafgate.words import idle_waivers, number, release_words, verdict_words
+from leafgate.words import audited_file, idle_waivers, number, quoted, release_words, verdict_words
 
 if TYPE_CHECKING:
     from leafgate.release import Release
@@ -74,6 +74,7 @@ def environment() -> Environment:
     made.globals["explained"] = explained
     made.globals["sentence"] = sentence
     made.globals["shortly"] = shortly
+    made.filters["quoted"] = quoted
     made.globals["short"] = lambda name: clean(name, 60)
     return made
 
@@ -89,6 +90,7 @@ def told(report: Mapping[str, Any]) -> dict[str, Any]:
         "verdict": verdict_words(report),
         "counted": counted(report),
         "data_digest": data_digest(report),
+        "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
         "worst": [finding for finding in findings if state(finding) != "passed"][:WORST],
         "findings": findings[:LISTED],
