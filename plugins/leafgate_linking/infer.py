@@ -28,8 +28,8 @@ from leafgate_linking.words import group_words, record_words
 class Linked:
     """Everyone divided: each public row's group, and for each group its remainder of every tree.
 
-    `numbers` has an array a tree, over the groups; `left` says what the numbers of each tree mean. `first` has the public
-    cells of one person of each group.
+    `numbers` has an array a tree, over the groups; `left` says what the numbers of each tree mean. `first` has
+    the public cells of one person of each group.
     """
 
     release: Release
@@ -163,16 +163,15 @@ def _chances(linked: Linked, secret: Column, certainty: Told) -> pd.DataFrame:
     sources = [_by_records(linked, secret, prior)]
     if certainty != "shares":  # records that are the composition of each group leave nothing to add
         reader = LeafReader(linked.release, secret, prior, linked.known.label_accuracies)
-        trees = _by_trees(linked, reader)
         labels = _by_ensemble(linked, reader)
-        sources += [trees if labels is None else more_certain([trees, labels], exact=False)]
+        sources += [_by_trees(linked, reader), *([] if labels is None else [labels])]
     believed = more_certain(sources, exact=exact)
     believed = np.where(np.isnan(believed).any(axis=1, keepdims=True), prior, believed)
     return pd.DataFrame(believed[linked.groups], columns=pd.Index(domain))
 
 
 def _by_records(linked: Linked, secret: Column, prior: Shares) -> Shares:
-    """What the records say of each group, a row for each; NaN for those who match none, and of what they do not show."""
+    """What the records say of each group, a row for each; NaN for those who match none, or where it is not shown."""
     silent = np.full((linked.size, len(prior)), np.nan)
     if linked.found is None or linked.release.records is None or secret.name in linked.release.noise:
         return silent
@@ -205,8 +204,8 @@ def _by_trees(linked: Linked, reader: LeafReader) -> Shares:
 def _by_ensemble(linked: Linked, reader: LeafReader) -> Shares | None:
     """What the predicted class of several trees together says, a row for each group; None where it adds nothing.
 
-    Whom the trees ask about unknown columns can have several predictions: theirs is the mean of what the labels say that
-    they can reach.
+    Whom the trees ask about unknown columns can have several predictions: theirs is the mean of what the labels say
+    that they can reach.
     """
     release = linked.release
     if reader.secret.name != release.target or reader.label_accuracies is None or len(release.learned) == 1:

@@ -97,9 +97,7 @@ class LeafReader:
         rows = [row for each in reached if (row := self.label_row(each.leaf.label)) is not None]
         return np.asarray(np.mean(rows, axis=0)) if rows else None
 
-    def _other(
-        self, reached: Sequence[Reached], there: Sequence[Reached], class_value: str | None
-    ) -> Shares | None:
+    def _other(self, reached: Sequence[Reached], there: Sequence[Reached], class_value: str | None) -> Shares | None:
         """What is tested says which values lead to a leaf of people; None where that is so of all alike."""
         allowed = [_can_be(self.secret, rest_of(self.secret, each.possible)) for each in there]
         if not reached or (len(there) == len(reached) and all(can_be.all() for can_be in allowed)):
@@ -172,7 +170,8 @@ def joined(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact: bool) 
     comes back. A belief of NaN is that of a tree which says nothing and does not count; where all do, the row is NaN.
     """
     size = len(beliefs[0][1])
-    total, least, trees = np.zeros((size, beliefs[0][0].shape[1])), np.inf, np.zeros((size, 1))
+    total, trees = np.zeros((size, beliefs[0][0].shape[1])), np.zeros((size, 1))
+    least = np.full_like(total, np.inf)
     for rows, which in beliefs:
         of_group = rows[which]
         speaks = ~np.isnan(of_group).any(axis=1, keepdims=True)

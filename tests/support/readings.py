@@ -76,7 +76,7 @@ class Reading:
             return [1 - leaf.error_rate if name == leaf.label else wrong for name in classes]
         if self.empty(leaf) or leaf.label not in self.accuracies:
             return None
-        right = self.accuracies[leaf.label]
+        right = self.accuracies[str(leaf.label)]
         prior = self.prior if self.secret.name == self.target.name else [1 / len(classes)] * len(classes)
         rest = sum(p for p, name in zip(prior, classes, strict=True) if name != leaf.label)
         others = [(1 - right) * p / rest if rest else (1 - right) / (len(classes) - 1) for p in prior]
