@@ -54,8 +54,15 @@ def rests_on_what_was_granted(case: Case, attempt: Attempt | None) -> bool:
     known, belief = case.known, case.belief
     shares = bool(known.distribution) and not (belief is not None and belief.secret is not None and tells_overall(case))
     granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
+    granted["label_accuracies"] = known.label_accuracies is not None and _may_use_labels(case)
     told = {name for name, what in granted.items() if what}
     return attempt is not None and bool(told & attempt.attack.uses)
+
+
+def _may_use_labels(case: Case) -> bool:
+    """Can a belief rest on how often labels are right: is it of the class, or of people whose class is known?"""
+    secret = None if case.belief is None else case.belief.secret
+    return secret is not None and (secret == case.release.target or case.table.schema.target.public)
 
 
 def _veiled(metric: RecordMetric, value: float) -> Any:

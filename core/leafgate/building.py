@@ -121,6 +121,7 @@ def knowledge(
         population=population,
         people=people if share is None else sampled(table, share, _own_seed(policy.seed, 1)),
         facts=facts_of(policy.knows, table),
+        release=sealed.release,
     )
 
 

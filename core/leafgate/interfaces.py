@@ -124,7 +124,7 @@ class AttackModel(Component):
 
     `reads` lists what the release's numbers may count for the attack to understand them, `models`
     the kinds of model it can read;
-    `uses` which optional knowledge it takes into account (`distribution`).
+    `uses` which optional knowledge it takes into account (`distribution`, `people`, `facts`, `label_accuracies`).
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")

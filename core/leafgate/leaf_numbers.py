@@ -40,7 +40,8 @@ def strange_leaves(release: Release, table: Table) -> int:
         for leaf, row in told:
             people = dict(zip(release.classes, row, strict=True))
             drawn = DRAWN.get(release.counted)
-            strange += not (_fits(leaf, people, close) if drawn is None else drawn(leaf, people))
+            empty = release.is_empty(leaf) and any(row)
+            strange += not (_fits(leaf, people, close) and not empty if drawn is None else drawn(leaf, people))
     return strange
 
 

@@ -106,6 +106,40 @@ class Release:
     def classes(self) -> tuple[str, ...]:
         return self.schema.classes
 
+    @property
+    def approximate(self) -> bool:
+        """Do its numbers only approximate shares of people: of a sample, of changed cells, or with noise on them?"""
+        return self.counted in {"sampled", "perturbed", "noisy"}
+
+    def is_empty(self, leaf: Leaf) -> bool:
+        """Does everybody see that the leaf counts nobody?
+
+        A leaf of nobody has neither shares nor an error rate, so it stands bare among leaves that have them.
+        """
+        if leaf.counts is not None:
+            return not any(leaf.counts.values())
+        bare = leaf.shares is None and leaf.error_rate is None and leaf.scores is None and leaf.value is None
+        return bare and self.publish.leaves in {"shares", "error_rates"}
+
+    @property
+    def needs_label_accuracies(self) -> bool:
+        """Is what a label is worth a matter of how often it is right: is it no leaf's own statistic that tells it?
+
+        So it is where a leaf of people has a label alone, where the trees of an ensemble are right together more often
+        than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
+        that claims differential privacy, beside which nothing is believed that follows from the table.
+        """
+        if not self.trees or "epsilon" in self.guarantee or self.combine == "boost" or self.tells_numbers:
+            return False
+        every = [leaf for tree in self.trees for leaf in leaves(tree)]
+        if all(leaf.label is None for leaf in every):
+            return False
+        return len(self.learned) > 1 or self.approximate or any(self._has_label_alone(leaf) for leaf in every)
+
+    def _has_label_alone(self, leaf: Leaf) -> bool:
+        untold = leaf.counts is None and leaf.shares is None and leaf.error_rate is None
+        return untold and leaf.label is not None and not self.is_empty(leaf)
+
 
 def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:
     """The draft cut down to what the policy publishes.
@@ -138,7 +172,10 @@ def _is_number(leaf: Leaf) -> bool:
 
 
 def at_level(leaf: Leaf, level: Level) -> Leaf:
-    """A leaf with counts, told at `level`; of a leaf nobody reaches only the label is left."""
+    """A leaf with counts, told at `level`; of a leaf nobody reaches only the label is left.
+
+    Shares of nobody there are none. Among leaves with shares such a leaf tells that it is empty: `Release.is_empty`.
+    """
     if leaf.counts is None or level == "counts":
         return leaf
     size = sum(leaf.counts.values())
