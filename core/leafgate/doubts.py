@@ -49,7 +49,7 @@ def _unattacked(judged: Judged) -> Iterator[Doubt]:
     """Secret cells that no attack's belief is about: noisy ones of secrets, and protected ones."""
     release = judged.release
     shown = () if release.records is None else release.records.columns
-    for column in release.schema.secrets:
+    for column in judged.table.schema.secrets:
         noisy = column.name in release.noise and column.name in shown
         if noisy and not _noisy_cells(column.name, judged) <= set(_cells_told(column.name, judged)):
             problem = "noise hides the records' cells of this secret, and no attack tried to see through it"
