@@ -24,16 +24,19 @@ from leafgate.schema import Column, Schema
 from leafgate.strict_json import is_number
 
 
-def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None) -> Release:
+def read_fitting(
+    path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None, people: int | None = None
+) -> Release:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
 
     Every column it names must be in the policy, with the same domain and known to the same people, and its
-    target must be the policy's class. `encoding` is what the policy says of a model's features.
+    target must be the policy's class. `encoding` is what the policy says of a model's features, `people` how many the
+    table has: a list of values nearly as long as the table names people.
     """
     if is_foreign(head_of(path)):
         content = read_bounded(path)
         model = without_declared(read_foreign(content, path.name), schema)
-        return release_of(model, content, schema, encoding or {}, path.name)
+        return release_of(model, content, schema, encoding or {}, path.name, people)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
     release = read_release(read_bounded(path), path.name)
