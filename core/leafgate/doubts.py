@@ -13,7 +13,7 @@ from leafgate.scoring import Judged
 def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(policy.build)
-    told = [*_rehearsed(policy, judged), *_counted(judged), *_unattacked(judged)]
+    told = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
     return [
         Finding(
             name,
@@ -43,6 +43,18 @@ def _counted(judged: Judged) -> Iterator[Doubt]:
     """Leaves or records that claim to count this table's people, and do not."""
     if judged.strange:
         yield "counted", None, judged.strange
+
+
+def _unread_parts(judged: Judged) -> Iterator[Doubt]:
+    """Published parts that no attack of the policy, of those that could run, takes into account."""
+    release = judged.release
+    ran = [tried.attack for tried in judged.attempts if not tried.problem]
+    read = frozenset[str]().union(*(attack.parts for attack in ran))
+    published = {"records": release.records is not None, "alternatives": len(release.learned) > len(release.trees)}
+    for part, is_there in published.items():
+        if is_there and ran and part not in read:
+            problem = f"no attack of the policy takes the published {part} into account: try one that does (linking)"
+            yield f"unread#{part}", None, problem
 
 
 def _unattacked(judged: Judged) -> Iterator[Doubt]:

@@ -150,6 +150,17 @@ def test_options_and_facts_about_the_algorithm_are_no_trouble(tmp_path: Path, to
     assert audited(tmp_path, whole).code == 0
 
 
+@pytest.mark.parametrize("attack", ["maxent", "counting"])
+@pytest.mark.parametrize("part", ["records", "alternatives"])
+def test_a_published_part_that_no_attack_reads_is_inconclusive(tmp_path: Path, attack: str, part: str) -> None:
+    parts = {"records": {"records": HONEST["records"]}, "alternatives": {"alternatives": {"plain": EXACT}}}
+    limits = [{"use": "exposure", "at_most": 0}]
+    told = release(**parts[part])
+    assert audited(tmp_path, told, attacks=[{"use": attack}], metrics=limits).code == 3
+    assert audited(tmp_path, told, attacks=[{"use": attack}, {"use": "linking"}], metrics=limits).code == 1
+    assert audited(tmp_path, release(), attacks=[{"use": attack}], metrics=limits).code == 0
+
+
 EXACT = by_town(leaf(30, 0), leaf(15, 15))
 
 
