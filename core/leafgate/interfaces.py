@@ -124,13 +124,16 @@ class AttackModel(Component):
 
     `reads` lists what the release's numbers may count for the attack to understand them, `models`
     the kinds of model it can read;
-    `uses` which optional knowledge it takes into account (`distribution`, `people`, `facts`, `label_accuracies`).
+    `parts` which published parts of a release it takes into account: `trees` (the model, whatever kind it is),
+    `alternatives`, `records`; `uses` which optional knowledge (`distribution`, `people`, `facts`, `label_accuracies`).
+    Where no attack of a policy takes a part into account the audit is inconclusive.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
     models: ClassVar[frozenset[str]] = frozenset({"trees"})
+    parts: ClassVar[frozenset[str]] = frozenset({"trees", "alternatives", "records"})
     uses: ClassVar[frozenset[str]] = frozenset()
 
     @property

@@ -11,7 +11,7 @@ from leafgate.levels import Level as Level
 from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
 from leafgate.schema import Schema
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node, leaves
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
@@ -79,8 +79,9 @@ class Release:
 
     @property
     def learned(self) -> tuple[Node, ...]:
-        """Every tree that was learned from the people themselves: the model's and its alternatives."""
-        return self.trees if self.noise else (*self.trees, *self.alternatives.values())
+        """Every tree that people can be sent down: the model's, and alternatives that ask no column under noise."""
+        noisy = set(self.noise)
+        return (*self.trees, *(tree for tree in self.alternatives.values() if not columns_asked(tree) & noisy))
 
     def shows(self, column: str) -> bool:
         """Do the published records show this column's cells as they are?"""
@@ -101,6 +102,12 @@ class Release:
         trees = (*self.trees, *self.alternatives.values())
         every = (leaf for tree in trees for leaf in leaves(tree))
         return bool(trees) and self.schema.target.edges is not None and any(leaf.value is not None for leaf in every)
+
+    @property
+    def tells_scores(self) -> bool:
+        """Does some leaf have scores of the classes?"""
+        trees = (*self.trees, *self.alternatives.values())
+        return any(leaf.scores is not None for tree in trees for leaf in leaves(tree))
 
     @property
     def classes(self) -> tuple[str, ...]:

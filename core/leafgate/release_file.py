@@ -10,7 +10,7 @@ from typing import Any, get_args
 from leafgate.bins import bin_names
 from leafgate.disclosed import AuditedFile, read_model_file
 from leafgate.errors import ReleaseError
-from leafgate.json_parts import are_numbers, are_texts, list_at, object_at, one_of
+from leafgate.json_parts import are_numbers, are_texts, flag_at, list_at, object_at, one_of
 from leafgate.naive_bayes import read_naive_bayes
 from leafgate.records_file import read_noise, read_records, records_document
 from leafgate.release import Combine, Counted, Level, Model, Publish, Release
@@ -183,11 +183,20 @@ def _column(name: str, told: Any, place: str) -> Column:
         frozenset(roles),
         values=None if values is None else tuple(values),
         bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-        ordered=told.get("ordered") is True,
-        missing=told.get("missing") is True,
-        bins=tuple(told["bins"]) if are_numbers(told.get("bins")) else None,
+        ordered=flag_at(told, "ordered", place),
+        missing=flag_at(told, "missing", place),
+        bins=_bins(told, place),
         edges=_edges(told, place),
     )
+
+
+def _bins(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
+    bins = told.get("bins")
+    if bins is None:
+        return None
+    if not are_numbers(bins) or len(bins) < 2 or sorted(set(bins)) != bins:
+        raise ReleaseError("`bins` must be numbers that increase", place=place)
+    return tuple(bins)
 
 
 def _edges(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -72,9 +72,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that matter to builders, attacks and metrics, in the policy's order."""
+    """The columns that matter to builders, attacks and metrics, in the policy's order.
+
+    `dropped` names the columns that the policy declares and no builder is given: identifiers, keys, ignored ones and
+    the weight.
+    """
 
     columns: tuple[Column, ...]
+    dropped: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     @cached_property
     def _by_name(self) -> Mapping[str, Column]:

@@ -20,8 +20,9 @@ from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
-from leafgate.leaf_numbers import strange_leaves, strange_records
+from leafgate.leaf_numbers import strange_leaves
 from leafgate.plugins import Plugins
+from leafgate.record_matching import strange_records
 from leafgate.release import Release
 from leafgate.report import Finding, Private, ScoredPeople
 from leafgate.scores import Scores, finite, scores_of, unbounded, value_of
@@ -56,9 +57,7 @@ class Judged:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
         if strange_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
-        if strange_records(self.release, self.table):
-            return "the records count more or fewer people than this table has: are they other people's?"
-        return ""
+        return strange_records(self.release, self.table)
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leafgate.errors import ReleaseError
+from leafgate.json_parts import flag_at
 from leafgate.schema import Schema, Value
 from leafgate.strict_json import is_number, refuse_unknown
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
@@ -71,6 +72,9 @@ def _leaf(told: dict[str, Any], schema: Schema, place: str) -> Leaf:
         raise ReleaseError("`error_rate` must lie between 0 and 1", place=place)
     if value is not None and not is_number(value):
         raise ReleaseError("`value` must be a number", place=place)
+    if value is not None and schema.target.edges is None:
+        remedy = "give the class `bins` if the tree predicts numbers, else take the values out"
+        raise ReleaseError("`value` is for a class of numbers, and this class has none", place=place, remedy=remedy)
     shares = _per_class(told, "shares", schema, place)
     if shares is not None and abs(sum(shares.values()) - 1) > 1e-6:
         raise ReleaseError("`shares` must sum to 1", place=place)
@@ -102,7 +106,7 @@ def _cut(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Cut:
         raise ReleaseError("`missing` must be low or high", place=place)
     low = read_tree(told.get("low"), schema, f"{place}.low", depth + 1)
     high = read_tree(told.get("high"), schema, f"{place}.high", depth + 1)
-    strict, float32 = told.get("strict") is True, told.get("float32") is True
+    strict, float32 = flag_at(told, "strict", place), flag_at(told, "float32", place)
     return Cut(column, at, low, high, told.get("missing"), strict, float32)
 
 

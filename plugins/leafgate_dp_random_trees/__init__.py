@@ -167,6 +167,7 @@ class Distinguish(AttackModel):
     confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
 
     reads = frozenset({"sampled", "noisy"})
+    parts = frozenset({"trees"})
     threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
     formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
     source = (

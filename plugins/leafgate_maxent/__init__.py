@@ -37,6 +37,7 @@ class MaxEnt(AttackModel):
     time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     models = frozenset({"trees"})
+    parts = frozenset({"trees"})
     uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
     threat_model = THREAT
     formula = (
@@ -67,6 +68,7 @@ class Counting(AttackModel):
 
     reads = frozenset({"exact"})
     models = frozenset({"trees"})
+    parts = frozenset({"trees"})
     uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
     threat_model = THREAT + " It takes every data set that agrees with all of this for equally likely."
     formula = "P(x | q) = the mean share of x among the people of q over all data sets that agree with everything told"

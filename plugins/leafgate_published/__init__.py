@@ -46,7 +46,7 @@ class Published(TreeBuilder):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate.fitting import read_fitting
 
-        release = read_fitting(self.path, table.schema, self.encoding)
+        release = read_fitting(self.path, table.schema, self.encoding, table.people)
         if self.origins is None:
             return release
         from leafgate_published.origins import with_origins

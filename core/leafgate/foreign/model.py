@@ -71,6 +71,14 @@ class ForeignTree:
 
 
 @dataclass(frozen=True)
+class CategoryList:
+    """Values that a file lists, as texts; `column` is what the file calls their column, empty where it does not."""
+
+    column: str
+    values: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Foreign:
     """A model as its file tells it.
 
@@ -80,8 +88,10 @@ class Foreign:
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
     second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
     `untold_missing` says why the file does not tell where missing cells go, of the columns `untold_of` (none: of
-    any); it is empty where it does. A leaf of labels that says nothing of any class predicts nothing. `settings`
-    are the learner's, where the file tells them, by scikit-learn's names.
+    any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
+    tests need them or not; `other_names` are names of columns beside those of features and origins. A leaf of labels
+    that says nothing of any class predicts nothing. `settings` are the learner's, where the file tells them, by
+    scikit-learn's names.
     """
 
     format: str
@@ -98,6 +108,8 @@ class Foreign:
     untold_missing: str = ""
     untold_of: frozenset[str] = frozenset()
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    category_lists: tuple[CategoryList, ...] = ()
+    other_names: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from leafgate.disclosed import Disclosure, ModelFile
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.asking import asked_features
+from leafgate.foreign.categories import lists_of_people, names_of_people
 from leafgate.foreign.cutting import Asked, told
 from leafgate.foreign.encoding import Encoding, class_values, names_of, origins_of, plainly
 from leafgate.foreign.merging import downwards
@@ -21,10 +23,18 @@ from leafgate.schema import Column, Schema
 from leafgate.tree import Leaf, Node
 
 
-def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str, Encoding], place: str) -> Release:
+def release_of(
+    model: Foreign,
+    content: bytes,
+    schema: Schema,
+    said: Mapping[str, Encoding],
+    place: str,
+    people: int | None = None,
+) -> Release:
     """The model, checked before, over the policy's columns; it tells what the file tells, whatever the policy says.
 
-    `said` is what the policy says of the features' encoding. Raises ReleaseError for what cannot be told in the
+    `said` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
+    Raises ReleaseError for what cannot be told in the
     policy's columns, each by its name.
     """
     target = schema.target
@@ -35,9 +45,10 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
     trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
-    file = ModelFile(
-        model.format, hashlib.sha256(content).hexdigest(), (*model.tells, *_strange_columns(model, schema))
-    )
+    columns = _policy_columns(model, origins, said)
+    listed = lists_of_people(_with_codes(model, said), schema, columns, people)
+    told = (*model.tells, *_strange_columns(model, schema), *listed)
+    file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), told)
     return Release(
         _builder(model),
         schema,
@@ -87,11 +98,27 @@ def _check_spelling(model: Foreign, origins: Mapping[int, Origin], schema: Schem
         raise ReleaseError.listing(Problem(place, f"{name!r} may be another column of it", remedy) for name in twice)
 
 
+def _policy_columns(model: Foreign, origins: Mapping[int, Origin], said: Mapping[str, Encoding]) -> dict[str, str]:
+    """The policy's column for what the file calls a column, of those that tests ask about."""
+    told = model.origins or (None,) * len(model.features)
+    asked = {i: model.features[i] if told[i] is None else told[i].column for i in origins}  # type: ignore[union-attr]
+    return {name: origins[i].column for i, name in asked.items()}
+
+
+def _with_codes(model: Foreign, said: Mapping[str, Encoding]) -> Foreign:
+    """The model without lists of the numbers that the policy itself gives as a feature's codes."""
+    codes = {name: {f"{code:g}" for code in one.codes.values()} for name, one in said.items() if one.codes is not None}
+    kept = tuple(one for one in model.category_lists if not one.values <= codes.get(one.column, set()))
+    return replace(model, category_lists=kept)
+
+
 def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
-    """That the file names columns which the policy drops, if no tree asks about them."""
+    """That the file names columns which the policy drops, if no tree asks about them; dummies of them name people."""
     origins = model.origins or (None,) * len(model.features)
     names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
     known = names_of(schema)
+    if people := names_of_people(names | set(model.other_names), known, schema):
+        return list(people)
     strange = [name for name in names if not {name, name.partition("__")[2]} & known]
     says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
     return [Disclosure("column_names", "medium", says)] if strange else []

@@ -15,9 +15,9 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import BitSets, Budget, refuse_many
 from leafgate.foreign.checking import MAX_TREES
-from leafgate.foreign.lightgbm.categories import belonging, origin_of, texts_in
+from leafgate.foreign.lightgbm.categories import CODES, belonging, origin_of, texts_in
 from leafgate.foreign.lightgbm.left import PATHS, left
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Setting
+from leafgate.foreign.model import LEAF, CategoryList, Floats, Foreign, ForeignTree, Ids, Setting
 
 MAX_BYTES = 128 * 2**20
 MAX_LINES = 2_000_000
@@ -83,6 +83,7 @@ def read(content: bytes, place: str) -> Foreign:
         combine="boost" if classes else "sum",
         discloses=(*_disclosed(file, trees), *left(content.decode(), features)),
         origins=tuple(coded) if any(coded) else None,
+        category_lists=_category_lists(file, features, lists.lists),
         producer=f"LightGBM, file version {file.head['version'][:20]}",
         settings=_settings(file.settings, len(file.trees) // each),
     )
@@ -282,6 +283,21 @@ def _sizes(told: Lines, inner: int, place: str) -> Floats | None:
         return None
     below = _floats(told, "leaf_count", place, inner + 1)
     return np.concatenate([_floats(told, "internal_count", place, inner), below]) if inner else below
+
+
+def _category_lists(
+    file: File, features: Sequence[str], lists: Mapping[int, Sequence[Any]]
+) -> tuple[CategoryList, ...]:
+    """The lists of a data frame's categories, and the whole numbers that features are categories of."""
+    infos = file.head.get("feature_infos", "").split(" ")
+    numbers = [(name, info.split(":")) for name, info in zip(features, infos, strict=False) if CODES.fullmatch(info)]
+    named = {id(told): features[i] for i, told in lists.items()}
+    told = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
+    return tuple(CategoryList(name, frozenset(each)) for name, each in (*numbers, *told))
+
+
+def _text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _disclosed(file: File, trees: Sequence[ForeignTree]) -> list[Disclosure]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import Floats, Foreign, ForeignTree, Says
+from leafgate.foreign.model import CategoryList, Floats, Foreign, ForeignTree, Says
 from leafgate.foreign.pmml.fields import Field, fields_of, predicate_of
 from leafgate.foreign.pmml.left import left
 from leafgate.foreign.pmml.walking import Missing, PmmlNode, Walk, names_in
@@ -81,8 +81,17 @@ def read(content: bytes, place: str) -> Foreign:
             *left(root, content, counts_told, {*names, target}),
         ),
         producer=_producer(root),
+        category_lists=_category_lists(root),
+        other_names=tuple(fields),
         untold_missing=untold,
     )
+
+
+def _category_lists(root: Element) -> tuple[CategoryList, ...]:
+    """The values of every field of the data dictionary."""
+    declared = [field for dictionary in named(root, "DataDictionary") for field in named(dictionary, "DataField")]
+    values = ((field.get("name", ""), [each.get("value", "") for each in named(field, "Value")]) for field in declared)
+    return tuple(CategoryList(name, frozenset(told)) for name, told in values if told)
 
 
 def _target(model: Element, place: str) -> str:

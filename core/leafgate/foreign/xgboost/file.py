@@ -15,7 +15,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.arrays import floats_at, used, whole_at
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import refuse_many
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.foreign.model import LEAF, CategoryList, Floats, Foreign, ForeignTree
 from leafgate.foreign.origins import Coded, numbered
 from leafgate.foreign.xgboost.left import left
 from leafgate.foreign.xgboost.sizes import sizes
@@ -75,6 +75,7 @@ def read(content: bytes, place: str) -> Foreign:
         base=base,
         discloses=(*disclosed, *_more([*names, *numbers], trees), *left(told)),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
+        category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         producer="XGBoost " + ".".join(str(part) for part in _version(told)),
     )
 
