@@ -314,14 +314,11 @@ class RecordMetric(Metric):
             option |= {"enum": choices, "default": cls.default_scored()}
         return schema
 
-    @model_validator(mode="before")
-    @classmethod
-    def _write_default_scored(cls, data: Any) -> Any:
-        """The options with the metric's own default of `scored`."""
-        return {"scored": cls.default_scored(), **data} if isinstance(data, Mapping) else data
-
     @model_validator(mode="after")
     def _can_score_it(self) -> Self:
+        """Refuse a `scored` that the metric cannot score; where none is written, take the metric's own default."""
+        if "scored" not in self.model_fields_set:
+            self.__dict__["scored"] = self.default_scored()  # a validator that runs before would see no JSON any more
         if self.groups_only and self.scored != "derived":
             raise ValueError("it scores groups alone, so `scored` changes nothing; leave it out")
         if not self.can_score(self.scored):
