@@ -15,11 +15,12 @@ from leafgate.auditing import Audit
 CONFIDENCES = tuple(percent / 100 for percent in range(99, 74, -1))
 LS = tuple(tenth / 10 for tenth in range(10, 20))
 KINDS = {"confidence": CONFIDENCES, "l": LS}
+# The two distributions that the paper's terms can mean stand side by side: each is scored by itself.
 SCORES = (
     {"use": "confidence", "name": "surest", "scored": "composition", "at_most": 1},
-    {"use": "confidence", "name": "surest_derived", "at_most": 1},
+    {"use": "confidence", "name": "surest_derived", "scored": "derived", "at_most": 1},
     {"use": "l_diversity", "name": "l", "scored": "composition", "at_least": 1},
-    {"use": "l_diversity", "name": "l_derived", "at_least": 1},
+    {"use": "l_diversity", "name": "l_derived", "scored": "derived", "at_least": 1},
 )
 DECIMALS = 12
 """Of an l worked out from a confidence: kADET and the metric round alike."""

@@ -86,7 +86,8 @@ def grown(setting: Setting) -> Audit:
     """kADET under the limit, audited by both confidences with the same limit."""
     required = {"use": "confidence", "at_most": LIMIT}
     build = {"use": "kadet", "k": K, "measure": setting.measure, "require": (required,)}
-    own, derived = {**required, "name": "own", "scored": "composition"}, {**required, "name": "derived"}
+    own = {**required, "name": "own", "scored": "composition"}
+    derived = {**required, "name": "derived", "scored": "derived"}  # the two are compared: each is scored by itself
     return audited(setting, build, own, derived, ACCURACY)
 
 
