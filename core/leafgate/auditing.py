@@ -17,7 +17,7 @@ from leafgate.data_facts import DataFiles, data_facts, files_of
 from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
 from leafgate.finding_places import FindingPlaces
-from leafgate.guarantees import check_claims
+from leafgate.guarantees import check_claims, verified
 from leafgate.guessing import guesses
 from leafgate.interfaces import Component
 from leafgate.judging import judge
@@ -101,8 +101,9 @@ def audit(
     with _timed(seconds, "judge"):
         judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
         doubtful = places.of_build(doubts(policy, plugins, judged))
-        limits = places.of_limits(judge(policy.metrics, judged))
         claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
+        judged = replace(judged, verified_claims=verified(claims))
+        limits = places.of_limits(judge(policy.metrics, judged))
         disclosed = places.of_build(told_by_file(policy, plugins, judged))
         limits, waivers = waived(
             policy, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), places, today

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.interfaces import Scored
+    from leafgate.interfaces import Distribution
     from leafgate.known import Known
     from leafgate.release import Release
     from leafgate.schema import Column
@@ -38,7 +38,7 @@ class Case:
     release: Release
     known: Known
     belief: Belief | None = None
-    scored: Scored = "derived"
+    scored: Distribution = "derived"
     origins: Sequence[int] | None = None
     strange: bool = False
 

@@ -35,7 +35,8 @@ class LimitTold(Strict):
     at_most: float = Field(None)  # type: ignore[assignment]
     average: bool = False
     allow: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    scored: Literal["derived", "composition"] = "derived"
+    scored: Literal["worst", "derived", "composition"] = "derived"
+    """By which distribution it was judged; `derived` in reports from before it was written."""
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from leafgate.report import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS
+
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",
     "waived": "PASS: every limit of the policy holds or is waived",
@@ -161,7 +163,7 @@ def details(finding: Mapping[str, Any]) -> Iterator[str]:
         told = finding["waiver"]
         yield f"waived until {told['expires']} by {told['approved_by']} for {told['owner']}: {told['reason']}"
     evidence = finding["evidence"]
-    yield from _beside(evidence)
+    yield from _distribution_lines(finding)
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
     yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", "remedy") if evidence.get(key))
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
@@ -180,8 +182,14 @@ def _value(finding: Mapping[str, Any]) -> str:
     )
 
 
-def _beside(evidence: Mapping[str, Any]) -> Iterator[str]:
-    """The score that was not judged, where it is another."""
+def _distribution_lines(finding: Mapping[str, Any]) -> Iterator[str]:
+    """By which distribution of the secret was judged, where that makes a difference, and the scores by the others."""
+    evidence, scored = finding["evidence"], finding["limit"].get("scored", "derived")
+    if scored == "worst" and {"derived", "composition"} & set(evidence):
+        yield "judged is the worse of what is derived and the group's true composition"
+    reason = evidence.get("scored_because")
+    if reason and reason not in {GROUPS_ALONE, DERIVED_ALONE, HIDDEN_CELLS}:  # nobody expects these to be otherwise
+        yield f"judged is what is derived: {reason}"
     if "derived" in evidence:
         told = "unbounded" if evidence["derived"] is None else number(evidence["derived"])
         yield f"what the adversary can derive is {told}"

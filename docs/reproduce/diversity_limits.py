@@ -15,7 +15,8 @@ from leafgate.auditing import Audit
 CONFIDENCES = tuple(percent / 100 for percent in range(99, 74, -1))
 LS = tuple(tenth / 10 for tenth in range(10, 20))
 KINDS = {"confidence": CONFIDENCES, "l": LS}
-SCORES = (  # composition beside what the adversary derives: each is named, for a default would judge the worse of both
+# The two distributions that the paper's terms can mean stand side by side: each is scored by itself.
+SCORES = (
     {"use": "confidence", "name": "surest", "scored": "composition", "at_most": 1},
     {"use": "confidence", "name": "surest_derived", "scored": "derived", "at_most": 1},
     {"use": "l_diversity", "name": "l", "scored": "composition", "at_least": 1},

@@ -35,7 +35,8 @@ FACTS: Mapping[str, Mapping[str, Any]] = {
     },
 }  # fmt: skip
 LEVELS = ("labels", "error_rates", "counts")
-METRICS: tuple[Mapping[str, Any], ...] = (  # derived: the curve is of what the adversary derives from what is known
+# What an adversary derives with more knowledge is compared; the groups' composition is the same whatever it knows.
+METRICS: tuple[Mapping[str, Any], ...] = (
     {"use": "divergence", "average": True, "at_least": 0},
     {"use": "exposure", "scored": "derived", "average": True, "at_most": 1},
     {"use": "confidence", "scored": "derived", "average": True, "at_most": 1},

@@ -62,16 +62,16 @@ LIMITS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     ],
 }
 COUNTED: Sequence[Counted] = ("exact", "exact", "bootstrap", "unknown")
-GROUPS_ONLY = {"k_anonymity", "reidentification_risk", "uniques"}
+ONLY_DERIVED = {"k_anonymity", "reidentification_risk", "uniques", "divergence", "gain"}
 OF_RELEASE = {"smallest_leaf", "residual_degrees_of_freedom", "class_disclosure", "risky_settings"}
 
 
 def every_metric() -> Iterator[dict[str, Any]]:
-    """Every limit on what is derived, and on the composition where there is one."""
+    """Every limit by its default and, where it is one on the worse of both, on what is derived and the composition."""
     for metric in (*LIMITS["at_least"], *LIMITS["at_most"]):
         yield dict(metric)
-        if metric["use"] not in GROUPS_ONLY | OF_RELEASE:
-            yield {**metric, "scored": "composition"}
+        if metric["use"] not in ONLY_DERIVED | OF_RELEASE:
+            yield from ({**metric, "scored": scored} for scored in ("derived", "composition"))
 
 
 METRICS = [{**metric, "name": f"m{i}"} for i, metric in enumerate(every_metric())]

@@ -85,13 +85,20 @@ def _finding(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
 
 def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Are the two scores of one kind?"""
-    return all(old.get(key) == new.get(key) for key in ("average", "scored"))
+    return old.get("average") == new.get("average") and scored_in(old) == scored_in(new)
+
+
+def scored_in(limit: Mapping[str, Any]) -> str:
+    """The distribution of the secret that a stored limit was judged by; older reports do not write `derived`."""
+    return str(limit.get("scored", "derived"))
 
 
 def _limit(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
     """A limit that is laxer is worse, whatever the score."""
     for key in sorted({*old, *new}):
         before, after = old.get(key), new.get(key)
+        if key == "scored":
+            before, after = scored_in(old), scored_in(new)
         if before == after:
             continue
         kind = "different"
@@ -99,4 +106,6 @@ def _limit(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
             kind = "better" if (after > before) == (key == "at_least") else "worse"
         if key == "average":
             kind = "worse" if after else "better"
+        if key == "scored" and "worst" in {before, after}:
+            kind = "better" if after == "worst" else "worse"
         yield Moved(kind, name, f"limit {key}", before, after)
