@@ -151,7 +151,7 @@ def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
         return _number_to_predict(guess)
     if is_target and len(guess.values) > MANY:
         raise PolicyError(
-            f"{len(guess.values)} different values are no classes", place="--class", remedy="name another column"
+            f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
         )
     if is_target:
         return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"

@@ -27,14 +27,13 @@ def on_data(one: Foreign, other: Foreign, policy: Path, root: Path | None, place
     releases = [release_of(model, b"", run.table.schema, of, place) for model, of in ((one, said), (other, left))]
     _check_counts(releases[0], run.table, place)
     mine, its = (predict(release, run.table) for release in releases)
-    return Proof(len(run.table), int((mine != its).sum()))
+    return Proof(len(run.table), int((mine != its).sum()), of_people=True)
 
 
 def _check_counts(release: Release, table: Table, place: str) -> None:
-    strange = strange_leaves(release, table)
-    if strange:
+    if strange_leaves(release, table):
         raise ReleaseError(
-            f"{strange:,} of its leaves count other people than the policy's table has there",
+            "some of its leaves count other people than the policy's table has there",
             place=place,
             remedy="was it grown on this table? are its features what the policy takes them for (`encoding`)?",
         )

@@ -138,10 +138,15 @@ def _asked(model: Foreign) -> set[int]:
 
 @dataclass(frozen=True)
 class Proof:
-    """How many points two models were held against each other on, and on how many they differ."""
+    """How many points two models were held against each other on, and on how many they differ.
+
+    Of points that are a table's records neither number is told: how many distinct records there are, or how few
+    are predicted otherwise, is a fact about the people (docs/threat-model.md).
+    """
 
     points: int
     different: int
+    of_people: bool = False
 
 
 def compared(one: Foreign, other: Foreign, seed: int) -> Proof:
@@ -164,8 +169,9 @@ def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: s
     }
     for where, proof in proofs:
         if proof.different:
+            count = "some of the" if proof.of_people else f"{proof.different:,} of {proof.points:,}"
             raise ReleaseError(
-                f"would predict otherwise on {proof.different:,} of {proof.points:,} {where}",
+                f"would predict otherwise on {count} {where}",
                 place=place,
                 remedy=remedies[leaves],
             )
