@@ -31,13 +31,14 @@ class Sealed:
     """A release together with the very bytes that are audited and published.
 
     `origins`, which those do not hold, say for each published record which row of the table it was made from;
-    `trail` says how it was made.
+    `trail` says how it was made. `built`: a builder made it just now, it was not read from anybody's file.
     """
 
     release: Release
     content: bytes
     origins: tuple[int, ...] | None = None
     trail: tuple[Mapping[str, Any], ...] = ()
+    built: bool = False
 
     def __repr__(self) -> str:
         return f"Sealed(sha256={self.sha256!r})"
@@ -50,7 +51,8 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(read_release(content, "release"), content, release.origins, release.trail)
+    built = release.sealed is None and release.file is None
+    return Sealed(read_release(content, "release"), content, release.origins, release.trail, built)
 
 
 def document(release: Release) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
-from leafgate.leaf_numbers import strange_leaves, strange_records
+from leafgate.leaf_numbers import counts_everybody, strange_leaves, strange_records
 from leafgate.plugins import Plugins
 from leafgate.release import Release
 from leafgate.report import Finding, Private, ScoredPeople
@@ -40,6 +40,7 @@ class Judged:
     attempts: Sequence[Attempt]
     plugins: Plugins
     origins: Sequence[int] | None = None
+    built: bool = False
 
     def case(self, belief: Belief | None, scored: Scored = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
@@ -49,13 +50,17 @@ class Judged:
                 belief, table = laid_out(belief, self.release, self.origins, table.without_key)
             belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
         strange = bool(self.strange)
-        return Case(table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange)
+        return Case(
+            table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange, self.built
+        )
 
     @cached_property
     def strange(self) -> str:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
         if strange_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
+        if not self.built and counts_everybody(self.release, self.table):
+            return "the leaves say that they count a sample, and they count everybody of this table"
         if strange_records(self.release, self.table):
             return "the records count more or fewer people than this table has: are they other people's?"
         return ""
