@@ -115,7 +115,7 @@ def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkey
 
 def noisy(people: Ids, scale: float, rng: np.random.Generator) -> Ids:
     """The people with discrete Laplace noise."""
-    return np.maximum(people + stats.dlaplace(1 / scale).rvs(len(people), random_state=rng), 0)
+    return np.asarray(np.maximum(people + stats.dlaplace(1 / scale).rvs(len(people), random_state=rng), 0))
 
 
 NOISELESS: dict[str, Draw] = {
