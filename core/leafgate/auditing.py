@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from leafgate.attacking import attempt
+from leafgate.attacking import announce_attack, attempt
 from leafgate.building import build, knowledge
 from leafgate.data_facts import DataFiles, data_facts, files_of
 from leafgate.doubts import doubts
@@ -74,10 +74,12 @@ def audit(
     *,
     source: Source = NOWHERE,
     today: date | None = None,
+    announce: Callable[[str], None] = lambda line: None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
     `source` says where the policy stands, if it is in a file.
+    `announce` is given a line before an attack that forecasts how long it will take.
     `today` is the day its waivers are judged on, the one it is in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
@@ -96,10 +98,11 @@ def audit(
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
+        announce_attack(attack, sealed, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
-        judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
+        judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins, sealed.built)
         doubtful = places.of_build(doubts(policy, plugins, judged))
         claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
         judged = replace(judged, verified_claims=verified(claims))

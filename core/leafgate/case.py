@@ -30,7 +30,8 @@ class Case:
     never align anything. `scored` says what `chances` are: what the adversary believes, or the true
     composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
     records, a row for each. `origins` are, where they are known, for each published record its row in
-    `table.without_key`. `strange`: the release claims to count the table's people, and does not.
+    `table.without_key`. `strange`: the release claims to count the table's people, and does not. `built`:
+    this audit ran the builder, so the coins that it tosses were tossed.
     """
 
     table: Table
@@ -41,6 +42,7 @@ class Case:
     scored: Distribution = "derived"
     origins: Sequence[int] | None = None
     strange: bool = False
+    built: bool = False
 
     @property
     def noisy_test(self) -> bool:

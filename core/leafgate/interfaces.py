@@ -150,6 +150,10 @@ class AttackModel(Component):
         """Its name in the policy: `name`, or what it uses."""
         return self.name or self.use
 
+    def forecast(self, release: Release, known: Known) -> str:
+        """What it is about to do and about how long that takes, told before it begins; empty where it is quick."""
+        return ""
+
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
         """One belief for each secret the attack speaks about."""
         raise NotImplementedError(type(self).__name__)

@@ -13,7 +13,7 @@ from leafgate.record_matching import records_fit
 from leafgate.release import Release, at_level
 from leafgate.routing import NOWHERE, route
 from leafgate.table import Table
-from leafgate.tree import Leaf, columns_asked, leaves
+from leafgate.tree import Leaf, Node, columns_asked, leaves
 
 CLOSE = 1e-6
 """Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
@@ -73,6 +73,26 @@ def strange_leaves(release: Release, table: Table) -> int:
             empty = release.is_empty(leaf) and any(row)
             strange += not (_fits(leaf, people, close) and not empty if drawn is None else drawn(leaf, people))
     return strange
+
+
+def counts_everybody(release: Release, table: Table) -> bool:
+    """Do leaves that say they count a sample count each of the table's people, so that nobody was left out?
+
+    Exact counts under that name would be judged more leniently than they may be. False where some leaf tells no counts.
+    """
+    if release.counted != "sampled" or release.model != "trees" or release.target not in table.schema:
+        return False
+    trees = (*release.trees, *release.alternatives.values())
+    if not all(name in table.schema for tree in trees for name in columns_asked(tree)):
+        return False
+    return bool(trees) and all(_counts_everybody(tree, release, table) for tree in trees)
+
+
+def _counts_everybody(tree: Node, release: Release, table: Table) -> bool:
+    routed = route(tree, table)
+    people = _counts(table, release.target, routed.leaf, len(routed.leaves)).tolist()
+    told = [[(leaf.counts or {}).get(name, 0) for name in release.classes] for leaf in routed.leaves]
+    return told == people and all(leaf.counts is not None for leaf in routed.leaves)
 
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:

@@ -158,8 +158,8 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
     if draft.sealed is not None or draft.file is not None:
         return draft
 
-    def cut_down(leaf: Leaf) -> Leaf:
-        return at_level(leaf, publish.leaves)
+    def cut_down(node: Node) -> Node:
+        return node if publish.leaves == "counts" else map_leaves(node, lambda leaf: at_level(leaf, publish.leaves))
 
     builder = dict(draft.builder)
     if not publish.measure:
@@ -167,8 +167,8 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
     return replace(
         draft,
         builder=builder,
-        trees=tuple(map_leaves(tree, cut_down) for tree in draft.trees),
-        alternatives={name: map_leaves(tree, cut_down) for name, tree in draft.alternatives.items()},
+        trees=tuple(map(cut_down, draft.trees)),
+        alternatives={name: cut_down(tree) for name, tree in draft.alternatives.items()},
         publish=publish,
         selection=draft.selection if publish.measure else None,
     )

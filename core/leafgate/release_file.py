@@ -31,7 +31,8 @@ class Sealed:
     """A release together with the very bytes that are audited and published.
 
     `origins`, which those do not hold, say for each published record which row of the table it was made from;
-    `trail` says how it was made; `audited_file` is the file it was read from, None where it was built.
+    `trail` says how it was made; `audited_file` is the file it was read from, None where it was built; `built` says
+    that a builder made it in this process, so that it was read from nobody's file or object.
     """
 
     release: Release
@@ -39,6 +40,7 @@ class Sealed:
     origins: tuple[int, ...] | None = None
     trail: tuple[Mapping[str, Any], ...] = ()
     audited_file: AuditedFile | None = None
+    built: bool = False
 
     def __repr__(self) -> str:
         return f"Sealed(sha256={self.sha256!r})"
@@ -51,7 +53,9 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(read_release(content, "release"), content, release.origins, release.trail, release.audited_file)
+    built = release.sealed is None and release.file is None
+    reread = read_release(content, "release")
+    return Sealed(reread, content, release.origins, release.trail, release.audited_file, built)
 
 
 def document(release: Release) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Distribution, Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
-from leafgate.leaf_numbers import strange_leaves
+from leafgate.leaf_numbers import counts_everybody, strange_leaves
 from leafgate.plugins import Plugins
 from leafgate.record_matching import strange_records
 from leafgate.release import Release
@@ -60,6 +60,7 @@ class Judged:
     plugins: Plugins
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
+    built: bool = False
 
     def case(self, belief: Belief | None, scored: Distribution = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
@@ -69,13 +70,17 @@ class Judged:
                 belief, table = laid_out(belief, self.release, self.origins, table.without_key)
             belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
         strange = bool(self.strange)
-        return Case(table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange)
+        return Case(
+            table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange, self.built
+        )
 
     @cached_property
     def strange(self) -> str:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
         if strange_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
+        if not self.built and counts_everybody(self.release, self.table):
+            return "the leaves say that they count a sample, and they count everybody of this table"
         return strange_records(self.release, self.table)
 
     @cached_property
