@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from leafgate.errors import Problem, ReleaseError
+from leafgate.foreign.bounded_json import refuse_large
 from leafgate.foreign.categories import without_declared
 from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.reading import head_of, is_foreign, read_bounded, read_foreign
@@ -13,6 +14,10 @@ from leafgate.foreign.translating import release_of
 from leafgate.release import Release
 from leafgate.release_file import read_release
 from leafgate.schema import Column, Schema
+
+MAX_PARSED = 600 * 2**20
+"""Bytes of memory that a release file may take once it is parsed, some 700,000 nodes. The estimate is about twice
+the truth, so that what is parsed stays below 500 MB."""
 
 
 def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None) -> Release:
@@ -27,7 +32,9 @@ def read_fitting(path: Path, schema: Schema, encoding: Mapping[str, Encoding] | 
         return release_of(model, content, schema, encoding or {}, path.name)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
-    release = read_release(read_bounded(path), path.name)
+    content = read_bounded(path)
+    refuse_large(content, path.name, MAX_PARSED)
+    release = read_release(content, path.name)
     problems = list(_misfits(release, schema, path.name))
     if problems:
         raise ReleaseError.listing(problems)
