@@ -102,7 +102,7 @@ def audit(
         with _timed(seconds, f"attack {attack.called}"):
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
-        judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins, sealed.built)
+        judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins, built=sealed.built)
         doubtful = places.of_build(doubts(policy, plugins, judged))
         claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
         judged = replace(judged, verified_claims=verified(claims))

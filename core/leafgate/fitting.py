@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from leafgate.disclosed import AuditedFile
 from leafgate.errors import Problem, ReleaseError
+from leafgate.foreign.bounded_json import refuse_large
 from leafgate.foreign.categories import without_declared
 from leafgate.foreign.encoding import Encoding
 from leafgate.foreign.reading import HEAD, file_format, is_foreign, read_bounded, read_foreign
@@ -23,6 +24,10 @@ from leafgate.release import Release
 from leafgate.release_file import FORMAT, read_release
 from leafgate.schema import Column, Schema
 from leafgate.strict_json import is_number
+
+MAX_PARSED = 600 * 2**20
+"""Bytes of memory that a release file may take once it is parsed, some 700,000 nodes. The estimate is about twice
+the truth, so that what is parsed stays below 500 MB."""
 
 
 def read_fitting(
@@ -43,6 +48,7 @@ def read_fitting(
         return replace(release, audited_file=file)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
+    refuse_large(content, path.name, MAX_PARSED)
     release = replace(read_release(content, path.name), audited_file=AuditedFile.of(path, FORMAT, content))
     problems = list(_misfits(release, schema, path.name))
     if problems:

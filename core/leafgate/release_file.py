@@ -17,13 +17,18 @@ from leafgate.release import Combine, Counted, Level, Model, Publish, Release
 from leafgate.schema import Column, Role, Schema
 from leafgate.strict_json import parse_json, readable, refuse_unknown
 from leafgate.tree import leaves
-from leafgate.tree_file import read_tree, tree_document
+from leafgate.tree_file import MAX_TREES, read_tree, tree_document
 
 FORMAT = "leafgate/release/1"
 KEYS = (
     *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
     *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "file", "trees"),
 )
+
+MAX_IMPLIED = 10_000_000
+"""Numbers on leaves that a file may leave out, because they are 0: each takes memory that the file does not."""
+NUMBER_BYTES = 6
+"""A number that a file does not leave out takes as many bytes or more: a name in quotes, a colon, a digit, a comma."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,8 +103,14 @@ def read_release(content: bytes, place: str) -> Release:
     if told.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(told, KEYS, ReleaseError, place)
+    if (
+        len(list_at(told, "trees", place)) + len(object_at(told.get("alternatives", {}), f"{place}.alternatives"))
+        > MAX_TREES
+    ):
+        raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
     schema = _schema(told.get("schema"), f"{place}.schema")
     _check_class(told, schema, place)
+    _check_implied(content, len(told["classes"]), place)
     publish = object_at(told.get("publish"), f"{place}.publish")
     refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
     selection = told.get("selection")
@@ -140,6 +151,13 @@ def _check_class(told: Mapping[str, Any], schema: Schema, place: str) -> None:
     classes = list(found[0].values or ()) if found else []
     if told.get("target") != target or told.get("classes") != classes:
         raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
+
+
+def _check_implied(content: bytes, classes: int, place: str) -> None:
+    """Leaves hold a number for each class, also where the file names few of them."""
+    leaves_counted = sum(content.count(key) for key in (b'"counts"', b'"shares"', b'"scores"'))
+    if leaves_counted * classes > max(MAX_IMPLIED, len(content) // NUMBER_BYTES):
+        raise ReleaseError(f"has leaves and classes for more than {MAX_IMPLIED:,} numbers", place=place)
 
 
 def _check_whole(release: Release, measure: Any, place: str) -> None:

@@ -58,6 +58,11 @@ class Column:
             raise PolicyError("a numeric column has bounds, not values", place=self.name)
         return (*self.values, None) if self.missing else self.values
 
+    @cached_property
+    def domain_set(self) -> frozenset[Value]:
+        """The values of `domain`, to look one up in constant time: a domain may have a hundred thousand."""
+        return frozenset(self.domain)
+
     def described(self) -> dict[str, Any]:
         """The column as a release tells it: public facts of the policy, nothing of the data."""
         told: dict[str, Any] = {"role": sorted(self.roles)}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from leafgate.bins import round_edges
-from leafgate.csv_cells import read_cells
+from leafgate.csv_cells import read_cells, width
 from leafgate.errors import DataError, PolicyError
 from leafgate.parquet_cells import read_parquet
 from leafgate.policy import CsvOptions
@@ -112,7 +112,7 @@ def _sniffed(start: bytes, place: str) -> CsvOptions:
         spaced = sign != " " and f"{sign} ".encode() in start
         options = CsvOptions(delimiter=sign, skip_initial_space=spaced)
         try:
-            found.append((read_cells(start, options, place).shape[1], options))
+            found.append((width(start, options, place), options))
         except DataError:
             continue
     return max(found, key=lambda pair: pair[0])[1] if found else CsvOptions()

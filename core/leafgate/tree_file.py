@@ -15,6 +15,10 @@ from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 MAX_DEPTH = 200
 """Deeper trees are refused: nothing people publish comes near it, and JSON readers give up beyond."""
 
+MAX_TREES = 20_000
+"""Files of more trees are refused: the largest ensembles that people fit have a few thousand, and each tree has a cost
+of its own in every attack, however small it is."""
+
 
 def tree_document(node: Node) -> dict[str, Any]:
     """The tree as design 4.3 writes it; what is not known is not written."""
@@ -114,6 +118,7 @@ def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
     column, written = told["column"], told.get("branches")
     if schema[column].numeric:
         raise ReleaseError("fans out over a numeric column", place=place)
+    domain = schema[column].domain_set
     if not isinstance(written, list) or not written:
         raise ReleaseError("`branches` must be a list, not an empty one", place=place)
     branches: list[Branch] = []
@@ -124,7 +129,7 @@ def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
         refuse_unknown(branch if isinstance(branch, dict) else (), ("values", "node"), ReleaseError, here)
         if not isinstance(values, list) or not values:
             raise ReleaseError("`values` must be a list, not an empty one", place=here)
-        if not all(isinstance(value, str | None) and value in schema[column].domain for value in values):
+        if not all(isinstance(value, str | None) and value in domain for value in values):
             raise ReleaseError("names a value outside the column's domain", place=here)
         if named & set(values) or len(set(values)) != len(values):
             raise ReleaseError("names a value that has a branch already", place=here)

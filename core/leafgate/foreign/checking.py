@@ -9,8 +9,9 @@ from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.contradicting import contradictory
 from leafgate.foreign.model import LEAF, Flags, Floats, Foreign, ForeignTree, Ids
 from leafgate.tree_file import MAX_DEPTH
+from leafgate.tree_file import MAX_TREES as MAX_TREES
 
-MAX_NODES, MAX_TREES, MAX_FEATURES, MAX_CLASSES = 4_000_000, 20_000, 100_000, 1_000
+MAX_NODES, MAX_FEATURES, MAX_CLASSES = 4_000_000, 100_000, 1_000
 MOST = 1e150
 """Larger numbers on leaves could not be added up."""
 

@@ -26,7 +26,7 @@ from leafgate.views.telling import (
     state,
     way_to,
 )
-from leafgate.views.tree_picture import RISKS, tree_picture
+from leafgate.views.tree_picture import RISKS, class_words, tree_picture
 from leafgate.words import audited_file, idle_waivers, number, quoted, release_words, verdict_words
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def told(report: Mapping[str, Any]) -> dict[str, Any]:
         "more": max(len(findings) - LISTED, 0),
         "tree": tree,
         "picture": tree_picture(nodes) if nodes else None,
+        "larger_classes": any("equivalence_class" in node for node in nodes),
         "cards": [_card(nodes, i) for i in range(len(nodes))][:CARDS],
         "histograms": [histogram(finding) for finding in drawn[:DRAWN]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
@@ -132,6 +133,7 @@ def _card(nodes: list[Mapping[str, Any]], i: int) -> dict[str, Any]:
         "way": way_to(nodes, i),
         "words": node.get("words"),
         "people": node.get("people"),
+        "class_words": class_words(node),
         "past": _most(node.get("past", {})),
         "past_more": max(len(node.get("past", {})) - LINES, 0),
         "beliefs": [_belief(belief) for belief in node.get("beliefs", ())],
