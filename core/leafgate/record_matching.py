@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,16 @@ from leafgate.table import Table
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 MAX_PAIRS = 300_000
 """Pairs of a record and a person it could be, up to which it is decided whether the records can be the people."""
 
-CHUNK_CELLS = 20_000_000
+CHUNK_CELLS = 4_000_000
 """Pairs of a record and a person that are compared at once."""
+
+MAX_PEOPLE = 2**31
+"""A maximum flow is computed in whole numbers of 32 bits."""
 
 STANDARD_DEVIATIONS = 5.0
 """So far below its expectation the variance of shared numbers happens to lie once in three million honest releases."""
@@ -59,27 +64,47 @@ def records_fit(records: Records, table: Table, *, sample: bool = False) -> bool
     if weight.sum() > people.people or (weight.sum() < people.people and not sample):
         return False
     columns = [_column(records, name, people) for name in names]
-    record_block, person_block = _blocks([each for each in columns if each.is_key], len(weight), len(people))
+    keys = [(only, each) for each in columns if (only := each.only_cell) is not None]
+    record_block, person_block = _blocks(
+        [only for only, _ in keys], [each for _, each in keys], len(weight), len(people)
+    )
     counted = np.bincount(record_block, weights=weight)
     there = np.bincount(person_block, weights=people.weight, minlength=len(counted))
-    if len(there) > len(counted) or (counted > there).any() or (not sample and (counted < there).any()):
+    if not sample and len(there) > len(counted):
         return False
-    blurred = [each for each in columns if not each.is_key]
+    there = there[: len(counted)]
+    if (counted > there).any() or (not sample and (counted < there).any()):
+        return False
+    blurred = [each for each in columns if each.only_cell is None]
     return not blurred or _agree(blurred, weight, record_block, people.weight, person_block, sample=sample)
 
 
 @dataclass(frozen=True)
 class _Published:
-    """A column as published: each record's cell, each person's value, and which cells agree with which values."""
+    """A column as published: the cell of each record, the value of each person, and which values agree with a cell."""
 
     cell: Ids
     value: Ids
-    fits: Mask
+    agreeing: list[Ids]
+    n_values: int
 
-    @property
-    def is_key(self) -> bool:
-        """Does no value agree with two cells?"""
-        return bool((self.fits.sum(axis=0) <= 1).all())
+    @cached_property
+    def only_cell(self) -> Ids | None:
+        """The cell that each value agrees with, -1 where there is none; None where some value agrees with several."""
+        values = np.concatenate(self.agreeing)
+        if len(np.unique(values)) < len(values):
+            return None
+        found = np.full(self.n_values, -1, dtype=np.int64)
+        found[values] = np.repeat(np.arange(len(self.agreeing)), [len(each) for each in self.agreeing])
+        return found
+
+    def agree(self, records: Ids, people: Ids) -> Mask:
+        """Which of the records and people agree in this column: a row for each record."""
+        cells, which = np.unique(self.cell[records], return_inverse=True)
+        fits = np.zeros((len(cells), self.n_values), dtype=bool)
+        for row, cell in enumerate(cells.tolist()):
+            fits[row, self.agreeing[cell]] = True
+        return np.asarray(fits[which.reshape(-1)][:, self.value[people]])
 
 
 def _column(records: Records, name: str, people: Table) -> _Published:
@@ -87,8 +112,10 @@ def _column(records: Records, name: str, people: Table) -> _Published:
     cells = [_hashable(row[place]) for row in records.rows]
     number = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     values, value = _values(column, people)
-    fits = np.array([[_agrees(cell, each) for each in values] for cell in number], dtype=bool)
-    return _Published(np.array([number[cell] for cell in cells]), value, fits.reshape(len(number), len(values)))
+    numbers = np.array([math.nan if one is None else one for one in values], dtype=float) if column.numeric else None
+    position = {one: i for i, one in enumerate(values)}
+    agreeing = [_agreeing(cell, position, numbers) for cell in number]
+    return _Published(np.array([number[cell] for cell in cells]), value, agreeing, len(values))
 
 
 def _values(column: Column, people: Table) -> tuple[list[Any], Ids]:
@@ -105,25 +132,23 @@ def _hashable(cell: Any) -> Any:
     return tuple((key, tuple(told) if isinstance(told, list) else told) for key, told in sorted(cell.items()))
 
 
-def _agrees(cell: Any, value: Any) -> bool:
-    """Does a published cell agree with a value: is it equal, in its set or range, or is the cell withheld?"""
-    if not isinstance(cell, tuple):
-        return bool(cell == value)
-    parts = dict(cell)
+def _agreeing(cell: Any, position: Mapping[Any, int], numbers: Floats | None) -> Ids:
+    """The values that agree with a published cell: equal to it, in its set or range, or any if it is withheld."""
+    parts = dict(cell) if isinstance(cell, tuple) else {"in": (cell,)}
     if "withheld" in parts:
-        return True
+        return np.arange(len(position))
     if "in" in parts:
-        return value in parts["in"]
-    return value is not None and bool(parts["from"] <= value <= parts["to"])
+        return np.array(sorted({position[one] for one in parts["in"] if one in position}), dtype=np.int64)
+    inside = np.zeros(0) if numbers is None else (numbers >= parts["from"]) & (numbers <= parts["to"])
+    return np.flatnonzero(inside)
 
 
-def _blocks(keys: list[_Published], n_records: int, n_people: int) -> tuple[Ids, Ids]:
+def _blocks(keys: list[Ids], columns: list[_Published], n_records: int, n_people: int) -> tuple[Ids, Ids]:
     """The number of each record's key and each person's; those of people with a key that no record has come last."""
     record, person = np.zeros(n_records, dtype=np.int64), np.zeros(n_people, dtype=np.int64)
-    for column in keys:
-        only = np.where(column.fits.any(axis=0), column.fits.argmax(axis=0), len(column.fits))
-        both = np.concatenate([record, person]) * (len(column.fits) + 1)
-        both += np.concatenate([column.cell, only[column.value]])
+    for only, column in zip(keys, columns, strict=True):
+        both = np.concatenate([record, person]) * (len(column.agreeing) + 1)
+        both += np.concatenate([column.cell, only[column.value]]) + 1
         numbers = np.unique(both, return_inverse=True)[1].reshape(-1)
         record, person = numbers[:n_records], numbers[n_records:]
     found = {number: i for i, number in enumerate(dict.fromkeys(record.tolist()))}
@@ -135,33 +160,38 @@ def _agree(
     columns: list[_Published], weight: Ids, record_block: Ids, people: Ids, person_block: Ids, *, sample: bool
 ) -> bool:
     """The same of columns whose cells overlap, among records and people of one key."""
-    pairs: list[tuple[Ids, Ids]] = []
-    records_of, people_of = np.zeros(len(people), dtype=np.int64), np.zeros(len(weight), dtype=np.int64)
-    for record, person in _pairs(columns, record_block, person_block):
-        np.add.at(records_of, person, weight[record])
-        np.add.at(people_of, record, people[person])
-        if sum(len(each) for each, _ in pairs) <= MAX_PAIRS:
-            pairs.append((record, person))
+    records_of, people_of = np.zeros(len(people)), np.zeros(len(weight))
+    pairs, n_pairs = [np.zeros((2, 0), dtype=np.int64)], 0
+    for records, persons in _chunks(record_block, person_block):
+        agree = np.ones((len(records), len(persons)), dtype=bool)
+        for column in columns:
+            agree &= column.agree(records, persons)
+        mine, theirs = np.nonzero(agree)
+        record, person = records[mine], persons[theirs]
+        people_of += np.bincount(record, weights=people[person], minlength=len(weight))
+        records_of += np.bincount(person, weights=weight[record], minlength=len(people))
+        n_pairs += len(record)
+        if n_pairs <= MAX_PAIRS:
+            pairs.append(np.stack([record, person]))
     if (people_of < weight).any() or (not sample and (records_of < people).any()):
         return False
-    record, person = (np.concatenate(each) for each in zip(*pairs, strict=True))
-    if len(record) > MAX_PAIRS or max(weight.sum(), people.sum()) >= 2**31:
+    if n_pairs > MAX_PAIRS or max(weight.sum(), people.sum()) >= MAX_PEOPLE:
         return True
+    record, person = np.concatenate(pairs, axis=1)
     return bool(_flow(record, person, weight, people) == weight.sum())
 
 
-def _pairs(columns: list[_Published], record_block: Ids, person_block: Ids) -> Iterator[tuple[Ids, Ids]]:
-    """Records and people that agree in all columns, chunk by chunk."""
-    for block in range(int(record_block.max()) + 1):
-        records, people = np.flatnonzero(record_block == block), np.flatnonzero(person_block == block)
+def _chunks(record_block: Ids, person_block: Ids) -> Iterator[tuple[Ids, Ids]]:
+    """Records and all people of one key, so many records at once that the pairs fit into memory."""
+    by_record, by_person = np.argsort(record_block, kind="stable"), np.argsort(person_block, kind="stable")
+    blocks = np.arange(int(record_block.max()) + 2)
+    first = np.searchsorted(record_block[by_record], blocks)
+    first_person = np.searchsorted(person_block[by_person], blocks)
+    for block in blocks[:-1].tolist():
+        people = by_person[first_person[block] : first_person[block + 1]]
         step = max(1, CHUNK_CELLS // max(1, len(people)))
-        for start in range(0, len(records), step):
-            some = records[start : start + step]
-            agree = np.ones((len(some), len(people)), dtype=bool)
-            for column in columns:
-                agree &= column.fits[column.cell[some]][:, column.value[people]]
-            mine, theirs = np.nonzero(agree)
-            yield some[mine], people[theirs]
+        for start in range(first[block], first[block + 1], step):
+            yield by_record[start : min(start + step, first[block + 1])], people
 
 
 def _flow(record: Ids, person: Ids, weight: Ids, people: Ids) -> int:

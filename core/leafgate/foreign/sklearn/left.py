@@ -49,8 +49,8 @@ KNOWN = frozenset((PARAMETERS + FITTED).split())
 """Attributes of scikit-learn's own: read here, told of elsewhere, or how the algorithm was set."""
 
 STEPS = 2_000_000
-SETTING = re.compile(r"[\w.+<>/:()-]{0,60}( [\w.+<>/:()-]{1,30})?")
-"""A setting that is a text, or the name of a step: one word, or two."""
+SETTING = re.compile(r"[\w.+<>/:()-]{0,40}( [\w.+<>/:()-]{1,20}){0,2}")
+"""A setting that is a text, or the name of a step: up to three words."""
 
 STEPS_OF = {"steps", "transformers", "transformers_", "transformer_list"}
 MAX_STEPS_NAMED = 50
