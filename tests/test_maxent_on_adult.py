@@ -31,6 +31,8 @@ TOP = Path(__file__).resolve().parents[1]
 MEASURES = ("gini", "gain")
 LEVELS: tuple[Level, ...] = ("counts", "error_rates", "labels")
 RESULTS = TOP / "docs" / "results"
+ENTROPY_TOLERANCE = 5e-4
+"""How far, relatively, entropies of many optima and their gaps are apart on two machines, as the page says."""
 
 
 @cache
@@ -149,7 +151,7 @@ def test_with_50_anonymity_the_choices_of_tests_add_nothing() -> None:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_with_error_rates_the_choices_lower_the_divergence_of_the_top_ten(measure: str) -> None:
     _, outcome, _ = attacked(measure, "error_rates", True)
-    assert outcome.gap < 0.015
+    assert outcome.gap < 0.015 + ENTROPY_TOLERANCE
     assert kept(measure, "error_rates", True)
     assert lowered(measure, "error_rates")[:10].min() > 1
     assert overall(measure, "error_rates", True) < overall(measure, "labels", True)
@@ -170,7 +172,7 @@ ONE_ANSWER = {
 }
 """How far numbers may differ on another machine, as the page says, where the problem has one answer."""
 MANY_ANSWERS = {
-    **dict.fromkeys(("entropy", "bound"), 1e-3),  # 5e-4 of about 2
+    **dict.fromkeys(("entropy", "bound"), 2 * ENTROPY_TOLERANCE),  # entropies are about 2
     **dict.fromkeys(("divergence", "divergence_lowest", "divergence_highest"), 0.01),
     "difference": 0.05,
 }
