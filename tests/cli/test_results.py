@@ -152,4 +152,7 @@ def test_the_public_report_of_a_private_release_has_no_number_of_an_attack_on_pe
     told = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json").document
     for found in told["findings"][:2]:
         assert (found["value"], found["people"], found["passed"]) == (None, None, True)
-        assert set(found["evidence"]) <= {"claim", "derived", "problem"}
+        assert set(found["evidence"]) <= {"claim", "derived", "problem", "scored_because"}
+    exposure = told["findings"][1]
+    assert exposure["limit"]["scored"] == "derived"
+    assert exposure["evidence"]["scored_because"] == "the release's claim of differential privacy was verified"
