@@ -37,6 +37,7 @@ from leafgate.tree_view import tree_view
 from leafgate.waived_limits import Waivers, never, passes, waived
 
 OPEN = "was taken from the data, and the release tells it."
+EXTREME = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
 SAME = "The test table is the table: accuracy and the like are of the people that the release was learned from."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
@@ -161,8 +162,26 @@ def _report(
             *([SAME] if files.same_test else []),
             *(f"The domain of {name!r} {OPEN}" for name in open_domains),
         ],
+        auditor_notes=list(_extremes_declared(table)),
         **waivers,
     )
+
+
+def _extremes_declared(table: Table) -> Iterator[str]:
+    """A note for each column whose declared bounds are numbers that somebody has.
+
+    The bounds alone tell nobody so, for what could occur may not occur: the note does, and is for auditors. 0 is left
+    out, where counts and amounts begin.
+    """
+    for column in table.schema.columns:
+        if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:
+            continue
+        numbers = table.frame[column.name]
+        ends = {"smallest": (column.bounds[0], numbers.min()), "largest": (column.bounds[1], numbers.max())}
+        reached = " and the ".join(name for name, (bound, number) in ends.items() if bound == number != 0)
+        if reached:
+            what = "bins" if column.bins else "bounds"
+            yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME}"
 
 
 def _policy_facts(policy: Policy) -> dict[str, Any]:

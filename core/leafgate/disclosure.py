@@ -38,7 +38,12 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "guesses": [] if hide_data else guesses_told(report, shown, audience),
         "tree": tree_told(report, shown, audience),
         "versions": dict(report.versions),
-        "notes": [*report.notes, *telling, *([_OUTSIDE] if hide_data else [])],
+        "notes": [
+            *report.notes,
+            *(report.auditor_notes if audience == "auditor" else ()),
+            *telling,
+            *([_OUTSIDE] if hide_data else []),
+        ],
     }
 
 

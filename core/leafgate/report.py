@@ -133,7 +133,8 @@ class Report:
     """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see.
 
     `method` says how it was made (`leafgate.method`);
-    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. Its repr says no number.
+    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. `auditor_notes` are notes
+    that follow from the data: the public is not told that they are there. Its repr says no number.
     """
 
     policy: Mapping[str, Any]
@@ -149,6 +150,7 @@ class Report:
     guesses: Sequence[Guess] = ()
     waivers: Sequence[Mapping[str, Any]] = ()
     judged_on: str | None = None
+    auditor_notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
         return f"Report(verdict={self.verdict!r}, findings={len(self.findings)})"

@@ -57,8 +57,8 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     risks = _risks(leaf, laid.leaves, findings, judged)
     drawn = unfolded(laid, _by_urgency(risks, laid))
     shown = {laid.number[one.nodes[0]] for one in drawn if not one.together} - {-1}
-    facts = [_beliefs(judged, leaf, shown), _larger_classes(judged, leaf, laid, risks, shown)]
-    coloured = _nodes(laid, drawn, risks, *facts, open_=_private(judged.release))
+    beliefs, classes = _beliefs(judged, leaf, shown), _larger_classes(judged, leaf, laid, risks, shown)
+    coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(judged.release))
     plain = _bare(laid, judged.release)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
     return TreeView(len(judged.release.trees), coloured, plain, leaves_past, number)
