@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.disclosed import ModelFile
 from leafgate.levels import Level as Level
@@ -12,6 +12,9 @@ from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
 from leafgate.schema import Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node, leaves
+
+if TYPE_CHECKING:
+    from leafgate.node_numbers import FileNumbers
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
@@ -43,8 +46,9 @@ class Release:
     claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
     added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
     each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
-    step, as JSON. `sealed` are the bytes of the release file this was read from; `file` tells of somebody else's model
-    file that this was read from, which is what will be published then.
+    step, as JSON. So are `node_numbers`: what a model's file counts on its nodes. `sealed` are the bytes of the release
+    file this was read from; `file` tells of somebody else's model file that this was read from, which is what will be
+    published then.
     """
 
     builder: Mapping[str, Any]
@@ -62,6 +66,7 @@ class Release:
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
     origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
+    node_numbers: FileNumbers | None = field(default=None, repr=False, compare=False)
     trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.bins import bin_names
 from leafgate.disclosed import read_model_file
@@ -19,6 +19,9 @@ from leafgate.strict_json import parse_json, readable, refuse_unknown
 from leafgate.tree import leaves
 from leafgate.tree_file import read_tree, tree_document
 
+if TYPE_CHECKING:
+    from leafgate.node_numbers import FileNumbers
+
 FORMAT = "leafgate/release/1"
 KEYS = (
     *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
@@ -31,13 +34,14 @@ class Sealed:
     """A release together with the very bytes that are audited and published.
 
     `origins`, which those do not hold, say for each published record which row of the table it was made from;
-    `trail` says how it was made.
+    `trail` says how it was made; `node_numbers` are those of the model's file it was read from.
     """
 
     release: Release
     content: bytes
     origins: tuple[int, ...] | None = None
     trail: tuple[Mapping[str, Any], ...] = ()
+    node_numbers: FileNumbers | None = None
 
     def __repr__(self) -> str:
         return f"Sealed(sha256={self.sha256!r})"
@@ -50,7 +54,7 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(read_release(content, "release"), content, release.origins, release.trail)
+    return Sealed(read_release(content, "release"), content, release.origins, release.trail, release.node_numbers)
 
 
 def document(release: Release) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
 from leafgate.leaf_numbers import strange_leaves, strange_records
+from leafgate.node_numbers import Contradiction, FileNumbers, first_contradiction
 from leafgate.plugins import Plugins
 from leafgate.release import Release
 from leafgate.report import Finding, Private, ScoredPeople
@@ -40,6 +41,7 @@ class Judged:
     attempts: Sequence[Attempt]
     plugins: Plugins
     origins: Sequence[int] | None = None
+    node_numbers: FileNumbers | None = None
 
     def case(self, belief: Belief | None, scored: Scored = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
@@ -53,12 +55,26 @@ class Judged:
 
     @cached_property
     def strange(self) -> str:
+        """What is wrong with a release or a model's file that counts other people than this table's; else empty."""
+        if self.strange_numbers or self.contradiction is None:
+            return self.strange_numbers
+        return f"the model's file is not of this table's people: {self.contradiction.words} sends there"
+
+    @cached_property
+    def strange_numbers(self) -> str:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
         if strange_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
         if strange_records(self.release, self.table):
             return "the records count more or fewer people than this table has: are they other people's?"
         return ""
+
+    @cached_property
+    def contradiction(self) -> Contradiction | None:
+        """The first node of a model's file that counts other people than this table's."""
+        if self.node_numbers is None:
+            return None
+        return first_contradiction(self.node_numbers, self.release, self.table)
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:

@@ -53,6 +53,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
         origins=tuple(one.origin for one in made) if told else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
         settings=settings_of(estimator),
+        sampling=read.sampling,
     )
 
 
