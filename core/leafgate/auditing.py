@@ -103,7 +103,17 @@ def audit(
         with _timed(seconds, f"attack {attack.called}"):
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
-        judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins, built=sealed.built)
+        judged = Judged(
+            table,
+            test,
+            sealed.release,
+            known,
+            attempts,
+            plugins,
+            sealed.origins,
+            built=sealed.built,
+            node_numbers=sealed.node_numbers,
+        )
         doubtful = places.of_build(doubts(policy, plugins, judged))
         claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
         judged = replace(judged, verified_claims=verified(claims))
@@ -159,6 +169,7 @@ def _report(
         method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
         notes=[
             *_drawn_once(sealed),
+            *_training_declared(sealed),
             *([SAME] if files.same_test else []),
             *(f"The domain of {name!r} {OPEN}" for name in open_domains),
         ],
@@ -191,6 +202,17 @@ def _policy_facts(policy: Policy) -> dict[str, Any]:
 
 def _drawn_once(sealed: Sealed | None) -> list[str]:
     return [DRAWN] if sealed is not None and sealed.release.noise else []
+
+
+def _training_declared(sealed: Sealed | None) -> list[str]:
+    """What the policy says of a model's training, as far as its file's numbers are read otherwise for it."""
+    numbers = None if sealed is None else sealed.node_numbers
+    if numbers is None:
+        return []
+    part = f"that each tree was grown on a random {numbers.subsample:g} of the table's people"
+    weights = "that people had weights, so that only the file's numbers of people are compared with the table"
+    said = ([part] if numbers.subsample != 1 else []) + ([weights] if numbers.weighted else [])
+    return [f"The policy says of the model's training, and nobody can check, {' and '.join(said)}."] if said else []
 
 
 def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from leafgate.node_numbers import REMEDY
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
-from leafgate.report import Finding
+from leafgate.report import Finding, Private
 from leafgate.scoring import Judged
 
 
@@ -14,13 +16,14 @@ def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(policy.build)
     told = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
+    evidence = _evidence(judged)
     return [
         Finding(
             name,
             name.partition("#")[0],
             None,
             secret=secret,
-            evidence={"problem": problem},
+            evidence={"problem": problem, **evidence.get(name, {})},
             plugin=origin,
             alarm="a pass would prove nothing",
         )
@@ -55,6 +58,14 @@ def _unread_parts(judged: Judged) -> Iterator[Doubt]:
         if is_there and ran and part not in read:
             problem = f"no attack of the policy takes the published {part} into account: try one that does (linking)"
             yield f"unread#{part}", None, problem
+
+
+def _evidence(judged: Judged) -> dict[str, dict[str, Any]]:
+    """What is told beside a doubt, by its name: for auditors, what the file and the table have at the node."""
+    wrong = judged.contradiction
+    if wrong is None or judged.strange_numbers:
+        return {}
+    return {"counted": {"remedy": REMEDY, "numbers": Private({"file": wrong.told, "table": wrong.expected})}}
 
 
 def _unattacked(judged: Judged) -> Iterator[Doubt]:

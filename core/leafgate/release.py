@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate.disclosed import AuditedFile, ModelFile
 from leafgate.levels import Level as Level
@@ -12,6 +12,9 @@ from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
 from leafgate.schema import Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
+
+if TYPE_CHECKING:
+    from leafgate.node_numbers import FileNumbers
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
@@ -43,9 +46,10 @@ class Release:
     claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
     added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
     each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
-    step, as JSON. `sealed` are the bytes of the release file this was read from; `file` tells of somebody else's model
-    file that this was read from, which is what will be published then. `audited_file` names whichever of the two files
-    was read, for reports; it is not part of the release, whose bytes do not depend on a file's name.
+    step, as JSON. So are `node_numbers`: what a model's file counts on its nodes. `sealed` are the bytes of the release
+    file this was read from; `file` tells of somebody else's model file that this was read from, which is what will be
+    published then. `audited_file` names whichever of the two files was read, for reports; it is not part of the
+    release, whose bytes do not depend on a file's name.
     """
 
     builder: Mapping[str, Any]
@@ -63,6 +67,7 @@ class Release:
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
     origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
+    node_numbers: FileNumbers | None = field(default=None, repr=False, compare=False)
     trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
     audited_file: AuditedFile | None = field(default=None, repr=False, compare=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.bins import bin_names
 from leafgate.disclosed import AuditedFile, read_model_file
@@ -18,6 +18,9 @@ from leafgate.schema import Column, Role, Schema
 from leafgate.strict_json import parse_json, readable, refuse_unknown
 from leafgate.tree import leaves
 from leafgate.tree_file import MAX_TREES, read_tree, tree_document
+
+if TYPE_CHECKING:
+    from leafgate.node_numbers import FileNumbers
 
 FORMAT = "leafgate/release/1"
 KEYS = (
@@ -37,7 +40,8 @@ class Sealed:
 
     `origins`, which those do not hold, say for each published record which row of the table it was made from;
     `trail` says how it was made; `audited_file` is the file it was read from, None where it was built; `built` says
-    that a builder made it in this process, so that it was read from nobody's file or object.
+    that a builder made it in this process, so that it was read from nobody's file or object. `node_numbers` are those
+    of the model's file it was read from.
     """
 
     release: Release
@@ -46,6 +50,7 @@ class Sealed:
     trail: tuple[Mapping[str, Any], ...] = ()
     audited_file: AuditedFile | None = None
     built: bool = False
+    node_numbers: FileNumbers | None = None
 
     def __repr__(self) -> str:
         return f"Sealed(sha256={self.sha256!r})"
@@ -58,9 +63,15 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    built = release.sealed is None and release.file is None
-    reread = read_release(content, "release")
-    return Sealed(reread, content, release.origins, release.trail, release.audited_file, built)
+    return Sealed(
+        read_release(content, "release"),
+        content,
+        release.origins,
+        release.trail,
+        release.audited_file,
+        built=release.sealed is None and release.file is None,
+        node_numbers=release.node_numbers,
+    )
 
 
 def document(release: Release) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Distribution, Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
 from leafgate.leaf_numbers import counts_everybody, strange_leaves
+from leafgate.node_numbers import Contradiction, FileNumbers, first_contradiction
 from leafgate.plugins import Plugins
 from leafgate.record_matching import strange_records
 from leafgate.release import Release
@@ -61,6 +62,7 @@ class Judged:
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
     built: bool = False
+    node_numbers: FileNumbers | None = None
 
     def case(self, belief: Belief | None, scored: Distribution = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
@@ -76,6 +78,13 @@ class Judged:
 
     @cached_property
     def strange(self) -> str:
+        """What is wrong with a release or a model's file that counts other people than this table's; else empty."""
+        if self.strange_numbers or self.contradiction is None:
+            return self.strange_numbers
+        return f"the model's file is not of this table's people: {self.contradiction.words} sends there"
+
+    @cached_property
+    def strange_numbers(self) -> str:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
         if strange_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
@@ -87,6 +96,13 @@ class Judged:
     def columns_spoken_of(self) -> frozenset[str]:
         """The columns that the release says something of."""
         return columns_spoken_of(self.release)
+
+    @cached_property
+    def contradiction(self) -> Contradiction | None:
+        """The first node of a model's file that counts other people than this table's."""
+        if self.node_numbers is None:
+            return None
+        return first_contradiction(self.node_numbers, self.release, self.table)
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:

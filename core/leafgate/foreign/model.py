@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from leafgate.disclosed import NUMBERS, SCORES, Disclosure
 from leafgate.foreign.origins import Origin
 from leafgate.levels import LEVELS, Level
+from leafgate.node_numbers import NO_SAMPLING, Hessians, Kind, NodeNumbers, Sampling
 from leafgate.release import Combine, Counted
 
 Floats = NDArray[np.float64]
@@ -40,7 +41,8 @@ class ForeignTree:
     model codes them as. A missing x goes low where `missing_low[i]`, else high. `says[i]` are a leaf's numbers, one for
     each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
     number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in
-    all, where the file tells it; NaN where it tells it not of this node.
+    all, where the file tells it; NaN where it tells it not of this node. `numbers` are the numbers that the file itself
+    has on the nodes, each with what it counts, where `counts` and `size` do not say all of it.
     """
 
     feature: Ids
@@ -55,6 +57,7 @@ class ForeignTree:
     counts: Floats | None = None
     size: Floats | None = None
     output: int | None = None
+    numbers: tuple[NodeNumbers, ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -91,7 +94,8 @@ class Foreign:
     any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
     tests need them or not; `other_names` are names of columns beside those of features and origins. A leaf of labels
     that says nothing of any class predicts nothing. `settings` are the learner's, where the file tells them, by
-    scikit-learn's names.
+    scikit-learn's names. `sampling` is how the rows of each tree were drawn, and `hessians` how sums of second
+    derivatives follow from scores.
     """
 
     format: str
@@ -110,6 +114,8 @@ class Foreign:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     category_lists: tuple[CategoryList, ...] = ()
     other_names: tuple[str, ...] = ()
+    sampling: Sampling = NO_SAMPLING
+    hessians: Hessians | None = None
 
     @property
     def level(self) -> Level:
@@ -131,3 +137,14 @@ class Foreign:
         if self.trees and all(tree.counts is not None for tree in self.trees):
             return "counts"
         return "labels" if self.says == "labels" else "shares"
+
+    def numbers_of(self, tree: ForeignTree) -> tuple[NodeNumbers, ...]:
+        """Every number of people on the tree's nodes: the file's own, and what `counts` and `size` come to."""
+        kinds: Mapping[str, Kind] = {"exact": "rows", "sampled": "rows", "bootstrap": "draws"}
+        found = list(tree.numbers)
+        if tree.counts is not None and not any(each.values.ndim == 2 for each in found):
+            found.append(NodeNumbers("counts", kinds.get(self.counted, "weight"), tree.counts))
+        elif tree.counts is None and tree.size is not None and not found:
+            told = np.nan_to_num(tree.size)
+            found.append(NodeNumbers("size", "rows" if (told == np.rint(told)).all() else "weight", tree.size))
+        return tuple(found)

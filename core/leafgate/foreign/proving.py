@@ -9,6 +9,7 @@ from leafgate.foreign.model import Foreign
 from leafgate.foreign.scrubbing import Proof
 from leafgate.foreign.translating import release_of
 from leafgate.leaf_numbers import strange_leaves
+from leafgate.node_numbers import REMEDY, first_contradiction
 from leafgate.release import Release
 from leafgate.routing import predict
 from leafgate.running import prepare
@@ -37,3 +38,6 @@ def _check_counts(release: Release, table: Table, place: str) -> None:
             place=place,
             remedy="was it grown on this table? are its features what the policy takes them for (`encoding`)?",
         )
+    wrong = None if release.node_numbers is None else first_contradiction(release.node_numbers, release, table)
+    if wrong is not None:
+        raise ReleaseError(f"{wrong.words} sends there", place=place, remedy=REMEDY)

@@ -18,9 +18,10 @@ from leafgate.foreign.encoding import Encoding, class_values, names_of, origins_
 from leafgate.foreign.merging import downwards
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
+from leafgate.node_numbers import FileNumbers, TreeNumbers
 from leafgate.release import Publish, Release
 from leafgate.schema import Column, Schema
-from leafgate.tree import Leaf, Node
+from leafgate.tree import Leaf, Node, children
 
 
 def release_of(
@@ -44,7 +45,7 @@ def release_of(
     origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
-    trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
+    translated = [_tree(model, tree, origins, values, schema) for tree in model.trees]
     columns = _policy_columns(model, origins, said)
     listed = lists_of_people(_with_codes(model, said), schema, columns, people)
     told = (*model.tells, *_strange_columns(model, schema), *listed)
@@ -52,11 +53,12 @@ def release_of(
     return Release(
         _builder(model),
         schema,
-        (*_base(model, values, schema), *trees),
+        (*_base(model, values, schema), *(tree for tree, _ in translated)),
         Publish(model.leaf_level, measure=False),
         counted=model.counted,
         combine=model.combine,
         file=file,
+        node_numbers=FileNumbers(tuple(numbers for _, numbers in translated), values, model.hessians, model.sampling),
     )
 
 
@@ -136,21 +138,72 @@ def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
 
 def _tree(
     model: Foreign, tree: ForeignTree, origins: Mapping[int, Origin], values: Sequence[str], schema: Schema
-) -> Node:
-    """One tree, from the leaves up; no recursion, however deep it is."""
+) -> tuple[Node, TreeNumbers]:
+    """One tree, from the leaves up, and where its nodes' numbers belong; no recursion, however deep it is."""
     leaf = _leaves(model, tree, values, schema)
     built: dict[int, Node] = {}
     flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
     strict, float32, missing_low = flags
     feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
+    numbers, ways = model.numbers_of(tree), [BOTH] * tree.nodes
     for node in downwards(tree)[::-1].tolist():
         if feature[node] == LEAF:
             built[node] = leaf(node)
             continue
         origin = origins[feature[node]]
         test = Asked(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
-        built[node] = told(test, origin, schema[origin.column], built.pop(low[node]), built.pop(high[node]))
-    return built[0]
+        below = built.pop(low[node]), built.pop(high[node])
+        built[node] = told(test, origin, schema[origin.column], *below)
+        if numbers:
+            ways[node] = _ways(built[node], *below)
+    if not numbers:
+        none = np.zeros(0, dtype=np.int32)
+        return built[0], TreeNumbers((), none, none, none, tree.output)
+    first, last, depth = (each.astype(np.int32) for each in _leaves_below(tree, np.array(ways, dtype=np.int8)))
+    return built[0], TreeNumbers(numbers, first, last, depth, tree.output)
+
+
+BOTH, TURNED, LOW, HIGH = range(4)
+"""Which ways of a test the release's node has: low and then high, high and then low, one alone."""
+
+
+def _ways(made: Node, low: Node, high: Node) -> int:
+    """The order in which a node's ways stand below what was made of it."""
+    if made is low or made is high:
+        return LOW if made is low else HIGH
+    below = children(made)
+    if len(below) == 1:
+        return LOW if below[0] is low else HIGH
+    return BOTH if below[0] is low else TURNED
+
+
+def _leaves_below(tree: ForeignTree, ways: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each node the release's first leaf below it, the one after the last, and how many tests are above.
+
+    Twice 0 where nobody can come.
+    """
+    levels, rows = [], np.array([0])
+    while len(rows):
+        levels.append(rows)
+        inner = rows[tree.feature[rows] != LEAF]
+        rows = np.concatenate([tree.low[inner], tree.high[inner]])
+    leaves, first, depth = (np.zeros(tree.nodes, dtype=np.int64) for _ in range(3))
+    inner_of = [rows[tree.feature[rows] != LEAF] for rows in levels]
+    leaves[tree.leaves] = 1
+    for inner in reversed(inner_of):
+        leaves[tree.low[inner][ways[inner] == HIGH]] = 0
+        leaves[tree.high[inner][ways[inner] == LOW]] = 0
+        leaves[inner] = leaves[tree.low[inner]] + leaves[tree.high[inner]]
+    gone = np.zeros(tree.nodes, dtype=bool)
+    for level, (rows, inner) in enumerate(zip(levels, inner_of, strict=True)):
+        depth[rows] = level
+        low, high, turned = tree.low[inner], tree.high[inner], ways[inner] == TURNED
+        first[low] = first[inner] + np.where(turned, leaves[high], 0)
+        first[high] = first[inner] + np.where(turned, 0, leaves[low])
+        gone[low] = gone[inner] | (ways[inner] == HIGH)
+        gone[high] = gone[inner] | (ways[inner] == LOW)
+    first[gone] = 0
+    return first, np.where(gone, 0, first + leaves), depth
 
 
 def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:

@@ -55,6 +55,7 @@ def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
         settings=settings_of(estimator),
         category_lists=category_lists(thing),
         other_names=names_in(thing),
+        sampling=read.sampling,
     )
 
 
