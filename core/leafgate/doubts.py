@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from leafgate.leaf_numbers import is_mislabelled
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.report import Finding
@@ -40,9 +41,13 @@ def _rehearsed(policy: Policy, judged: Judged) -> Iterator[Doubt]:
 
 
 def _counted(judged: Judged) -> Iterator[Doubt]:
-    """Leaves or records that claim to count this table's people, and do not."""
+    """Leaves or records that claim to count this table's people and do not, or do and claim to count others."""
     if judged.strange:
         yield "counted", None, judged.strange
+    elif is_mislabelled(judged.release, judged.table):
+        label = judged.release.counted
+        problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
+        yield "counted", None, problem
 
 
 def _unread_parts(judged: Judged) -> Iterator[Doubt]:

@@ -19,24 +19,26 @@ CLOSE = 1e-6
 """Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
 
 
-def judged_as_exact(release: Release, table: Table) -> Release:
-    """The release, `exact` where its numbers are the table's own in every leaf and record, whatever it claims.
+def is_mislabelled(release: Release, table: Table) -> bool:
+    """Are the numbers the table's own in every leaf and record, though the release says that they count something else?
 
-    A label that hides this would keep attacks from believing what is so. Left as they are: releases with noise or a
-    claim of differential privacy, whose checks look at how the numbers were drawn, and numbers of model files that
-    are no counts.
+    Such a label keeps attacks from believing what is so. False for releases with noise or a claim of differential
+    privacy, whose checks look at how the numbers were drawn; for model files, whose readers choose the label; and for a
+    sample with the records it was taken from.
     """
-    claims_other = release.counted == "exact" or release.noise or "epsilon" in release.guarantee
-    level = release.publish.leaves
-    told = release.records is not None or (bool(release.trees) and level != "labels")
-    if claims_other or not told or (release.file is not None and level != "counts"):
-        return release
-    exact = replace(release, counted="exact")
+    records = release.records is not None
+    excused = bool(release.noise) or "epsilon" in release.guarantee or release.file is not None
+    if release.counted == "exact" or excused or (release.counted == "sampled" and records):
+        return False
+    numbers = bool(release.trees) and release.publish.leaves != "labels"
     asked = {name for tree in (*release.trees, *release.alternatives.values()) for name in columns_asked(tree)}
-    known = not release.trees or (release.target in table.schema and all(name in table.schema for name in asked))
-    is_exact = known and not strange_leaves(exact, table)
-    is_exact = is_exact and (release.records is None or records_fit(release.records, table))
-    return exact if is_exact else release
+    if not (numbers or records) or not all(name in table.schema for name in asked):
+        return False
+    if release.trees and (
+        release.target not in table.schema or strange_leaves(replace(release, counted="exact"), table)
+    ):
+        return False
+    return release.records is None or records_fit(release.records, table)
 
 
 def _counts_people(release: Release) -> bool:
