@@ -118,8 +118,9 @@ def certain_people(document: Document, table: Table) -> dict[str, Certainty] | N
     keys += [] if matches is None else list(matches.T.astype(np.int64))
     group = np.unique(np.array(keys), axis=1, return_inverse=True)[1].reshape(-1) if keys else np.zeros(size, np.int64)
     found = {}
-    for name, spec in document["schema"].items():
-        if "sensitive" in spec["role"] and ("values" in spec or "bins" in spec):
+    for name in (column.name for column in table.schema.secrets if column.countable):
+        spec = document["schema"].get(name)
+        if spec is not None:
             truth = _coded(spec, cells[name])
             pure = np.array([len(np.unique(truth[group == g])) == 1 for g in range(group.max() + 1)])[group]
             possible = _possible_values(document, name, reached, matches)

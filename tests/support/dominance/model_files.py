@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -16,24 +17,41 @@ from numpy.typing import NDArray
 from skl2onnx import convert_sklearn, to_onnx
 from skl2onnx.common.data_types import FloatTensorType, StringTensorType
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dominance.audits import LENIENT, Outcome, audited_file, strict_metrics
 from dominance.people import People, Rng, contradicting_table, draw_people
-from dominance.properties import Case, Problem, certain_are_exposed, does_not_pass, more_is_not_safer, not_milder
+from dominance.properties import (
+    Case,
+    Problem,
+    certain_are_exposed,
+    does_not_pass,
+    honest_passes,
+    more_is_not_safer,
+    not_milder,
+)
 from leafgate import from_sklearn
 from leafgate.errors import LeafgateError
 from leafgate.foreign.neutral_file import written
 from leafgate.foreign.reading import read_foreign
 from leafgate.foreign.scrubbing import scrubbed
-from leafgate.table import Table
+from leafgate.policy import Data
+from leafgate.table import Table, make_table, typed_column
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
 Ids = NDArray[np.int64]
+XGBOOST_NUMBERS = r'"sum_hessian":\[(?:[-\d.E]+,)*?([-\d.E]+)'
+LIGHTGBM_NUMBERS = r"(?:leaf_count=|internal_count=)(?:\d+ )*?(\d+)"
+"""The numbers of people in the files of the two libraries."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +175,7 @@ def fit_xgboost(rng: Rng, people: People) -> Fitted:
         return np.asarray(ends[:, :first], dtype=np.int64)
 
     codes = {target.name: {"codes": {value: float(i) for i, value in enumerate(classes)}}}
-    return Fitted("xgboost", files, leaves, codes, {"json": r'(?<="sum_hessian":\[)([-\d.E]+)'})
+    return Fitted("xgboost", files, leaves, codes, {"json": XGBOOST_NUMBERS})
 
 
 def fit_lightgbm(rng: Rng, people: People) -> Fitted:
@@ -175,8 +193,52 @@ def fit_lightgbm(rng: Rng, people: People) -> Fitted:
         return np.asarray(model.predict(rows, pred_leaf=True)).reshape(len(rows), -1).astype(np.int64)
 
     codes = {target.name: {"codes": {value: float(i) for i, value in enumerate(classes)}}}
-    edits = {"text": r"(?:leaf_count=|internal_count=)(\d+)"}
-    return Fitted("lightgbm", files, leaves, codes, edits)
+    return Fitted("lightgbm", files, leaves, codes, {"text": LIGHTGBM_NUMBERS})
+
+
+def fit_regression(rng: Rng, people: People) -> Fitted:
+    """Trees that predict a number, whose files count the people of every node."""
+    x = features_of(people.table)
+    edges = people.schema.target.edges or (0.0, 1.0)
+    bins = people.table.codes(people.schema.target.name)
+    y = np.repeat(np.array(edges)[bins], people.table.weight) + rng.integers(0, 9, len(x))
+    depth = int(rng.integers(1, 4))
+    kind = str(rng.choice(["tree", "forest", "xgboost", "lightgbm"]))
+    if kind in {"tree", "forest"}:
+        forest = ExtraTreesRegressor(2, max_depth=depth, random_state=0)
+        model: Any = (DecisionTreeRegressor(max_depth=depth, random_state=0) if kind == "tree" else forest).fit(x, y)
+        files = {"neutral": written(from_sklearn(model)), "skops": skops_bytes(model)}
+        return Fitted(f"regression {kind}", files, lambda rows: np.asarray(model.apply(rows)).reshape(len(rows), -1))
+    if kind == "xgboost":
+        options = {"objective": "reg:squarederror", "max_depth": depth, "nthread": 1, "verbosity": 0}
+        booster = xgboost.train(options, xgboost.DMatrix(x, label=y), num_boost_round=2)
+        text = bytes(booster.save_raw(raw_format="json"))
+        files = {"neutral": written(read_foreign(text, "m")), "json": text}
+
+        def ends(rows: pd.DataFrame) -> Ids:
+            return np.asarray(booster.predict(xgboost.DMatrix(rows), pred_leaf=True)).astype(np.int64)
+
+        return Fitted("regression xgboost", files, ends, {}, {"json": XGBOOST_NUMBERS})
+    lgb = {"objective": "regression", "num_leaves": 2**depth, "min_data_in_leaf": 2, "verbosity": -1, "num_threads": 1}
+    trained = lightgbm.train(lgb | {"min_data_in_bin": 1}, lightgbm.Dataset(x, label=y), num_boost_round=2)
+    text = trained.model_to_string().encode()
+    files = {"neutral": written(read_foreign(text, "m")), "text": text}
+
+    def leaves(rows: pd.DataFrame) -> Ids:
+        return np.asarray(trained.predict(rows, pred_leaf=True)).reshape(len(rows), -1).astype(np.int64)
+
+    return Fitted("regression lightgbm", files, leaves, {}, {"text": LIGHTGBM_NUMBERS})
+
+
+def with_class_of_numbers(people: People) -> People:
+    """The same people, their classes intervals of a number."""
+    target, edges = people.schema.target, [0.0, 10.0, 20.0, 30.0][: len(people.schema.classes) + 1]
+    columns = dict(people.data["columns"]) | {target.name: {"role": ["class", "sensitive"], "bins": edges}}
+    data = dict(people.data) | {"columns": columns}
+    schema = Data.model_validate_json(json.dumps(data)).meaning()
+    names = [schema.classes[code] for code in people.table.codes(target.name)]
+    frame = people.table.frame.assign(**{target.name: typed_column(schema.target, names)})
+    return People(data, make_table(schema, frame, people.table.weight))
 
 
 def rpart_print(model: DecisionTreeClassifier, names: list[str]) -> bytes:
@@ -232,6 +294,7 @@ FITS: Mapping[str, Callable[[Rng, People], Fitted]] = {
     "histogram": fit_histogram_boosting,
     "xgboost": fit_xgboost,
     "lightgbm": fit_lightgbm,
+    "regression": fit_regression,
 }
 
 
@@ -240,6 +303,7 @@ def fitted_case(rng: Rng, name: str) -> Iterator[Problem]:
     people = draw_people(rng, plain=True)
     if len(set(classes_of(people.table).tolist())) < len(people.schema.classes):
         return
+    people = with_class_of_numbers(people) if name == "regression" else people
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = FITS[name](rng, people)
@@ -253,6 +317,8 @@ def fitted_case(rng: Rng, name: str) -> Iterator[Problem]:
     if outcome.verdict == "refused" and twin.verdict != "refused":
         yield "b", f"{fitted.name} {chosen}", f"is refused: {outcome.error}"
     yield from not_milder(outcome, twin, f"{fitted.name} {chosen}")
+    if rng.random() < 0.3:
+        yield from honest_passes(_audited(people, fitted, chosen, LENIENT), f"{fitted.name} {chosen}")
     yield from certain_are_exposed(outcome, people, f"{fitted.name} {chosen}", ["linking"])
     yield from _scrubbed(people, fitted, twin, metrics)
     file = str(rng.choice([twin_name, *others]))
@@ -321,7 +387,15 @@ def _with_a_number_changed(rng: Rng, people: People, fitted: Fitted, file: str) 
 
 def model_cases() -> Mapping[str, tuple[float, Case]]:
     """A kind of case for each kind of model."""
-    often = {"tree": 0.1, "weighted": 0.03, "forest": 0.05, "histogram": 0.03, "xgboost": 0.05, "lightgbm": 0.04}
+    often = {
+        "tree": 0.1,
+        "weighted": 0.03,
+        "forest": 0.05,
+        "histogram": 0.03,
+        "regression": 0.04,
+        "xgboost": 0.05,
+        "lightgbm": 0.04,
+    }
 
     def case(name: str) -> Case:
         return lambda rng: fitted_case(rng, name)
@@ -333,6 +407,8 @@ def names_case(rng: Rng) -> Iterator[Problem]:
     """(e) where an encoder of a column that is no attribute holds what stands in it of everybody."""
     people = draw_people(rng, plain=True)
     x, y = features_of(people.table), classes_of(people.table)
+    if len(set(y.tolist())) < len(people.schema.classes):
+        return
     role = str(rng.choice(["identifier", "ignored", "undeclared"]))
     columns = dict(people.data["columns"]) | ({} if role == "undeclared" else {"name": {"role": role}})
     named = People(dict(people.data) | {"columns": columns}, people.table)

@@ -2,7 +2,8 @@
 
 (a) More of the same release never makes anybody safer. (b) A file format never makes a tree pass that its exact twin
 does not. (c) Whom a simple honest adversary knows with certainty, `exposure` counts. (d) Numbers that contradict the
-table never pass. (e) Cells of single people that stand in a file are disclosed.
+table never pass. (e) Cells of single people that stand in a file are disclosed. (f) Under limits that everything keeps,
+an honest release passes: blocking whatever comes is no audit.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dominance.audits import (
 )
 from dominance.people import People, Rng, contradicting_table, draw_people
 from dominance.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
+from leafgate.table import Table
 
 ORDER = {"pass": 0, "inconclusive": 1, "fail": 1, "refused": 1}
 TOLERANCE = 1e-9
@@ -115,6 +117,13 @@ def does_not_pass(outcome: Outcome, kind: str) -> Iterator[Problem]:
         yield "d", kind, "passes"
 
 
+def honest_passes(outcome: Outcome, kind: str) -> Iterator[Problem]:
+    """(f) for a release of the very people it is audited on, audited with limits that everything keeps."""
+    if outcome.verdict != "pass":
+        doubts = [name for name, finding in outcome.findings.items() if not finding.passed]
+        yield "f", kind, f"ends in {outcome.verdict}: {', '.join(doubts) or outcome.error}"
+
+
 # The cases
 
 Case = Callable[[Rng], Iterator[Problem]]
@@ -139,6 +148,8 @@ def builder_case(rng: Rng) -> Iterator[Problem]:
         yield from more_is_not_safer(less, more, people, f"{kind} {level} -> counts", plain=plain)
     for outcome in (less, more):
         if outcome.document and outcome.document["counted"] == "exact":
+            if rng.random() < 0.3:
+                yield from honest_passes(audited_file(people, outcome.document, LENIENT), kind)
             yield from _beside_another_table(rng, people, outcome.document, kind)
 
 
@@ -210,11 +221,25 @@ def hand_made_case(rng: Rng) -> Iterator[Problem]:
         yield from more_is_not_safer(claimed, exact, people, f"{at} {claim} -> exact", plain=_is_plain(high))
         yield from _beside_another_table(rng, people, high if rng.random() < 0.5 else low, kind)
     if rng.random() < 0.15:
-        scores = audited_file(people, _with_scores(made), metrics)
-        yield from certain_are_exposed(scores, people, "scores made by hand", ["linking"])
+        what = str(rng.choice(["scores", "values"]))
+        by_hand = audited_file(people, _with_scores(made) if what == "scores" else _with_values(made), metrics)
+        yield from certain_are_exposed(by_hand, people, f"{what} made by hand", ["linking"])
     if rng.random() < 0.15:
         yield from _with_rows_of_people(rng, made)
+    if rng.random() < 0.3:
+        at = str(rng.choice(LEVELS))
+        yield from honest_passes(audited_file(people, made.document(at), LENIENT), f"{kind} {at}")
     yield from _with_a_number_changed(rng, made, level if rng.random() < 0.5 else "counts")
+
+
+def _with_values(made: HandMade) -> dict[str, Any]:
+    """The trees with a number on each leaf, which says the share of a class that has no numbers."""
+    document = made.document("labels", counted="unknown")
+    for tree, counts in zip(document["trees"], made.counts, strict=True):
+        for leaf, row in zip(leaves_of(tree), counts, strict=True):
+            leaf["value"] = float(row[0] / max(row.sum(), 1))
+            del leaf["label"]
+    return document
 
 
 def _with_scores(made: HandMade) -> dict[str, Any]:
@@ -300,6 +325,11 @@ def records_case(rng: Rng) -> Iterator[Problem]:
         if before is not None:
             yield from more_is_not_safer(before, outcome, people, f"-> {name}", plain=False)
         before = outcome
+    if rng.random() < 0.3:
+        yield from honest_passes(
+            audited_file(people, made.document("counts", records=whole), LENIENT), "records and trees"
+        )
+    yield from _with_faint_noise(rng, people, whole, metrics)
     alone = made.document("counts", records=whole) | {"trees": [], "model": "none", "combine": "one"}
     assert before is not None
     yield from more_is_not_safer(
@@ -310,6 +340,51 @@ def records_case(rng: Rng) -> Iterator[Problem]:
     document = made.document("counts", records=stranger)
     yield from does_not_pass(audited_file(people, document, LENIENT), "records of more people")
     yield from _records_of_nobody(rng, made, whole)
+
+
+def _with_faint_noise(rng: Rng, people: People, whole: Mapping[str, Any], metrics: Metrics) -> Iterator[Problem]:
+    """(c) for records of secret numbers with noise that hides nothing, which the release does not call secret."""
+    secret = [column.name for column in people.schema.secrets if column.bins]
+    if not secret:
+        return
+    records = copy.deepcopy(dict(whole))
+    place = records["columns"].index(secret[0])
+    for row in records["rows"]:
+        row[place] += float(rng.normal()) * 1e-6
+    document = HandMade(people, (), (), "perturbed").document("counts", records=records) | {"model": "none"}
+    document["noise"] = {secret[0]: {"law": "gaussian", "scale": 1e-6}}
+    document["schema"][secret[0]] = document["schema"][secret[0]] | {"role": ["private"]}
+    outcome = audited_file(people, document, metrics)
+    yield from certain_are_exposed(outcome, people, "records with faint noise", ["linking"])
+
+
+def private_case(rng: Rng) -> Iterator[Problem]:
+    """A forest that claims differential privacy: as it is drawn, and with numbers that no chance has touched."""
+    people = draw_people(rng, plain=True)
+    people = people.with_table(Table(people.schema, people.table.frame, people.table.weight * 50))
+    trees, rate = 12, 0.075
+    build = {"use": "dp_random_trees", "trees": trees, "k": 20, "beta": rate, "depth": 1, "combine": "sum"}
+    honest = audited(people, build | {"structure": "random"}, LENIENT)
+    yield from honest_passes(honest, "private forest")
+    if honest.document is None:
+        return
+    how, change = FORGERIES[int(rng.integers(len(FORGERIES)))]
+    forged, changed = copy.deepcopy(dict(honest.document)), 0
+    for tree in forged["trees"]:
+        for leaf, row in zip(leaves_of(tree), leaf_counts(forged, tree, people.table), strict=True):
+            numbers = [round(change(people * rate, people)) for people in row.tolist()]
+            leaf["counts"] = {name: n if n >= 20 else 0 for name, n in zip(forged["classes"], numbers, strict=True)}
+            changed += sum(n >= 20 for n in numbers)
+    if changed >= 2 * trees:
+        yield from does_not_pass(audited_file(people, forged, LENIENT), f"private forest, {how}")
+
+
+FORGERIES: Sequence[tuple[str, Callable[[float, int], float]]] = (
+    ("rounded expectations", lambda expected, people: expected),
+    ("everybody counted", lambda expected, people: people),
+    ("twice the rate", lambda expected, people: 2 * expected),
+    ("half the rate", lambda expected, people: expected / 2),
+)
 
 
 def _records_of_nobody(rng: Rng, made: HandMade, whole: Mapping[str, Any]) -> Iterator[Problem]:
@@ -339,6 +414,7 @@ def cases() -> Mapping[str, tuple[float, Case]]:
         "builder": (0.3, builder_case),
         "hand made": (0.3, hand_made_case),
         "records": (0.1, records_case),
+        "private": (0.03, private_case),
     }
     return {**own, **model_cases()}
 
