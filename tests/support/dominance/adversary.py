@@ -91,10 +91,14 @@ class Certainty:
     """Rows of the table whose secret is certain: by the group's composition, and by what the numbers rule out.
 
     A group's composition counts where the release is about the secret: its class, a column of its tests or its records.
+    `surest` is the share of the commonest value in each one's group (0 where the composition does not count), `people`
+    the people of the group.
     """
 
     composition: Mask
     derived: Mask
+    surest: NDArray[np.float64]
+    people: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -122,9 +126,12 @@ def certain_people(document: Document, table: Table) -> dict[str, Certainty] | N
         spec = document["schema"].get(name)
         if spec is not None:
             truth = _coded(spec, cells[name])
-            pure = np.array([len(np.unique(truth[group == g])) == 1 for g in range(group.max() + 1)])[group]
+            counts = np.zeros((group.max() + 1, truth.max() + 1))
+            np.add.at(counts, (group, truth), table.weight)
+            people = counts.sum(axis=1)
+            surest = (counts.max(axis=1) / people)[group] * _is_about(document, name)
             possible = _possible_values(document, name, reached, matches)
-            found[name] = Certainty(pure & _is_about(document, name), possible.sum(axis=1) == 1)
+            found[name] = Certainty(surest == 1, possible.sum(axis=1) == 1, surest, people[group])
     return found
 
 

@@ -73,12 +73,15 @@ class Outcome:
     content: bytes = b""
     error: str = ""
 
+    def scores(self, name: str) -> NDArray[np.float64] | None:
+        """Each row's score by a finding; None where there is none, or it could not be told."""
+        finding = self.findings.get(name)
+        return None if finding is None or finding.passed is None or finding.scored is None else finding.scored.scores
+
     def exposed(self, secret: str, metric: str = "exposure", attack: str = "linking") -> NDArray[np.bool_] | None:
         """Who is certain by the finding, a flag for each row of the table; None where it is no evidence of safety."""
-        finding = self.findings.get(f"{metric}@{attack}#{secret}")
-        if finding is None or finding.passed is None or finding.scored is None:
-            return None
-        return np.asarray(finding.scored.scores >= 1)
+        scores = self.scores(f"{metric}@{attack}#{secret}")
+        return None if scores is None else np.asarray(scores >= 1)
 
 
 def policy_for(
@@ -112,11 +115,10 @@ def audited(
     return Outcome(found.report.verdict, findings, document, content)
 
 
-def audited_file(people: People, content: bytes | Mapping[str, Any], metrics: Metrics, **more: Any) -> Outcome:
-    """Audit a release file or a model's file; a mapping is written as JSON. `encoding` goes to the builder."""
+def audited_file(people: People, content: bytes | Mapping[str, Any], metrics: Metrics, encoding: Any = None) -> Outcome:
+    """Audit a release file or a model's file; a mapping is written as JSON."""
     path = _folder()[1] / "model.bin"
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     build = {"use": "published", "path": path.name}
-    build |= {"encoding": more.pop("encoding")} if more.get("encoding") else {}
-    more.pop("encoding", None)
-    return audited(people, build, metrics, **more)
+    build |= {"encoding": encoding} if encoding else {}
+    return audited(people, build, metrics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,14 +59,14 @@ class Fitted:
     """A model in one or several file formats, the first of which is its exact twin.
 
     `leaves` gives for rows of features the number of each one's leaf, a column for each tree whose leaves the file
-    counts; `edits` are patterns of numbers in a file's text that count people. `sampled` says that the file counts
-    fewer people than the table has.
+    counts; `edits` are patterns of numbers in a file's text that count people, `encoding` what a policy says of a
+    format's features. `sampled` says that the file counts fewer people than the table has.
     """
 
     name: str
     files: Mapping[str, bytes]
     leaves: Callable[[pd.DataFrame], Ids]
-    encoding: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    encoding: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     edits: Mapping[str, str] = field(default_factory=dict)
     sampled: bool = False
 
@@ -93,6 +93,12 @@ def _meaning(name: str) -> dict[str, str]:
     return {"column": column} | ({"value": value} if value else {})
 
 
+def _numbered(x: pd.DataFrame, trees: Sequence[Any]) -> dict[str, dict[str, str]]:
+    """What the features of a matrix are, which an ONNX file calls by their places: those that trees ask about."""
+    asked = sorted({int(i) for tree in trees for i in tree.tree_.feature if i >= 0})
+    return {f"x{i}": _meaning(x.columns[i]) for i in asked}
+
+
 def fit_tree(rng: Rng, people: People) -> Fitted:
     """A decision tree as skops, ONNX, PMML, as J48 and rpart would print it, and as its exact neutral file."""
     x, y = features_of(people.table), classes_of(people.table)
@@ -100,7 +106,7 @@ def fit_tree(rng: Rng, people: People) -> Fitted:
         max_depth=int(rng.integers(1, 5)), min_samples_leaf=int(rng.choice([1, 2, 5])), random_state=0
     ).fit(x, y)
     classes, target = [str(name) for name in model.classes_], people.schema.target.name
-    numbered = {f"x{i}": _meaning(x.columns[i]) for i in sorted(set(model.tree_.feature.tolist())) if i >= 0}
+    numbered = _numbered(x, [model])
     files = {
         "neutral": written(from_sklearn(model)),
         "skops": skops_bytes(model),
@@ -117,7 +123,7 @@ def fit_tree(rng: Rng, people: People) -> Fitted:
         "j48": r"(?<= \()(\d+\.0)",
         "rpart": r"(?<=[\d\w] )(\d+)(?= +\d+ \w+ \()",
     }
-    return Fitted("tree", files, lambda rows: np.asarray(model.apply(rows)).reshape(-1, 1), numbered, edits)
+    return Fitted("tree", files, lambda rows: np.asarray(model.apply(rows)).reshape(-1, 1), {"onnx": numbered}, edits)
 
 
 def fit_weighted_tree(rng: Rng, people: People) -> Fitted:
@@ -136,7 +142,9 @@ def fit_forest(rng: Rng, people: People) -> Fitted:
     model = kind(3, max_depth=int(rng.integers(1, 4)), bootstrap=bootstrap, random_state=0).fit(x, y)
     name = f"{'bootstrap' if bootstrap else 'exact'} forest"
     files = {"skops": skops_bytes(model), "neutral": written(from_sklearn(model))}
-    return Fitted(name, files, lambda rows: np.asarray(model.apply(rows)), sampled=bootstrap)
+    files["onnx"] = to_onnx(model, x.to_numpy(np.float32)[:1]).SerializeToString()
+    encoding = {"onnx": _numbered(x, model.estimators_)}
+    return Fitted(name, files, lambda rows: np.asarray(model.apply(rows)), encoding, sampled=bootstrap)
 
 
 def fit_histogram_boosting(rng: Rng, people: People) -> Fitted:
@@ -175,7 +183,7 @@ def fit_xgboost(rng: Rng, people: People) -> Fitted:
         return np.asarray(ends[:, :first], dtype=np.int64)
 
     codes = {target.name: {"codes": {value: float(i) for i, value in enumerate(classes)}}}
-    return Fitted("xgboost", files, leaves, codes, {"json": XGBOOST_NUMBERS})
+    return Fitted("xgboost", files, leaves, dict.fromkeys(files, codes), {"json": XGBOOST_NUMBERS})
 
 
 def fit_lightgbm(rng: Rng, people: People) -> Fitted:
@@ -193,7 +201,7 @@ def fit_lightgbm(rng: Rng, people: People) -> Fitted:
         return np.asarray(model.predict(rows, pred_leaf=True)).reshape(len(rows), -1).astype(np.int64)
 
     codes = {target.name: {"codes": {value: float(i) for i, value in enumerate(classes)}}}
-    return Fitted("lightgbm", files, leaves, codes, {"text": LIGHTGBM_NUMBERS})
+    return Fitted("lightgbm", files, leaves, dict.fromkeys(files, codes), {"text": LIGHTGBM_NUMBERS})
 
 
 def fit_regression(rng: Rng, people: People) -> Fitted:
@@ -298,9 +306,12 @@ FITS: Mapping[str, Callable[[Rng, People], Fitted]] = {
 }
 
 
+TAKES_MISSING = frozenset({"xgboost", "lightgbm", "histogram"})
+
+
 def fitted_case(rng: Rng, name: str) -> Iterator[Problem]:
     """A model in two of its formats, scrubbed, beside another table, and with a number of people changed."""
-    people = draw_people(rng, plain=True)
+    people = draw_people(rng, plain=True, gaps=name in TAKES_MISSING and rng.random() < 0.3)
     if len(set(classes_of(people.table).tolist())) < len(people.schema.classes):
         return
     people = with_class_of_numbers(people) if name == "regression" else people
@@ -328,10 +339,7 @@ def fitted_case(rng: Rng, name: str) -> Iterator[Problem]:
 
 
 def _audited(people: People, fitted: Fitted, file: str, metrics: Any, content: bytes = b"") -> Outcome:
-    encoding = dict(fitted.encoding)
-    if file != "onnx" and fitted.name == "tree":
-        encoding = {}
-    return audited_file(people, content or fitted.files[file], metrics, encoding=encoding)
+    return audited_file(people, content or fitted.files[file], metrics, fitted.encoding.get(file))
 
 
 def _scrubbed(people: People, fitted: Fitted, twin: Outcome, metrics: Any) -> Iterator[Problem]:

@@ -37,12 +37,12 @@ class People:
         return People(self.data, table)
 
 
-def draw_people(rng: Rng, *, plain: bool = False) -> People:
+def draw_people(rng: Rng, *, plain: bool = False, gaps: bool = False) -> People:
     """20 to 400 people with 2 to 5 columns and a class of 2 or 3 values.
 
-    `plain`: nothing is missing and no secret number is binned, as fitted models of every library need it.
+    `plain`: no secret number is binned, and nothing is missing unless there are `gaps`, as models of libraries need it.
     """
-    keeps_missing = not plain and rng.random() < 0.3
+    keeps_missing = gaps or (not plain and rng.random() < 0.3)
     columns = _draw_columns(rng, plain=plain)
     data = {"columns": columns} | ({"on_missing": "keep"} if keeps_missing else {})
     schema = Data.model_validate_json(json.dumps(data)).meaning()
