@@ -65,7 +65,7 @@ def _beliefs(
     others: Sequence[Floats] = (),
 ) -> list[Belief]:
     secrets = [column for column in known.schema.secrets if column.values is not None]
-    groups = groups_of(model)
+    groups = groups_of(model, known)
     explain = explained(model, groups)
     if not secrets:
         return [Belief(None, groups, evidence=evidence, explain=explain)]
@@ -111,8 +111,8 @@ def chances_of(model: Model, people: Floats, secret: Column, known: Known) -> pd
     return pd.DataFrame(told / told.sum(axis=1, keepdims=True), columns=pd.Index(list(secret.domain)))
 
 
-def groups_of(model: Model) -> Ids:
-    """People who can reach the same leaves, of each tree, are one group."""
+def groups_of(model: Model, known: Known) -> Ids:
+    """People who can reach the same leaves of each tree are a group, if the class is public those of one class."""
     problem, people = model.problem, model.people
     number = np.unique(problem.strata.leaf, axis=0, return_inverse=True)[1].ravel()
     mark = np.random.default_rng(0).integers(1, 2**63, size=int(number.max(initial=0)) + 1, dtype=np.uint64)
@@ -120,7 +120,11 @@ def groups_of(model: Model) -> Ids:
     np.add.at(total, problem.strata.row, mark[number])
     of_record = np.zeros(int(people.owner.max(initial=-1)) + 1, dtype=np.uint64)
     of_record[people.owner] = total
-    return np.unique(of_record, return_inverse=True)[1].astype(np.int64)[people.position]
+    groups = np.unique(of_record, return_inverse=True)[1].astype(np.int64)[people.position]
+    if not model.target.public:
+        return groups
+    own_class = known.public.codes(model.target.name)
+    return np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64)
 
 
 def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:

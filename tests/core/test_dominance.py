@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import leafgate.auditing
+from dominance.audits import audited
+from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from leafgate import Belief, Known, Release
 from leafgate_linking import Linking
@@ -33,6 +35,26 @@ def failures(kind: str, seeds: int) -> list[Failure]:
 def test_no_random_release_breaks_a_property(kind: str) -> None:
     found = failures(kind, CASES.get(kind, OTHERS))
     assert not found, "\n".join(map(str, found))
+
+
+# What the harness found, each by itself.
+
+
+def test_maxent_parts_people_of_different_public_classes() -> None:
+    columns = {
+        "town": {"role": "quasi_identifier", "values": ["here", "there"]},
+        "job": {"role": "sensitive", "values": ["cook", "smith", "nurse"]},
+        "sick": {"role": ["class", "quasi_identifier"], "values": ["no", "yes"]},
+    }
+    people = people_from({"columns": columns}, [("here", "cook", "no"), ("here", "nurse", "yes")])
+    metrics = ({"use": "k_anonymity", "at_least": 2},)
+    attacks = ({"use": "linking"}, {"use": "maxent", "internal": False})
+    for min_split in (2, 3):  # a tree that asks for the job, and one leaf
+        found = audited(people, {"use": "id3", "min_split": min_split}, metrics, attacks).findings
+        assert {name: finding.value for name, finding in found.items()} == {
+            "k_anonymity@linking#job": 1.0,
+            "k_anonymity@maxent#job": 1.0,
+        }
 
 
 # Each property fails where the product is broken on purpose.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,13 @@ class People:
     def with_table(self, table: Table) -> People:
         """The same policy with another table."""
         return People(self.data, table)
+
+
+def people_from(data: Mapping[str, Any], rows: Sequence[Sequence[Any]], weight: Sequence[int] | None = None) -> People:
+    """The people written out, cells in the order of the policy's columns."""
+    schema = Data.model_validate_json(json.dumps(data)).meaning()
+    frame = pd.DataFrame({c.name: typed_column(c, [row[i] for row in rows]) for i, c in enumerate(schema.columns)})
+    return People(data, make_table(schema, frame, None if weight is None else np.array(weight, dtype=np.int64)))
 
 
 def draw_people(rng: Rng, *, plain: bool = False, gaps: bool = False) -> People:

@@ -114,12 +114,12 @@ def certain_are_exposed(outcome: Outcome, people: People, kind: str, attacks: Se
                     yield "c", kind, f"{int((rows & ~exposed).sum())} certain records, not counted by {metric}@{attack}"
         if known.composition.any() and outcome.verdict == "pass":
             yield "c", kind, "passes over people who are certain"
-        surest = outcome.scores(f"confidence@linking#{secret}")
-        if surest is not None and (surest < known.surest - TOLERANCE).any():
-            yield "c", kind, "confidence is less than a group's composition gives"
-        sizes = outcome.scores(f"k_anonymity@linking#{secret}")
-        if sizes is not None and (sizes > known.people + TOLERANCE).any():
-            yield "c", kind, "k_anonymity counts more people than the adversary's group has"
+        for attack in attacks:
+            surest, sizes = (outcome.scores(f"{use}@{attack}#{secret}") for use in ("confidence", "k_anonymity"))
+            if surest is not None and (surest < known.surest - TOLERANCE).any():
+                yield "c", kind, f"confidence@{attack} is less than a group's composition gives"
+            if sizes is not None and (sizes > known.people + TOLERANCE).any():
+                yield "c", kind, f"k_anonymity@{attack} counts more people than the adversary's group has"
 
 
 def does_not_pass(outcome: Outcome, kind: str) -> Iterator[Problem]:
