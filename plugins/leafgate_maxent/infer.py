@@ -124,7 +124,7 @@ def groups_of(model: Model, known: Known) -> Ids:
     if not model.target.public:
         return groups
     own_class = known.public.codes(model.target.name)
-    return np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64)
+    return np.asarray(np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64))
 
 
 def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:
