@@ -79,7 +79,7 @@ def held_to(setting: str, required: Options) -> Audit:
     """kADET with k = 1 and this requirement, judged by the metric of the same name and limit, derived and composed."""
     build = {"use": "kadet", "k": 1, "measure": MEASURES[setting], "prune": pruned(setting), "require": (required,)}
     composed = {**required, "name": "composed", "scored": "composition"}
-    return audited(adult(setting), build, composed, {**required, "name": "derived"})
+    return audited(adult(setting), build, composed, {**required, "name": "derived", "scored": "derived"})
 
 
 def tree(audit: Audit) -> Node:
@@ -239,9 +239,10 @@ def with_private(run: Run, names: Collection[str]) -> Run:
 
 def test_groups_can_keep_to_a_limit_while_what_is_derived_of_them_does_not() -> None:
     build = {"use": "kadet", "k": 50, "measure": "gain", "require": (confidence(0.9),)}
-    composed, derived = ({**confidence(0.9), "name": name} for name in ("composed", "derived"))
+    judged = {"composed": "composition", "derived": "derived"}
+    composed, derived = ({**confidence(0.9), "name": name, "scored": scored} for name, scored in judged.items())
     run = with_private(adult("adult-id3"), {"sex", "relationship"})
-    audit = audited(run, build, {**composed, "scored": "composition"}, derived)
+    audit = audited(run, build, composed, derived)
     found = {finding.id.split("@")[0]: finding.passed for finding in audit.report.findings}
     assert found == {"composed": True, "derived": False, "guarantee:k": True, "guarantee:confidence": True}
     # Machine operators and inspectors: all leaves they can reach hold 15,875 and 1,369 people.

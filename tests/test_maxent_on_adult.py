@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -31,6 +31,8 @@ TOP = Path(__file__).resolve().parents[1]
 MEASURES = ("gini", "gain")
 LEVELS: tuple[Level, ...] = ("counts", "error_rates", "labels")
 RESULTS = TOP / "docs" / "results"
+ENTROPY_TOLERANCE = 5e-4
+"""How far, relatively, entropies of many optima and their gaps are apart on two machines, as the page says."""
 
 
 @cache
@@ -129,7 +131,7 @@ def audited(builder: Mapping[str, Any]) -> Audit:
         run.plugins.by_name[str(each["use"])].model_validate(each)
         for each in (
             {"use": "divergence", "average": True, "at_least": 0},
-            {"use": "confidence", "at_most": 0.9},
+            {"use": "confidence", "scored": "derived", "at_most": 0.9},
             {"use": "gain", "at_most": 1.001},
         )
     ]
@@ -149,7 +151,7 @@ def test_with_50_anonymity_the_choices_of_tests_add_nothing() -> None:
 @pytest.mark.parametrize("measure", MEASURES)
 def test_with_error_rates_the_choices_lower_the_divergence_of_the_top_ten(measure: str) -> None:
     _, outcome, _ = attacked(measure, "error_rates", True)
-    assert outcome.gap < 0.015
+    assert outcome.gap < 0.015 + ENTROPY_TOLERANCE
     assert kept(measure, "error_rates", True)
     assert lowered(measure, "error_rates")[:10].min() > 1
     assert overall(measure, "error_rates", True) < overall(measure, "labels", True)
@@ -162,6 +164,69 @@ def test_with_error_rates_the_choices_lower_the_average_for_gini_only() -> None:
     assert abs(change["gain"]) < 0.02
 
 
+ONE_ANSWER = {
+    **dict.fromkeys(("divergence", "divergence_lowest", "divergence_highest", "difference", "gain"), 0.0002),
+    **dict.fromkeys(("largest_gain", "kl1", "kl2"), 0.0002),
+    **dict.fromkeys(("entropy", "bound"), 1e-5),
+    **dict.fromkeys(("exposed", "surest", "confidence"), 0.001),  # in per cent: a person is 0.0033
+}
+"""How far numbers may differ on another machine, as the page says, where the problem has one answer."""
+MANY_ANSWERS = {
+    **dict.fromkeys(("entropy", "bound"), 2 * ENTROPY_TOLERANCE),  # entropies are about 2
+    **dict.fromkeys(("divergence", "divergence_lowest", "divergence_highest"), 0.01),
+    "difference": 0.05,
+}
+"""The same where the best of several optima is told: with error rates and choices."""
+OF_THE_MACHINE = frozenset({"gap", "spread", "starts", "missed_linear", "missed_internal"})
+"""What is held against limits elsewhere, and never against another run."""
+OF_THE_OPTIMUM = OF_THE_MACHINE | {"imposed", "imposed_labels", "binding", "kl1", "kl2", "lowest", "highest", "people"}
+
+
+def has_many_answers(row: Mapping[str, str]) -> bool:
+    """Is it a line about error rates with choices? Tables of differences are about choices throughout."""
+    return row.get("leaves_tell", row.get("level")) == "error_rates" and row.get("internal", "yes") == "yes"
+
+
+def disagreements(mine: Path, published: Path) -> list[str]:
+    """Every cell of the first table that is not what the second has, within the page's tolerances."""
+    found = []
+    for number, (row, other) in enumerate(zip(rows(mine), rows(published), strict=True), start=2):
+        many = has_many_answers(row)
+        tolerances, free = (MANY_ANSWERS, OF_THE_OPTIMUM) if many else (ONE_ANSWER, OF_THE_MACHINE)
+        for column in row.keys() - free:
+            cell, wanted, tolerance = row[column], other[column], tolerances.get(column)
+            near = tolerance is not None and cell and wanted and abs(float(cell) - float(wanted)) <= tolerance
+            if cell != wanted and not near:
+                found.append(f"{published.name}, line {number}, {column}: {cell}, and not {wanted}")
+    return found
+
+
+def reproduced(page: Path) -> list[str]:
+    """The last word of every line of the page's table of claims."""
+    claims = page.read_text(encoding="utf-8").split("### Claim by claim")[1].split("\n\n")[1]
+    return [line.split("|")[-2].strip() for line in claims.splitlines()]
+
+
+def test_tables_agree_within_the_pages_tolerances_and_no_further(tmp_path: Path) -> None:
+    facts, runs = "counts,2.0000,0.0503,{},48.1831", "gini,6,error_rates,{},{},1.990750,{}"
+    heads = {
+        facts: "released,known,divergence,exposed,confidence",
+        runs: "m,s,leaves_tell,internal,imposed,entropy,divergence",
+    }
+
+    def agree(line: str, first: Sequence[object], second: Sequence[object]) -> bool:
+        for name, cells in (("a.csv", first), ("b.csv", second)):
+            (tmp_path / name).write_text(f"{heads[line]}\n{line.format(*cells)}\n", encoding="utf-8")
+        return not disagreements(tmp_path / "a.csv", tmp_path / "b.csv")
+
+    assert agree(facts, ["5.5036"], ["5.5040"])
+    assert not agree(facts, ["5.5036"], ["5.5069"])  # a person more
+    assert agree(runs, ["yes", 215, 0.6670], ["yes", 214, 0.6689])
+    assert not agree(runs, ["yes", 215, 0.6670], ["yes", 214, 0.6789])
+    assert not agree(runs, ["no", 215, 0.6670], ["no", 215, 0.6689])  # one answer
+    assert not agree(runs, ["no", 215, 0.6670], ["no", 214, 0.6670])
+
+
 @pytest.mark.slow
 def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> None:
     """Several optima are found from starts that arithmetic on another machine moves: those agree roughly."""
@@ -171,14 +236,9 @@ def test_the_published_results_are_what_the_command_writes(tmp_path: Path) -> No
     command = TOP / "docs" / "reproduce" / "maxent_on_adult.py"
     options = ["--root", str(data_root()), "--out", str(tmp_path), "--page", str(page)]
     subprocess.run([sys.executable, str(command), *options], check=True)
-    for name in ("kadet", "people", "facts"):
-        written = f"maxent-adult-{name}.csv"
-        assert (tmp_path / written).read_bytes() == (RESULTS / written).read_bytes()
-    for mine, published in zip(
-        rows(tmp_path / "maxent-adult-runs.csv"), rows(RESULTS / "maxent-adult-runs.csv"), strict=True
-    ):
-        assert float(mine["entropy"]) == pytest.approx(float(published["entropy"]), rel=5e-4)
-        assert float(mine["divergence"]) == pytest.approx(float(published["divergence"]), abs=0.01)
+    tables = [f"maxent-adult-{name}.csv" for name in ("runs", "top", "averages", "kadet", "people", "facts")]
+    assert not [problem for name in tables for problem in disagreements(tmp_path / name, RESULTS / name)]
+    assert reproduced(page) == reproduced(TOP / "docs" / "maxent-on-adult.md")
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,6 +24,19 @@ class Attempt:
     plugin: str
     beliefs: Sequence[Belief] = ()
     problem: str = ""
+
+
+def announce_attack(
+    attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins, announce: Callable[[str], None]
+) -> None:
+    """Pass on what an attack forecasts of its run; what goes wrong with that is told by the attack itself."""
+    try:
+        with plugin_trouble(attack, plugins):
+            text = attack.forecast(sealed.release, lent(known))
+    except LeafgateError:
+        return
+    if text:
+        announce(f"attack {attack.called}: {text}")
 
 
 def attempt(attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins) -> Attempt:

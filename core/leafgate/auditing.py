@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from leafgate.attacking import attempt
+from leafgate.attacking import announce_attack, attempt
 from leafgate.building import build, knowledge
 from leafgate.data_facts import DataFiles, data_facts, files_of
 from leafgate.doubts import doubts
 from leafgate.errors import NoReleaseError
 from leafgate.finding_places import FindingPlaces
-from leafgate.guarantees import check_claims
+from leafgate.guarantees import check_claims, verified
 from leafgate.guessing import guesses
 from leafgate.interfaces import Component
 from leafgate.judging import judge
@@ -37,6 +37,7 @@ from leafgate.tree_view import tree_view
 from leafgate.waived_limits import Waivers, never, passes, waived
 
 OPEN = "was taken from the data, and the release tells it."
+EXTREME = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
 SAME = "The test table is the table: accuracy and the like are of the people that the release was learned from."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
@@ -74,10 +75,12 @@ def audit(
     *,
     source: Source = NOWHERE,
     today: date | None = None,
+    announce: Callable[[str], None] = lambda line: None,
 ) -> Audit:
     """Build or load the release, attack it, and hold the scores against the policy's limits.
 
     `source` says where the policy stands, if it is in a file.
+    `announce` is given a line before an attack that forecasts how long it will take.
     `today` is the day its waivers are judged on, the one it is in UTC when left out; without waivers no clock is read.
     Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
     itself fails; a failing attack or metric is a finding and takes nothing else down.
@@ -96,13 +99,25 @@ def audit(
     known = knowledge(policy, table, sealed, population, people)
     attempts = []
     for attack in policy.attacks:
+        announce_attack(attack, sealed, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
             attempts.append(attempt(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
-        judged = Judged(table, test, sealed.release, known, attempts, plugins, sealed.origins)
+        judged = Judged(
+            table,
+            test,
+            sealed.release,
+            known,
+            attempts,
+            plugins,
+            sealed.origins,
+            built=sealed.built,
+            node_numbers=sealed.node_numbers,
+        )
         doubtful = places.of_build(doubts(policy, plugins, judged))
-        limits = places.of_limits(judge(policy.metrics, judged))
         claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
+        judged = replace(judged, verified_claims=verified(claims))
+        limits = places.of_limits(judge(policy.metrics, judged))
         disclosed = places.of_build(told_by_file(policy, plugins, judged))
         limits, waivers = waived(
             policy, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), places, today
@@ -154,11 +169,30 @@ def _report(
         method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
         notes=[
             *_drawn_once(sealed),
+            *_training_declared(sealed),
             *([SAME] if files.same_test else []),
             *(f"The domain of {name!r} {OPEN}" for name in open_domains),
         ],
+        auditor_notes=list(_extremes_declared(table)),
         **waivers,
     )
+
+
+def _extremes_declared(table: Table) -> Iterator[str]:
+    """A note for each column whose declared bounds are numbers that somebody has.
+
+    The bounds alone tell nobody so, for what could occur may not occur: the note does, and is for auditors. 0 is left
+    out, where counts and amounts begin.
+    """
+    for column in table.schema.columns:
+        if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:
+            continue
+        numbers = table.frame[column.name]
+        ends = {"smallest": (column.bounds[0], numbers.min()), "largest": (column.bounds[1], numbers.max())}
+        reached = " and the ".join(name for name, (bound, number) in ends.items() if bound == number != 0)
+        if reached:
+            what = "bins" if column.bins else "bounds"
+            yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME}"
 
 
 def _policy_facts(policy: Policy) -> dict[str, Any]:
@@ -170,9 +204,21 @@ def _drawn_once(sealed: Sealed | None) -> list[str]:
     return [DRAWN] if sealed is not None and sealed.release.noise else []
 
 
+def _training_declared(sealed: Sealed | None) -> list[str]:
+    """What the policy says of a model's training, as far as its file's numbers are read otherwise for it."""
+    numbers = None if sealed is None else sealed.node_numbers
+    if numbers is None:
+        return []
+    part = f"that each tree was grown on a random {numbers.subsample:g} of the table's people"
+    weights = "that people had weights, so that only the file's numbers of people are compared with the table"
+    said = ([part] if numbers.subsample != 1 else []) + ([weights] if numbers.weighted else [])
+    return [f"The policy says of the model's training, and nobody can check, {' and '.join(said)}."] if said else []
+
+
 def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:
     release = sealed.release
-    told: dict[str, Any] = {"sha256": sealed.sha256, "builder": dict(release.builder)}
+    told: dict[str, Any] = {} if sealed.audited_file is None else {"file": sealed.audited_file.described()}
+    told |= {"sha256": sealed.sha256, "builder": dict(release.builder)}
     told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
     told |= {"drawn_once": True} if policy.build.unrepeatable else {}
     return told | ({} if release.records is None else {"records": People(len(release.records.rows))})

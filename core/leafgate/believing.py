@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from leafgate.attacking import attempt
 from leafgate.belief import Belief
 from leafgate.building import knowledge
 from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.fitting import read_fitting
+from leafgate.fitting import check_options, read_fitting, with_policy_columns
 from leafgate.interfaces import AttackModel
 from leafgate.known import Known
+from leafgate.leaf_numbers import judged_as_exact
 from leafgate.release_file import seal
 from leafgate.report import People, Private
 from leafgate.running import Run
@@ -29,6 +31,9 @@ def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Beli
     release does not fit the policy, InconclusiveError when the attack fails.
     """
     sealed = seal(read_fitting(release, run.table.schema))
+    check_options(sealed.release, run.plugins, release.name)
+    read = with_policy_columns(sealed.release, run.table.schema)
+    sealed = replace(sealed, release=judged_as_exact(read, run.table.without_key))
     known = knowledge(run.policy, run.table, sealed, run.population, run.people)
     tried = attempt(_attack(run, use), sealed, known, run.plugins)
     if tried.problem:

@@ -46,11 +46,18 @@ def bin_of(numbers: NDArray[np.float64], edges: Sequence[float]) -> NDArray[np.i
 
 
 def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: bool = False) -> NDArray[np.bool_]:
-    """Which bins hold a number from `low` (itself left out where `open_low`) to `high`."""
+    """Which bins hold a float from `low` (itself left out where `open_low`) to `high`.
+
+    An edge belongs to the bin above it, the last to the last bin. The answer is exact: between an edge and the
+    float just below it lies no number, so a range that begins there does not touch the bin below.
+
+    >>> bins_between((0, 5000, 10000), math.nextafter(5000, -math.inf), 10000, open_low=True).tolist()
+    [False, True]
+    """
     import numpy as np
 
-    starts, ends = np.asarray(edges[:-1], dtype=float), np.asarray(edges[1:], dtype=float)
-    beyond = ends > low
-    if not open_low:
-        beyond[-1] |= ends[-1] == low
-    return np.asarray(beyond & (starts <= high))
+    smallest = math.nextafter(low, math.inf) if open_low else low
+    starts = np.asarray(edges[:-1], dtype=float)
+    largest = np.nextafter(np.asarray(edges[1:], dtype=float), -np.inf)
+    largest[-1] = edges[-1]
+    return np.asarray(np.maximum(starts, smallest) <= np.minimum(largest, high))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from leafgate.attacking import plugin_trouble
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
 from leafgate.evidence import sayable
+from leafgate.fitting import check_options, with_policy_columns
 from leafgate.interfaces import TreeBuilder
 from leafgate.known import Known, known_of
+from leafgate.leaf_numbers import judged_as_exact
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
@@ -33,7 +37,12 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
             raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
         _check_origins(draft, table.without_key, origin)
         _check_trail(draft, origin)
-    return cut_and_seal(policy, plugins, draft)
+    from_file = draft.sealed is not None
+    if from_file:
+        check_options(draft, plugins)
+    sealed = cut_and_seal(policy, plugins, draft)
+    release = with_policy_columns(sealed.release, table.schema) if from_file else sealed.release
+    return replace(sealed, release=judged_as_exact(release, table.without_key))
 
 
 def cut_and_seal(policy: Policy, plugins: Plugins, draft: Release) -> Sealed:
@@ -121,6 +130,7 @@ def knowledge(
         population=population,
         people=people if share is None else sampled(table, share, _own_seed(policy.seed, 1)),
         facts=facts_of(policy.knows, table),
+        release=sealed.release,
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.interfaces import Scored
+    from leafgate.interfaces import Distribution
     from leafgate.known import Known
     from leafgate.release import Release
     from leafgate.schema import Column
@@ -30,7 +30,8 @@ class Case:
     never align anything. `scored` says what `chances` are: what the adversary believes, or the true
     composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
     records, a row for each. `origins` are, where they are known, for each published record its row in
-    `table.without_key`. `strange`: the release claims to count the table's people, and does not.
+    `table.without_key`. `strange`: the release claims to count the table's people, and does not. `built`:
+    this audit ran the builder, so the coins that it tosses were tossed.
     """
 
     table: Table
@@ -38,9 +39,10 @@ class Case:
     release: Release
     known: Known
     belief: Belief | None = None
-    scored: Scored = "derived"
+    scored: Distribution = "derived"
     origins: Sequence[int] | None = None
     strange: bool = False
+    built: bool = False
 
     @property
     def noisy_test(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from leafgate.errors import DataError
-from leafgate.text_cells import Codes, as_cells, with_header, without_header
+from leafgate.text_cells import Codes, as_cells, check_header, check_width, refuse_wide
 
 if TYPE_CHECKING:
     from leafgate.policy import CsvOptions
@@ -27,19 +27,29 @@ PORTION = 50_000
 
 
 def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: str) -> pd.DataFrame:
-    """Every declared column as text, in the policy's order."""
-    raw = read_cells(content, options, place)
+    """Every declared column as text, in the policy's order; DataError where the file has other columns."""
+
+    def check(first: Sequence[str]) -> None:
+        if options.header:
+            check_header(first, names, place)
+        else:
+            check_width(len(first), names, place)
+
+    raw = read_cells(content, options, place, check)
     if not options.header:
-        return without_header(raw, names, place)
+        return raw.set_axis(list(names), axis=1)
     header = [str(name) for name in raw.iloc[0]]
-    return with_header(raw.iloc[1:].reset_index(drop=True), header, names, place)
+    return raw.iloc[1:].reset_index(drop=True).set_axis(header, axis=1).loc[:, list(names)]
 
 
-def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
+def read_cells(
+    content: bytes, options: CsvOptions, place: str, check: Callable[[Sequence[str]], None] | None = None
+) -> pd.DataFrame:
     """Every cell of a CSV file as text, the header among them; columns are numbered.
 
     RFC 4180 unless `options` say otherwise; any line ending; empty lines are skipped, and lines
-    that start with `comment`. Raises DataError when rows differ in length or the text cannot be
+    that start with `comment`. `check` is handed the first row before any column is made. Raises DataError for more
+    than MAX_COLUMNS columns, when rows differ in length or the text cannot be
     decoded. Each distinct text of a column is held once, so memory grows with rows x columns codes.
     """
     lines = _Lines(_text(content, options), options)
@@ -47,6 +57,9 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     first = next(rows, None)
     if first is None:
         raise DataError("the file holds no rows", place=place)
+    refuse_wide(len(first), place)
+    if check is not None:
+        check(first)
     known = [_Numbering({cell: 0}) for cell in first]
     codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int32)] for _ in first]
     while portion := list(islice(rows, PORTION)):
@@ -56,6 +69,11 @@ def read_cells(content: bytes, options: CsvOptions, place: str) -> pd.DataFrame:
     frame = pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
     frame.attrs[COMMENTED] = lines.left_out[len(first)]
     return frame
+
+
+def width(content: bytes, options: CsvOptions, place: str) -> int:
+    """How many columns a CSV file has, 0 for an empty one; DataError as read_cells raises it, but for no width."""
+    return max((len(row) for row in _rows(_Lines(_text(content, options), options), options, place)), default=0)
 
 
 class _Numbering(dict[str, int]):

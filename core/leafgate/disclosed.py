@@ -1,10 +1,13 @@
-"""What a model's file tells beyond its predictions."""
+"""The file a release is read from: which one it is, and what a model's file tells beyond its predictions."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
 
 from leafgate.errors import ReleaseError
 from leafgate.json_parts import list_at, object_at
@@ -64,6 +67,28 @@ def other_content(parts: Iterable[tuple[str, int]]) -> tuple[Disclosure, ...]:
     many = sum(size for _, size in found) >= PEOPLE
     says = f"other content, which nobody needs to predict: {len(found)} part(s) ({listed})"
     return (Disclosure("other_content", "high" if many else "medium", says),)
+
+
+@dataclass(frozen=True)
+class AuditedFile:
+    """The file whose bytes were audited: its `name` without any folder, its `format`, the SHA-256 of these bytes.
+
+    Make it `of` the bytes that were read, never of a second reading: the file may have been replaced in between.
+    """
+
+    name: str
+    format: str
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path, format: str, content: bytes) -> Self:
+        """The file at `path`, of which `content` was read. Bytes of the name that are no text are replaced."""
+        name = os.fsencode(path.name).decode("utf-8", "replace")
+        return cls(name, format, hashlib.sha256(content).hexdigest())
+
+    def described(self) -> dict[str, Any]:
+        """As a report has it."""
+        return {"name": self.name, "format": self.format, "sha256": self.sha256}
 
 
 @dataclass(frozen=True)

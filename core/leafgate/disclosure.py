@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from leafgate.pictured import distributions, guesses_told, tree_told
-from leafgate.report import FORMAT, Finding, Report
+from leafgate.report import FORMAT, Finding, Private, Report, SecondaryScore
 from leafgate.score_shown import has_small_groups, is_plain, score_shown, step_around
 from leafgate.shown import COARSEST, Audience, Shown, coarse, share_count, shown_in, step_of, told
 from leafgate.telling_limits import notes_on_verdicts
@@ -38,7 +38,12 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         "guesses": [] if hide_data else guesses_told(report, shown, audience),
         "tree": tree_told(report, shown, audience),
         "versions": dict(report.versions),
-        "notes": [*report.notes, *telling, *([_OUTSIDE] if hide_data else [])],
+        "notes": [
+            *report.notes,
+            *(report.auditor_notes if audience == "auditor" else ()),
+            *telling,
+            *([_OUTSIDE] if hide_data else []),
+        ],
     }
 
 
@@ -59,9 +64,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
     total, beyond = finding.people, finding.beyond
     if audience == "public":
         finding, beyond = _without_secrets(finding, hide_data), None if finding.private else beyond
-        finding = replace(
-            finding, evidence=_scores_beside(finding, _few_worst(finding, shown.smallest), shown.smallest)
-        )
+        finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
     known = total is not None and not hide_data
     step = step_of(finding, shown.smallest) if finding.value is not None else 0.0
     return {
@@ -76,7 +79,7 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         "passed": finding.passed,
         "people": shown.whole(total) if known and total is not None else None,
         "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
-        "evidence": told(finding.evidence, shown, audience),
+        "evidence": told(_with_secondary_scores(finding, shown, hide_data), shown, audience),
         **({"alarm": finding.alarm} if finding.alarm else {}),
         "plugin": finding.plugin,
         "where": dict(finding.where),
@@ -87,9 +90,10 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
 def _without_secrets(finding: Finding, hide_data: bool) -> Finding:
     """The finding without numbers that follow from the data and not from the release, which may promise more."""
     if hide_data and not finding.of_release:
-        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "problem"}))
+        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "problem", "scored_because"}))
     if finding.private:
-        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "derived", "problem"}))
+        kept = {"claim", "derived", "problem", "scored_because"}
+        return replace(finding, value=None, evidence=_among(finding.evidence, kept))
     return finding
 
 
@@ -107,15 +111,23 @@ def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:
     return evidence
 
 
-def _scores_beside(finding: Finding, evidence: Mapping[str, Any], smallest: int) -> Mapping[str, Any]:
-    """The evidence; scores that were not judged are told as the one that was, or not at all."""
-    beside = [key for key in ("derived", "composition") if isinstance(evidence.get(key), int | float)]
-    if smallest == 1 or not is_plain(finding):
-        return evidence
-    public = replace(finding, fewest=finding.smallest_group)  # who scores worst may follow from secrets
-    shown = {key: score_shown(evidence[key], public, smallest) for key in beside}
-    hidden = {key for key in beside if shown[key] is None}
-    return {key: shown.get(key, value) for key, value in evidence.items() if key not in hidden}
+def _with_secondary_scores(finding: Finding, shown: Shown, hide_data: bool) -> dict[str, Any]:
+    """The evidence with each secondary score as the finding's own would be shown, and without it where that would not.
+
+    A secondary average is rounded as a judged one: so few people as must not be shown cannot move it by a step.
+    """
+    evidence = dict(finding.evidence)
+    for key, content in finding.evidence.items():
+        score = content.content if isinstance(content, Private) else content
+        if not isinstance(score, SecondaryScore):
+            continue
+        judged = replace(finding, value=score.value, spread=score.spread, fewest=score.fewest)
+        value = _value(judged, shown, hide_data)
+        if value is None and score.value is not None:
+            del evidence[key]
+        else:
+            evidence[key] = Private(value) if isinstance(content, Private) else value
+    return evidence
 
 
 def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from leafgate.node_numbers import REMEDY
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
-from leafgate.report import Finding
+from leafgate.report import Finding, Private
 from leafgate.scoring import Judged
 
 
 def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(policy.build)
-    told = [*_rehearsed(policy, judged), *_counted(judged), *_unattacked(judged)]
+    told = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
+    evidence = _evidence(judged)
     return [
         Finding(
             name,
             name.partition("#")[0],
             None,
             secret=secret,
-            evidence={"problem": problem},
+            evidence={"problem": problem, **evidence.get(name, {})},
             plugin=origin,
             alarm="a pass would prove nothing",
         )
@@ -45,11 +48,31 @@ def _counted(judged: Judged) -> Iterator[Doubt]:
         yield "counted", None, judged.strange
 
 
+def _unread_parts(judged: Judged) -> Iterator[Doubt]:
+    """Published parts that no attack of the policy, of those that could run, takes into account."""
+    release = judged.release
+    ran = [tried.attack for tried in judged.attempts if not tried.problem]
+    read = frozenset[str]().union(*(attack.parts for attack in ran))
+    published = {"records": release.records is not None, "alternatives": len(release.learned) > len(release.trees)}
+    for part, is_there in published.items():
+        if is_there and ran and part not in read:
+            problem = f"no attack of the policy takes the published {part} into account: try one that does (linking)"
+            yield f"unread#{part}", None, problem
+
+
+def _evidence(judged: Judged) -> dict[str, dict[str, Any]]:
+    """What is told beside a doubt, by its name: for auditors, what the file and the table have at the node."""
+    wrong = judged.contradiction
+    if wrong is None or judged.strange_numbers:
+        return {}
+    return {"counted": {"remedy": REMEDY, "numbers": Private({"file": wrong.told, "table": wrong.expected})}}
+
+
 def _unattacked(judged: Judged) -> Iterator[Doubt]:
     """Secret cells that no attack's belief is about: noisy ones of secrets, and protected ones."""
     release = judged.release
     shown = () if release.records is None else release.records.columns
-    for column in release.schema.secrets:
+    for column in judged.table.schema.secrets:
         noisy = column.name in release.noise and column.name in shown
         if noisy and not _noisy_cells(column.name, judged) <= set(_cells_told(column.name, judged)):
             problem = "noise hides the records' cells of this secret, and no attack tried to see through it"

@@ -14,7 +14,7 @@ LARGEST = 1e300
 RESERVED = frozenset(
     {
         *("claim", "composition", "derived", "problem", "reason", "reason_in_full", "refutes", "remedy"),
-        *("tried", "tries", "unbounded", "worst"),
+        *("scored_because", "tried", "tries", "unbounded", "worst"),
     }
 )
 """The keys that mean something to the core; no metric may use them."""

@@ -49,8 +49,7 @@ def explanation(component: type[Component], origin: str) -> str:
     """The page `leafgate explain` prints."""
     lines = [f"{use_of(component)}: {kind_of(component)} of {origin}", "", inspect.getdoc(component) or "", ""]
     if issubclass(component, Metric):
-        scored = "each person" if issubclass(component, RecordMetric) else "the release"
-        lines.append(f"Scores {scored}; a policy limits it with `{component.direction}`.")
+        lines += _what_it_scores(component)
         if component.checks:
             lines.append(f"Checks the guarantee {component.checks!r} that a release claims.")
         if component.private:
@@ -80,6 +79,24 @@ def explanation(component: type[Component], origin: str) -> str:
         picked = f": {{use: {use.default}}}" if use else ""
         lines += ["", f"{name}{picked}: {_first_line(model)}", *_option_lines(model, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def _what_it_scores(metric: type[Metric]) -> Iterator[str]:
+    """Whom a metric scores, how a policy limits it, and by which distributions of a secret."""
+    of_people = issubclass(metric, RecordMetric)
+    yield f"Scores {'each person' if of_people else 'the release'}; a policy limits it with `{metric.direction}`."
+    if not issubclass(metric, RecordMetric):
+        return
+    if metric.groups_only:
+        yield "It judges groups of people, and no distribution of a secret."
+        return
+    names = {
+        "worst": "for each person the worse of what is derived and the group's true composition (`scored: worst`)",
+        "derived": "what is derived (`scored: derived`)",
+        "composition": "the group's true composition (`scored: composition`)",
+    }
+    judged = [name for scored, name in names.items() if metric.can_score(scored)]  # type: ignore[arg-type]
+    yield f"It judges {', or '.join(judged)}."
 
 
 def _option_lines(model: type[BaseModel], indent: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +32,11 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
         worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
         evidence = {"claim": promised} | _tried(claim, judged) | dict(worst.evidence)
         yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, alarm=BROKEN.format(claim))
+
+
+def verified(findings: Iterable[Finding]) -> frozenset[str]:
+    """The claims that these findings of `check_claims` say to be kept."""
+    return frozenset(finding.id.removeprefix("guarantee:") for finding in findings if finding.passed)
 
 
 def _margin(finding: Finding) -> float:

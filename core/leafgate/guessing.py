@@ -10,10 +10,9 @@ import numpy as np
 
 from leafgate.attacking import Attempt
 from leafgate.belief import Belief
-from leafgate.beside import rests_on_what_was_granted
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.scoring import Judged
-from leafgate.told_by_release import tells_shares
+from leafgate.told_by_release import tells_shares, uses_background_knowledge
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,5 +54,5 @@ def _guess(judged: Judged, attempt: Attempt, belief: Belief) -> Guess:
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
     weight = case.table.weight
     commonest = int(np.bincount(truth, weights=weight).max())
-    private = rests_on_what_was_granted(case, attempt) or not tells_shares(case, alike=True)
+    private = uses_background_knowledge(case, attempt) or not tells_shares(case, alike=True)
     return Guess(attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private)

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 from leafgate.errors import DataError
 
+MAX_LINES = 500_000
+"""Longer hierarchies are refused: a policy has room for some 50,000 of the values they are for, and a line takes some
+600 bytes of memory."""
+
 
 @dataclass(frozen=True)
 class Hierarchy:
@@ -51,8 +55,11 @@ def parse_hierarchy(text: str, place: str) -> Hierarchy:
     """The hierarchy that a `;`-separated text describes: value;group;coarser group;...
 
     The form of ARX, without a header. Raises DataError when a value stands twice, a line has
-    another number of levels, or a group has two parents.
+    another number of levels, a group has two parents, or there are more than MAX_LINES lines.
     """
+    if text.count("\n") > MAX_LINES:
+        remedy = "keep the lines of the values that the policy declares"
+        raise DataError(f"has more than {MAX_LINES:,} lines", place=place, remedy=remedy)
     try:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=";") if row]
     except csv.Error as error:

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError, model_validator
 
 from leafgate.errors import InconclusiveError
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
     from leafgate.belief import Belief
     from leafgate.case import Case
@@ -29,7 +31,14 @@ if TYPE_CHECKING:
 Limit = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 Unit = Literal["", "people", "one over people", "share", "people left", "table"]
-Scored = Literal["derived", "composition"]
+Distribution = Literal["derived", "composition"]
+"""A distribution of a secret: what the adversary derives, or the true composition of each person's group."""
+Scored = Literal["worst", "derived", "composition"]
+"""By which distribution a limit is judged; `worst`: for each person the worse of the two scores."""
+DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")
+"""The first of these that a metric can score is its default."""
+ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
+"""The `scorable` of metrics that compare what is believed with the truth."""
 SLACK = 1e-12
 """By so much (of limits above 1: by such a part of them) a score may miss its limit, for floating point does."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
@@ -124,19 +133,26 @@ class AttackModel(Component):
 
     `reads` lists what the release's numbers may count for the attack to understand them, `models`
     the kinds of model it can read;
-    `uses` which optional knowledge it takes into account (`distribution`).
+    `parts` which published parts of a release it takes into account: `trees` (the model, whatever kind it is),
+    `alternatives`, `records`; `uses` which optional knowledge (`distribution`, `people`, `facts`, `label_accuracies`).
+    Where no attack of a policy takes a part into account the audit is inconclusive.
     """
 
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
     reads: ClassVar[frozenset[str]] = frozenset({"exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"})
     models: ClassVar[frozenset[str]] = frozenset({"trees"})
+    parts: ClassVar[frozenset[str]] = frozenset({"trees", "alternatives", "records"})
     uses: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def called(self) -> str:
         """Its name in the policy: `name`, or what it uses."""
         return self.name or self.use
+
+    def forecast(self, release: Release, known: Known) -> str:
+        """What it is about to do and about how long that takes, told before it begins; empty where it is quick."""
+        return ""
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
         """One belief for each secret the attack speaks about."""
@@ -245,13 +261,14 @@ class Metric(Component):
         """The metric that is broken exactly when the claimed guarantee does not hold.
 
         A claim is a limit, or a mapping of options with the limit among them; a list of mappings is
-        several claims, each given here by itself. A mapping speaks of the groups' true composition.
+        several claims, each given here by itself. A mapping speaks of the groups' true composition, a limit of the
+        metric's default.
         Raises InconclusiveError for what it cannot read.
         """
         options = dict(claim) if isinstance(claim, Mapping) else {cls.direction: claim}
         if set(options) & {"use", "name", "of", "scored", "average", "allow"}:
             raise InconclusiveError("a claim cannot choose how it is checked")
-        if isinstance(claim, Mapping) and issubclass(cls, RecordMetric):
+        if isinstance(claim, Mapping) and issubclass(cls, RecordMetric) and cls.can_score("composition"):
             options |= {"scored": "composition"}
         try:
             return cls.model_validate({**options, "use": cls.model_fields["use"].default})
@@ -263,25 +280,58 @@ class RecordMetric(Metric):
     """Scores records; judged on the worst-off person unless the policy says otherwise.
 
     `of` names the attack it judges (every attack when left out), `secret` the secret (every one).
-    `scored` says which distribution of the secret: what the adversary derives, or the true
-    composition of each group, which an adversary with more knowledge could come to know; a metric of
-    `groups_only` reads neither.
+    `scored` says which distribution of the secret is judged: `derived`, what the adversary derives; `composition`, the
+    true composition of each group, which an adversary with more knowledge could come to know; `worst`, for each person
+    the worse of both scores. `scorable` lists those that the metric can score: one that compares what is believed with
+    the truth, or reads something else of the belief than `case.chances`, can only score `derived`. A metric of
+    `groups_only` reads no distribution, which is `derived` alone, too.
     `average` judges the mean over people, `allow` tolerates a share of people beyond the limit.
     """
 
     of: str | None = Field(default=None, description="The attack it judges, by its name; every attack when left out.")
     secret: str | None = Field(default=None, description="The sensitive column it judges; every one when left out.")
     scored: Scored = Field(
-        default="derived", description="What the adversary derives, or each group's true composition."
+        default="worst",
+        description="What the adversary derives, each group's true composition, or for each person the worse of both.",
     )
     average: bool = Field(default=False, description="Judge the mean over people, not the worst-off person.")
     allow: Share = Field(default=0.0, description="The share of people that may lie beyond the limit.")
 
     groups_only: ClassVar[bool] = False
+    scorable: ClassVar[frozenset[Scored]] = frozenset({"worst", "derived", "composition"})
 
-    def lacks(self, policy: Policy) -> str:
-        idle = self.groups_only and self.scored != "derived"
-        return "it scores groups alone, so `scored` changes nothing; leave it out" if idle else ""
+    @classmethod
+    def can_score(cls, scored: Scored) -> bool:
+        """Can a limit on this metric be judged by that distribution?"""
+        return scored == "derived" if cls.groups_only else scored in cls.scorable
+
+    @classmethod
+    def default_scored(cls) -> Scored:
+        """What `scored` means where a policy does not write it: `worst` if the metric can score it."""
+        return next((scored for scored in DEFAULT_ORDER if cls.can_score(scored)), "derived")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of the options, with what this metric can score as the choices of `scored`."""
+        schema = handler(core_schema)
+        option = handler.resolve_ref_schema(schema)["properties"].get("scored", {})
+        if "enum" in option or "const" in option:
+            choices = [scored for scored in DEFAULT_ORDER if cls.can_score(scored)]
+            option.pop("const", None)
+            option |= {"enum": choices, "default": cls.default_scored()}
+        return schema
+
+    @model_validator(mode="after")
+    def _can_score_it(self) -> Self:
+        """Refuse a `scored` that the metric cannot score; where none is written, take the metric's own default."""
+        if "scored" not in self.model_fields_set:
+            self.__dict__["scored"] = self.default_scored()  # a validator that runs before would see no JSON any more
+        if self.groups_only and self.scored != "derived":
+            raise ValueError("it scores groups alone, so `scored` changes nothing; leave it out")
+        if not self.can_score(self.scored):
+            choices = [scored for scored in DEFAULT_ORDER if self.can_score(scored)]
+            raise ValueError(f"it cannot score `{self.scored}`; leave `scored` out, or choose {' or '.join(choices)}")
+        return self
 
     @model_validator(mode="after")
     def _one_leniency(self) -> Self:

@@ -34,6 +34,14 @@ def are_numbers(told: Any) -> bool:
     return isinstance(told, list) and all(map(is_number, told))
 
 
+def flag_at(told: Mapping[str, Any], key: str, place: str) -> bool:
+    """True or false under a key, false where there is none; ReleaseError for anything else."""
+    found = told.get(key, False)
+    if not isinstance(found, bool):
+        raise ReleaseError("must be true or false", place=f"{place}.{key}")
+    return found
+
+
 def one_of(told: Any, choice: Any, place: str) -> Any:
     """The text, if it is among the words of a Literal."""
     if not isinstance(told, str) or told not in get_args(choice):

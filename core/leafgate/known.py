@@ -28,7 +28,9 @@ class Known:
     larger population the people come from; `schema` the roles and domains of all columns.
     `distribution` gives, where the policy grants it, each secret's overall shares; `people` those of
     the table whose secrets are known, with the public columns and one secret or more; `facts` what
-    is known of people in general. `mechanism`
+    is known of people in general. `label_accuracies` gives for each predicted class the share of the people with this
+    prediction who have it, as somebody with test data would know it: granted where a release's labels are worth more
+    than its numbers say (`Release.needs_label_accuracies`), else None. `mechanism`
     runs the public algorithm on a table of the attacker's own; None when it is not public.
     `seed` is for attacks that toss coins, so that an audit repeats.
     """
@@ -41,6 +43,7 @@ class Known:
     population: Table | None = None
     people: Table | None = None
     facts: tuple[Fact, ...] = ()
+    label_accuracies: Mapping[str, float] | None = None
 
     @property
     def records(self) -> pd.DataFrame:
@@ -67,12 +70,16 @@ def known_of(
     population: Table | None = None,
     people: Table | None = None,
     facts: Sequence[Fact] = (),
+    release: Release | None = None,
 ) -> Known:
     """What an adversary knows of the people in `table` under a policy's `knows`.
 
-    A secret's distribution is over its values, each with its share of the people.
+    A secret's distribution is over its values, each with its share of the people. Of a `release` that needs it the
+    adversary knows how often each label is right.
     """
     import numpy as np
+
+    from leafgate.routing import label_accuracies
 
     public, _ = table.public
     shares: dict[str, dict[str, float]] = {}
@@ -81,4 +88,7 @@ def known_of(
             domain = list(map(str, column.domain))
             counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))
             shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
-    return Known(table.without_key.schema, public, shares, mechanism, seed, population, people, tuple(facts))
+    schema = table.without_key.schema
+    needed = release is not None and release.needs_label_accuracies and release.target in schema
+    accuracies = label_accuracies(release, table) if release is not None and needed else None
+    return Known(schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies)

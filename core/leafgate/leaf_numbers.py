@@ -3,32 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.decimals import digits_of
+from leafgate.record_matching import records_fit
 from leafgate.release import Release, at_level
 from leafgate.routing import NOWHERE, route
 from leafgate.table import Table
-from leafgate.tree import Leaf, columns_asked, leaves
+from leafgate.tree import Leaf, Node, columns_asked, leaves
 
 CLOSE = 1e-6
 """Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
 
 
-def strange_records(release: Release, table: Table) -> bool:
-    """Do published records that claim to count the table's people exactly count more or fewer?"""
-    return release.records is not None and release.counted == "exact" and sum(release.records.weight) != table.people
+def judged_as_exact(release: Release, table: Table) -> Release:
+    """The release, `exact` where its numbers are the table's own in every leaf and record, whatever it claims.
+
+    A label that hides this would keep attacks from believing what is so. Left as they are: releases with noise or a
+    claim of differential privacy, whose checks look at how the numbers were drawn, and numbers of model files that
+    are no counts.
+    """
+    claims_other = release.counted == "exact" or release.noise or "epsilon" in release.guarantee
+    level = release.publish.leaves
+    told = release.records is not None or (bool(release.trees) and level != "labels")
+    if claims_other or not told or (release.file is not None and level != "counts"):
+        return release
+    exact = replace(release, counted="exact")
+    asked = {name for tree in (*release.trees, *release.alternatives.values()) for name in columns_asked(tree)}
+    known = not release.trees or (release.target in table.schema and all(name in table.schema for name in asked))
+    is_exact = known and not strange_leaves(exact, table)
+    is_exact = is_exact and (release.records is None or records_fit(release.records, table))
+    return exact if is_exact else release
+
+
+def _counts_people(release: Release) -> bool:
+    """Does a release file of leafgate's own publish whole numbers, though it says not what they count?
+
+    Weights, which need not be people, come from models of others.
+    """
+    if release.counted != "unknown" or release.file is not None or release.publish.leaves != "counts":
+        return False
+    every = (leaf for tree in (*release.trees, *release.alternatives.values()) for leaf in leaves(tree))
+    return all(float(count).is_integer() for leaf in every for count in (leaf.counts or {}).values())
 
 
 def strange_leaves(release: Release, table: Table) -> int:
     """How many leaves tell counts, shares or error rates that are not those of the table's people.
 
-    Of a sample there must be as many people of each class as it counts, of a bootstrap somebody. 0 for releases whose
-    numbers claim neither, and for trees that ask about columns the table does not have.
+    Of a sample there must be as many people of each class as it counts, of a bootstrap somebody. Whole numbers of a
+    release file that says not what they count must be the people. 0 for releases whose numbers claim neither, and for
+    trees that ask about columns the table does not have.
     """
-    if release.counted not in {"exact", *DRAWN} or release.model != "trees" or release.target not in table.schema:
+    compared = release.counted in {"exact", *DRAWN} or _counts_people(release)
+    if not compared or release.model != "trees" or release.target not in table.schema:
         return 0
     strange, close = 0, _close(release)
     for tree in (*release.trees, *release.alternatives.values()):
@@ -40,8 +70,29 @@ def strange_leaves(release: Release, table: Table) -> int:
         for leaf, row in told:
             people = dict(zip(release.classes, row, strict=True))
             drawn = DRAWN.get(release.counted)
-            strange += not (_fits(leaf, people, close) if drawn is None else drawn(leaf, people))
+            empty = release.is_empty(leaf) and any(row)
+            strange += not (_fits(leaf, people, close) and not empty if drawn is None else drawn(leaf, people))
     return strange
+
+
+def counts_everybody(release: Release, table: Table) -> bool:
+    """Do leaves that say they count a sample count each of the table's people, so that nobody was left out?
+
+    Exact counts under that name would be judged more leniently than they may be. False where some leaf tells no counts.
+    """
+    if release.counted != "sampled" or release.model != "trees" or release.target not in table.schema:
+        return False
+    trees = (*release.trees, *release.alternatives.values())
+    if not all(name in table.schema for tree in trees for name in columns_asked(tree)):
+        return False
+    return bool(trees) and all(_counts_everybody(tree, release, table) for tree in trees)
+
+
+def _counts_everybody(tree: Node, release: Release, table: Table) -> bool:
+    routed = route(tree, table)
+    people = _counts(table, release.target, routed.leaf, len(routed.leaves)).tolist()
+    told = [[(leaf.counts or {}).get(name, 0) for name in release.classes] for leaf in routed.leaves]
+    return told == people and all(leaf.counts is not None for leaf in routed.leaves)
 
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:

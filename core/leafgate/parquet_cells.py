@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from leafgate.errors import DataError
-from leafgate.text_cells import as_cells, refuse_twice, with_header
+from leafgate.text_cells import as_cells, check_header, refuse_wide
 
 
 def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.DataFrame:
@@ -23,7 +23,8 @@ def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.
     try:
         file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
         header = list(file.schema_arrow.names)
-        refuse_twice(header, place)
+        refuse_wide(len(header), place)
+        check_header(header, header if names is None else names, place)
         table = file.read()
     except (pyarrow.ArrowException, OSError):
         raise DataError("is not a Parquet file", place=place) from None
@@ -34,4 +35,4 @@ def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.
         except pyarrow.ArrowException:
             raise DataError("does not hold plain values", place=f"{place}, column {name!r}") from None
         cells[i] = as_cells(text.indices.to_numpy(), text.dictionary.to_pylist())
-    return with_header(pd.DataFrame(cells), header, header if names is None else names, place)
+    return pd.DataFrame(cells).set_axis(header, axis=1).loc[:, header if names is None else list(names)]

@@ -74,7 +74,8 @@ class Data(Strict):
     def meaning(self) -> Schema:
         """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
         kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED)
-        return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept))
+        dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & {*DROPPED, "key"})
+        return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
 
 
 class PublishSpec(Strict):

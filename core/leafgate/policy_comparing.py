@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from leafgate.interfaces import Component
+from leafgate.interfaces import Component, RecordMetric
 from leafgate.plugins import Plugins
 from leafgate.policy_lines import Line
 from leafgate.policy_merging import name_of
@@ -201,6 +201,8 @@ def line_at(written: Written, place: str, *, told: Any) -> Line | None:
 
 def _option(kind: type[Component] | None, told: dict[str, Any], key: str) -> Any:
     """An option as it stands, or its default."""
+    if key == "scored" and kind is not None and issubclass(kind, RecordMetric):
+        return told.get(key, kind.default_scored())
     field = None if kind is None else kind.model_fields.get(key)
     default = None if field is None or field.is_required() else field.get_default(call_default_factory=True)
     return told.get(key, to_jsonable_python(default, fallback=str))

@@ -19,6 +19,8 @@ def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, no
         return (_more if key == "at_least" else _less)(old, new)
     if key == "allow":
         return _less(old, new)
+    if key == "scored":
+        return "tighter" if new == "worst" else "looser" if old == "worst" else "different"
     if key in {"of", "secret"}:
         return "looser" if old is None else "tighter" if new is None else "different"
     if key == "average":

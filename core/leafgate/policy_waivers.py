@@ -1,4 +1,4 @@
-"""Waivers: the exceptions a policy lets through, for one release, by two people, until a day."""
+"""Waivers: the exceptions a policy lets through, for one release or model file, by two people, until a day."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
 from leafgate.errors import Problem
 from leafgate.interfaces import STRICT, Limit, Metric, RecordMetric, Share
@@ -24,9 +24,10 @@ Words = Annotated[str, Field(min_length=1, max_length=2000)]
 DIGEST = r"^[0-9a-f]{64}$"
 
 
-def _whole(digest: str) -> str:
+def _whole(digest: str, info: ValidationInfo) -> str:
     if not re.fullmatch(DIGEST[1:-1], digest):
-        raise ValueError("must be the whole SHA-256, 64 digits: `release.sha256` of report.json")
+        key = "release.file.sha256" if info.field_name == "file" else "release.sha256"
+        raise ValueError(f"must be the whole SHA-256, 64 digits: `{key}` of report.json")
     return digest
 
 
@@ -51,13 +52,18 @@ class WaivedLimit(BaseModel):
 
 
 class Waiver(BaseModel):
-    """One finding that may fail, in one release, for a while."""
+    """One finding that may fail, in one release or in whatever is read from one model file, for a while."""
 
     model_config = STRICT
 
     id: Words = Field(description="What reports call the waiver. Unique.")
     finding: Words = Field(description="The finding's exact id: `metric@attack#secret`.")
-    release: Digest = Field(description="The release's SHA-256, as the report tells it; another needs another waiver.")
+    release: Digest | None = Field(
+        None, description="The release's SHA-256, `release.sha256` of the report; another needs another waiver."
+    )
+    file: Digest | None = Field(
+        None, description="Instead, the audited file's SHA-256, `release.file.sha256` of the report."
+    )
     owner: Words = Field(description="Who asks for it and answers for it.")
     approved_by: Words = Field(description="Who agreed: somebody else.")
     reason: Words = Field(description="Why; public reports tell it.")
@@ -80,6 +86,12 @@ class Waiver(BaseModel):
         raise ValueError("must be a day: YYYY-MM-DD")
 
     @model_validator(mode="after")
+    def _one_digest(self) -> Self:
+        if (self.release is None) == (self.file is None):
+            raise ValueError("names one digest: `file`, of the audited file, or `release`")
+        return self
+
+    @model_validator(mode="after")
     def _two_people_and_days_in_order(self) -> Self:
         if person(self.owner) == person(self.approved_by):
             raise ValueError("its owner approves it; somebody else must")
@@ -95,23 +107,32 @@ class Waiver(BaseModel):
 
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:
     """The digest of all waivers: they change what passes, and nothing that the policy asks for."""
-    return hashlib.sha256(canonical([waiver.model_dump(mode="json") for waiver in waivers])).hexdigest()
+    documents = [waiver.model_dump(mode="json") for waiver in waivers]
+    for document in documents:
+        if document["file"] is None:
+            del document["file"]  # waivers of releases keep the digest they had before there was `file`
+    return hashlib.sha256(canonical(documents)).hexdigest()
 
 
 def waiver_problems(policy: Policy) -> Iterator[Problem]:
     """What is wrong with a policy's waivers beside its limits.
 
     A finding of a release has one waiver: several, one after the other, would outlast everybody who agreed to them, and
-    several with limits of their own would tell the public the number that each report hides.
+    several with limits of their own would tell the public the number that each report hides. A release that is read
+    from a file answers to two digests, so the waivers of one finding name files or releases, and not both.
     """
     names = [seen(waiver.id) for waiver in policy.waivers]
-    waived = [(waiver.finding, waiver.release) for waiver in policy.waivers]
+    waived = [(waiver.finding, waiver.file or waiver.release) for waiver in policy.waivers]
+    of_files = {waiver.finding for waiver in policy.waivers if waiver.file is not None}
     for i, waiver in enumerate(policy.waivers):
         place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
         if names.index(seen(waiver.id)) < i:
             yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
-        if waived.index((waiver.finding, waiver.release)) < i:
+        if waived.index((waiver.finding, waiver.file or waiver.release)) < i:
             yield Problem(place, "this finding of this release has a waiver already", "replace that: so one is renewed")
+        if waiver.release is not None and waiver.finding in of_files:
+            message = "another waiver of this finding names a file, which may be the file of this release"
+            yield Problem(f"{place}.release", message, "name files in all of them, or releases in all of them")
         if policy.max_waiver_days == 0:
             yield Problem(place, "the policy allows no waivers", "see `max_waiver_days`")
         elif days > policy.max_waiver_days:

@@ -71,6 +71,10 @@ def unanswered(node: Cut | Fan, possible: Possible, schema: Schema) -> bool:
     return bool(rest - {value for branch in node.branches for value in branch.values})
 
 
+BEYOND_FLOAT32 = 2.0**128
+"""The number that would follow the largest float32: half way to it, rounding begins to give infinity."""
+
+
 def edge(cut: Cut) -> float:
     """The largest number that goes low; a float32 cut rounds the number first, not the threshold."""
     if not cut.float32:
@@ -79,9 +83,12 @@ def edge(cut: Cut) -> float:
 
     with np.errstate(over="ignore"):
         top = np.float32(cut.at)
-        if top > cut.at or (cut.strict and top == cut.at):
+        if float(top) > cut.at or (cut.strict and float(top) == cut.at):
             top = np.nextafter(top, np.float32(-np.inf))
-        middle = (float(top) + float(np.nextafter(top, np.float32(np.inf)))) / 2
+        if top == np.inf:
+            return math.inf
+        neighbours = (float(top), float(np.nextafter(top, np.float32(np.inf))))
+        middle = sum(min(max(each, -BEYOND_FLOAT32), BEYOND_FLOAT32) for each in neighbours) / 2
         return middle if np.float32(middle) <= top else math.nextafter(middle, -math.inf)
 
 

@@ -109,7 +109,7 @@ def _typed(raw: pd.DataFrame, schema: Schema, data: Data, place: str) -> tuple[p
             typed[column.name] = series
     if problems:
         raise DataError.listing(problems)
-    return pd.DataFrame(typed), Schema(tuple(columns))
+    return pd.DataFrame(typed), Schema(tuple(columns), dropped=schema.dropped)
 
 
 def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple[Column, pd.Series]:

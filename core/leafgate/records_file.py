@@ -59,7 +59,7 @@ def _is_value(cell: Any, column: Column) -> bool:
     if cell is None:
         return column.missing
     if column.values is not None:
-        return isinstance(cell, str) and cell in column.values
+        return isinstance(cell, str) and cell in column.domain_set
     low, high = column.bounds or (cell, cell)
     return is_number(cell) and bool(low <= cell <= high)
 

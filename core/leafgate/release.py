@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate.disclosed import ModelFile
+from leafgate.disclosed import AuditedFile, ModelFile
 from leafgate.levels import Level as Level
 from leafgate.naive_bayes import NaiveBayes
 from leafgate.noise import Noise
 from leafgate.schema import Schema
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node, leaves
+from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
+
+if TYPE_CHECKING:
+    from leafgate.node_numbers import FileNumbers
 
 Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
 Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
@@ -43,8 +46,10 @@ class Release:
     claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
     added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
     each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
-    step, as JSON. `sealed` are the bytes of the release file this was read from; `file` tells of somebody else's model
-    file that this was read from, which is what will be published then.
+    step, as JSON. So are `node_numbers`: what a model's file counts on its nodes. `sealed` are the bytes of the release
+    file this was read from; `file` tells of somebody else's model file that this was read from, which is what will be
+    published then. `audited_file` names whichever of the two files was read, for reports; it is not part of the
+    release, whose bytes do not depend on a file's name.
     """
 
     builder: Mapping[str, Any]
@@ -62,8 +67,10 @@ class Release:
     bayes: NaiveBayes | None = None
     file: ModelFile | None = None
     origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
+    node_numbers: FileNumbers | None = field(default=None, repr=False, compare=False)
     trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
     sealed: bytes | None = field(default=None, repr=False, compare=False)
+    audited_file: AuditedFile | None = field(default=None, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
         """Its first tree, for notebooks."""
@@ -77,8 +84,9 @@ class Release:
 
     @property
     def learned(self) -> tuple[Node, ...]:
-        """Every tree that was learned from the people themselves: the model's and its alternatives."""
-        return self.trees if self.noise else (*self.trees, *self.alternatives.values())
+        """Every tree that people can be sent down: the model's, and alternatives that ask no column under noise."""
+        noisy = set(self.noise)
+        return (*self.trees, *(tree for tree in self.alternatives.values() if not columns_asked(tree) & noisy))
 
     def shows(self, column: str) -> bool:
         """Do the published records show this column's cells as they are?"""
@@ -101,8 +109,48 @@ class Release:
         return bool(trees) and self.schema.target.edges is not None and any(leaf.value is not None for leaf in every)
 
     @property
+    def tells_scores(self) -> bool:
+        """Does some leaf have scores of the classes?"""
+        trees = (*self.trees, *self.alternatives.values())
+        return any(leaf.scores is not None for tree in trees for leaf in leaves(tree))
+
+    @property
     def classes(self) -> tuple[str, ...]:
         return self.schema.classes
+
+    @property
+    def approximate(self) -> bool:
+        """Do its numbers only approximate shares of people: of a sample, of changed cells, or with noise on them?"""
+        return self.counted in {"sampled", "perturbed", "noisy"}
+
+    def is_empty(self, leaf: Leaf) -> bool:
+        """Does everybody see that the leaf counts nobody?
+
+        A leaf of nobody has neither shares nor an error rate, so it stands bare among leaves that have them.
+        """
+        if leaf.counts is not None:
+            return not any(leaf.counts.values())
+        bare = leaf.shares is None and leaf.error_rate is None and leaf.scores is None and leaf.value is None
+        return bare and self.publish.leaves in {"shares", "error_rates"}
+
+    @property
+    def needs_label_accuracies(self) -> bool:
+        """Is what a label is worth a matter of how often it is right: is it no leaf's own statistic that tells it?
+
+        So it is where a leaf of people has a label alone, where the trees of an ensemble are right together more often
+        than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
+        that claims differential privacy, beside which nothing is believed that follows from the table.
+        """
+        if not self.trees or "epsilon" in self.guarantee or self.combine == "boost" or self.tells_numbers:
+            return False
+        every = [leaf for tree in self.trees for leaf in leaves(tree)]
+        if all(leaf.label is None for leaf in every):
+            return False
+        return len(self.learned) > 1 or self.approximate or any(self._has_label_alone(leaf) for leaf in every)
+
+    def _has_label_alone(self, leaf: Leaf) -> bool:
+        untold = leaf.counts is None and leaf.shares is None and leaf.error_rate is None
+        return untold and leaf.label is not None and not self.is_empty(leaf)
 
 
 def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:
@@ -115,8 +163,8 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
     if draft.sealed is not None or draft.file is not None:
         return draft
 
-    def cut_down(leaf: Leaf) -> Leaf:
-        return at_level(leaf, publish.leaves)
+    def cut_down(node: Node) -> Node:
+        return node if publish.leaves == "counts" else map_leaves(node, lambda leaf: at_level(leaf, publish.leaves))
 
     builder = dict(draft.builder)
     if not publish.measure:
@@ -124,8 +172,8 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
     return replace(
         draft,
         builder=builder,
-        trees=tuple(map_leaves(tree, cut_down) for tree in draft.trees),
-        alternatives={name: map_leaves(tree, cut_down) for name, tree in draft.alternatives.items()},
+        trees=tuple(map(cut_down, draft.trees)),
+        alternatives={name: cut_down(tree) for name, tree in draft.alternatives.items()},
         publish=publish,
         selection=draft.selection if publish.measure else None,
     )
@@ -136,7 +184,10 @@ def _is_number(leaf: Leaf) -> bool:
 
 
 def at_level(leaf: Leaf, level: Level) -> Leaf:
-    """A leaf with counts, told at `level`; of a leaf nobody reaches only the label is left."""
+    """A leaf with counts, told at `level`; of a leaf nobody reaches only the label is left.
+
+    Shares of nobody there are none. Among leaves with shares such a leaf tells that it is empty: `Release.is_empty`.
+    """
     if leaf.counts is None or level == "counts":
         return leaf
     size = sum(leaf.counts.values())

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from leafgate.bins import bin_names
-from leafgate.disclosed import read_model_file
+from leafgate.disclosed import AuditedFile, read_model_file
 from leafgate.errors import ReleaseError
-from leafgate.json_parts import are_numbers, are_texts, list_at, object_at, one_of
+from leafgate.json_parts import are_numbers, are_texts, flag_at, list_at, object_at, one_of
 from leafgate.naive_bayes import read_naive_bayes
 from leafgate.records_file import read_noise, read_records, records_document
 from leafgate.release import Combine, Counted, Level, Model, Publish, Release
 from leafgate.schema import Column, Role, Schema
 from leafgate.strict_json import parse_json, readable, refuse_unknown
 from leafgate.tree import leaves
-from leafgate.tree_file import read_tree, tree_document
+from leafgate.tree_file import MAX_TREES, read_tree, tree_document
+
+if TYPE_CHECKING:
+    from leafgate.node_numbers import FileNumbers
 
 FORMAT = "leafgate/release/1"
 KEYS = (
@@ -25,19 +28,29 @@ KEYS = (
     *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "file", "trees"),
 )
 
+MAX_IMPLIED = 10_000_000
+"""Numbers on leaves that a file may leave out, because they are 0: each takes memory that the file does not."""
+NUMBER_BYTES = 6
+"""A number that a file does not leave out takes as many bytes or more: a name in quotes, a colon, a digit, a comma."""
+
 
 @dataclass(frozen=True, repr=False)
 class Sealed:
     """A release together with the very bytes that are audited and published.
 
     `origins`, which those do not hold, say for each published record which row of the table it was made from;
-    `trail` says how it was made.
+    `trail` says how it was made; `audited_file` is the file it was read from, None where it was built; `built` says
+    that a builder made it in this process, so that it was read from nobody's file or object. `node_numbers` are those
+    of the model's file it was read from.
     """
 
     release: Release
     content: bytes
     origins: tuple[int, ...] | None = None
     trail: tuple[Mapping[str, Any], ...] = ()
+    audited_file: AuditedFile | None = None
+    built: bool = False
+    node_numbers: FileNumbers | None = None
 
     def __repr__(self) -> str:
         return f"Sealed(sha256={self.sha256!r})"
@@ -50,7 +63,15 @@ class Sealed:
 def seal(release: Release) -> Sealed:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(read_release(content, "release"), content, release.origins, release.trail)
+    return Sealed(
+        read_release(content, "release"),
+        content,
+        release.origins,
+        release.trail,
+        release.audited_file,
+        built=release.sealed is None and release.file is None,
+        node_numbers=release.node_numbers,
+    )
 
 
 def document(release: Release) -> dict[str, Any]:
@@ -93,8 +114,14 @@ def read_release(content: bytes, place: str) -> Release:
     if told.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
     refuse_unknown(told, KEYS, ReleaseError, place)
+    if (
+        len(list_at(told, "trees", place)) + len(object_at(told.get("alternatives", {}), f"{place}.alternatives"))
+        > MAX_TREES
+    ):
+        raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
     schema = _schema(told.get("schema"), f"{place}.schema")
     _check_class(told, schema, place)
+    _check_implied(content, len(told["classes"]), place)
     publish = object_at(told.get("publish"), f"{place}.publish")
     refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
     selection = told.get("selection")
@@ -135,6 +162,13 @@ def _check_class(told: Mapping[str, Any], schema: Schema, place: str) -> None:
     classes = list(found[0].values or ()) if found else []
     if told.get("target") != target or told.get("classes") != classes:
         raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
+
+
+def _check_implied(content: bytes, classes: int, place: str) -> None:
+    """Leaves hold a number for each class, also where the file names few of them."""
+    leaves_counted = sum(content.count(key) for key in (b'"counts"', b'"shares"', b'"scores"'))
+    if leaves_counted * classes > max(MAX_IMPLIED, len(content) // NUMBER_BYTES):
+        raise ReleaseError(f"has leaves and classes for more than {MAX_IMPLIED:,} numbers", place=place)
 
 
 def _check_whole(release: Release, measure: Any, place: str) -> None:
@@ -182,11 +216,20 @@ def _column(name: str, told: Any, place: str) -> Column:
         frozenset(roles),
         values=None if values is None else tuple(values),
         bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-        ordered=told.get("ordered") is True,
-        missing=told.get("missing") is True,
-        bins=tuple(told["bins"]) if are_numbers(told.get("bins")) else None,
+        ordered=flag_at(told, "ordered", place),
+        missing=flag_at(told, "missing", place),
+        bins=_bins(told, place),
         edges=_edges(told, place),
     )
+
+
+def _bins(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
+    bins = told.get("bins")
+    if bins is None:
+        return None
+    if not are_numbers(bins) or len(bins) < 2 or sorted(set(bins)) != bins:
+        raise ReleaseError("`bins` must be numbers that increase", place=place)
+    return tuple(bins)
 
 
 def _edges(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 FORMAT = "leafgate/report/1"
 Verdict = Literal["pass", "fail", "inconclusive"]
+GROUPS_ALONE = "the metric scores groups of people, and no distribution of a secret"
+DERIVED_ALONE = "the metric can only score what is derived"
+HIDDEN_CELLS = "the belief is about hidden cells of published records"
+VERIFIED_PRIVACY = "the release's claim of differential privacy was verified"
+NOT_SPOKEN_OF = "the release neither predicts nor tests nor publishes this column"
+"""Why a limit is judged by what is derived and not by the worse of two distributions."""
 EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 
@@ -30,6 +36,19 @@ class Private:
     """Something about particular people: a path, a value. Only auditors see it."""
 
     content: Any = field(repr=False)
+
+
+@dataclass(frozen=True)
+class SecondaryScore:
+    """A score that stands in the evidence beside the judged one: by another distribution of the secret.
+
+    `value` is None where it has no bound. `spread` and `fewest` are a finding's, of these scores: an audience sees the
+    number by the same rules as the finding's own.
+    """
+
+    value: float | None = field(repr=False)
+    spread: float = field(default=0.0, repr=False)
+    fewest: int | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -114,7 +133,8 @@ class Report:
     """One audit's outcome; `leafgate.disclosure` turns it into the document an audience may see.
 
     `method` says how it was made (`leafgate.method`);
-    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. Its repr says no number.
+    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. `auditor_notes` are notes
+    that follow from the data: the public is not told that they are there. Its repr says no number.
     """
 
     policy: Mapping[str, Any]
@@ -130,6 +150,7 @@ class Report:
     guesses: Sequence[Guess] = ()
     waivers: Sequence[Mapping[str, Any]] = ()
     judged_on: str | None = None
+    auditor_notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
         return f"Report(verdict={self.verdict!r}, findings={len(self.findings)})"

@@ -43,12 +43,22 @@ class NodeTold(Strict):
     way: str = ""
     words: str = ""
     beliefs: tuple[BeliefTold, ...] = ()
+    equivalence_class: ClassTold | None = None
 
     @model_validator(mode="after")
     def _of_somebody(self) -> Self:
         if self.beliefs and self.people is None:
             raise ValueError("has beliefs about people it does not count")
+        if self.equivalence_class is not None and (self.people is None or self.people >= self.equivalence_class.people):
+            raise ValueError("has an equivalence class that is not larger than its people are many")
         return self
+
+
+class ClassTold(Strict):
+    """Of a leaf: the smallest equivalence class of its people, and what tests ask that the adversary does not know."""
+
+    people: Whole
+    unknown: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class BeliefTold(Strict):

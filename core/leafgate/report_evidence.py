@@ -47,6 +47,7 @@ class EvidenceTold(BaseModel):
     discloses: tuple[DisclosedTold, ...] = ()
     derived: Value | None = None
     composition: Value | None = None
+    scored_because: str = ""
     unbounded: bool = False
     reason: str = ""
     problem: str = ""

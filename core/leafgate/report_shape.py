@@ -35,7 +35,8 @@ class LimitTold(Strict):
     at_most: float = Field(None)  # type: ignore[assignment]
     average: bool = False
     allow: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    scored: Literal["derived", "composition"] = "derived"
+    scored: Literal["worst", "derived", "composition"] = "derived"
+    """By which distribution it was judged; `derived` in reports from before it was written."""
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
@@ -71,11 +72,18 @@ class WaiverJudged(WaiverTold):
     """A waiver of the policy, and what became of it."""
 
     finding: str
-    release: Digest
+    release: Digest = Field(None)  # type: ignore[assignment]
+    file: Digest = Field(None)  # type: ignore[assignment]
     limit: dict[str, float] = {}  # noqa: RUF012  a pydantic field
     status: Status
     message: str
     where: WhereTold | Nowhere = Nowhere()
+
+    @model_validator(mode="after")
+    def _one_digest(self) -> Self:
+        if len({"release", "file"} & self.model_fields_set) != 1:
+            raise ValueError("names one digest: of a release, or of a file")
+        return self
 
 
 class FindingTold(Strict):
@@ -133,9 +141,18 @@ class DataTold(Strict):
     keyed_sha256: Digest | None = None
 
 
-class ReleaseTold(Strict):
-    """Which release."""
+class FileTold(Strict):
+    """The file that the release was read from; `sha256` is that of its bytes."""
 
+    name: Annotated[str, Field(min_length=1)]
+    format: Annotated[str, Field(min_length=1)]
+    sha256: Digest
+
+
+class ReleaseTold(Strict):
+    """Which release; `sha256` is that of leafgate's own rendition, which depends on the policy's columns too."""
+
+    file: FileTold = Field(None)  # type: ignore[assignment]
     sha256: Digest
     builder: dict[str, Any]
     trees: Whole

@@ -9,6 +9,7 @@ from typing import Any
 from leafgate.diffing.ranges import Direction, range_of_value, share
 from leafgate.errors import Problem
 from leafgate.policy_waivers import MOST_DAYS
+from leafgate.release_file import FORMAT as RELEASE_FORMAT
 from leafgate.same_names import person
 
 WHO = ("id", "owner", "approved_by", "reason", "issued", "expires")
@@ -28,6 +29,7 @@ def contradictions(report: Mapping[str, Any], file: str) -> Iterator[Problem]:
     applied = [waiver["finding"] for waiver in report.get("waivers", ()) if waiver["status"] == "applied"]
     if sorted(applied) != sorted(finding["id"] for finding in report["findings"] if "waiver" in finding):
         yield Problem(f"{file}: waivers", "are not those that its findings have")
+    yield from _contradictory_file(report, file)
     if report["audience"] == "public":
         yield from _private(report, file)
 
@@ -62,9 +64,30 @@ def _untrue_waiver(finding: Mapping[str, Any], report: Mapping[str, Any], place:
     listed = [one for one in report.get("waivers", ()) if (one["status"], one["finding"]) == ("applied", finding["id"])]
     if [{key: one[key] for key in WHO} for one in listed] != [told]:
         yield Problem(f"{place}.waiver", "is not the one that the report's `waivers` say applies")
-    release = report["release"] or {}
-    if report["verdict"] == "pass" and any(one["release"] != release.get("sha256") for one in listed):
+    if report["verdict"] == "pass" and not all(_is_of_the_release(one, report["release"] or {}) for one in listed):
         yield Problem(f"{place}.waiver", "is for another release")
+
+
+def _is_of_the_release(waiver: Mapping[str, Any], release: Mapping[str, Any]) -> bool:
+    """Does the waiver name the digest of this release, or of the file it was read from?"""
+    if "file" in waiver:
+        return bool(waiver["file"] == release.get("file", {}).get("sha256"))
+    return bool(waiver["release"] == release.get("sha256"))
+
+
+def _contradictory_file(report: Mapping[str, Any], place: str) -> Iterator[Problem]:
+    """The audited file told in two ways: a release file is the release, and a model file is the one a finding names."""
+    release = report["release"] or {}
+    if "file" not in release:
+        return
+    file = release["file"]
+    if file["format"] == RELEASE_FORMAT:
+        if file["sha256"] != release["sha256"]:
+            yield Problem(f"{place}: release.file", "is a release file, and its digest is not the release's")
+        return
+    for i, finding in enumerate(report["findings"]):
+        if finding["id"] == "published_file" and finding["evidence"].get("file", file["sha256"]) != file["sha256"]:
+            yield Problem(f"{place}: findings[{i}].evidence", "is about another file than the release was read from")
 
 
 def _private(report: Mapping[str, Any], file: str) -> Iterator[Problem]:

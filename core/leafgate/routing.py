@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,12 +114,13 @@ def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
     spoken = np.zeros(len(table), dtype=bool)
     if release.predicts_numbers:
         return _number_votes(release, table)
-    silent = np.zeros((1, len(release.classes)))
     for tree in release.trees:
         routed = route(tree, table)
-        told = np.concatenate([*(_vote(leaf, release)[None] for leaf in routed.leaves), silent])[routed.leaf]
-        votes += told
-        spoken |= (routed.leaf != NOWHERE) if release.combine == "boost" else told.sum(axis=1) > 0
+        added = leaf_votes(release, routed.leaves)[routed.leaf]
+        if np.isnan(added).any():
+            raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
+        votes += added
+        spoken |= (routed.leaf != NOWHERE) if release.combine == "boost" else added.sum(axis=1) > 0
     votes[~spoken] = np.nan
     return votes
 
@@ -142,15 +144,49 @@ def _number_votes(release: Release, table: Table) -> NDArray[np.float64]:
     return votes
 
 
-def _vote(leaf: Leaf, release: Release) -> NDArray[np.float64]:
-    """What one leaf adds to each class."""
+def leaf_votes(release: Release, tree_leaves: Sequence[Leaf]) -> NDArray[np.float64]:
+    """What each leaf adds to each class, and a last row of zeros, which NOWHERE picks.
+
+    A row of NaN belongs to a leaf that does not publish the numbers which `release.combine` needs, such as a leaf of
+    nobody among leaves with shares. It matters only if a record is routed there.
+    """
+    votes = [_leaf_vote(leaf, release) for leaf in tree_leaves]
+    return np.array([*votes, [0.0] * len(release.classes)])
+
+
+def _leaf_vote(leaf: Leaf, release: Release) -> list[float]:
     if release.combine in {"one", "vote"}:
-        return np.array([float(leaf.label == label) for label in release.classes])
-    told = leaf.scores if release.combine == "boost" else leaf.counts if leaf.counts is not None else leaf.shares
-    if told is None:
-        raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
-    numbers = np.array([float(told.get(label, 0)) for label in release.classes])
-    return numbers / max(numbers.sum(), 1e-300) if release.combine == "mean_per_tree" else numbers
+        return [float(leaf.label == label) for label in release.classes]
+    numbers = leaf.scores if release.combine == "boost" else leaf.counts if leaf.counts is not None else leaf.shares
+    if numbers is None:
+        return [math.nan] * len(release.classes)
+    added = [float(numbers.get(label, 0)) for label in release.classes]
+    total = max(sum(added), 1e-300) if release.combine == "mean_per_tree" else 1.0
+    return [number / total for number in added]
+
+
+def label_accuracies(release: Release, table: Table) -> dict[str, float]:
+    """For each class that is predicted for somebody in the table, the share of these people who have it.
+
+    This is the precision of each label. Where the published leaves cannot be combined as the model combines
+    them, the labels of the trees are counted as votes, as somebody who sees the labels alone would do.
+    """
+    predicted = predicted_classes(release, table)
+    truth = np.array(table.schema[release.target].domain, dtype=object)[table.codes(release.target)]
+    accuracies = {}
+    for position, label in enumerate(release.classes):
+        people = table.weight * (predicted == position)
+        if people.sum():
+            accuracies[label] = float(people[truth == label].sum() / people.sum())
+    return accuracies
+
+
+def predicted_classes(release: Release, table: Table) -> NDArray[np.int64]:
+    """As `predict`; by a vote of the trees' labels where what the model adds up is not published."""
+    try:
+        return predict(release, table)
+    except InconclusiveError:
+        return predict(replace(release, combine="vote"), table)
 
 
 def count_leaves(release: Release) -> int:

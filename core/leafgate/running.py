@@ -34,15 +34,15 @@ class Run:
     people: Table | None = None
     source: Source = NOWHERE
 
-    def audit(self, today: date | None = None) -> Audit:
+    def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> Audit:
         """Build, attack and judge; the seconds it took to read are part of its timings.
 
-        Waivers are judged on `today`, or on the day it is in UTC.
+        Waivers are judged on `today`, or on the day it is in UTC. `announce` is given a line before a long attack.
         """
         from leafgate.auditing import audit
 
         tables = (self.table, self.test, self.population, self.people)
-        audited = audit(self.policy, self.plugins, *tables, source=self.source, today=today)
+        audited = audit(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -58,6 +58,11 @@ class Column:
             raise PolicyError("a numeric column has bounds, not values", place=self.name)
         return (*self.values, None) if self.missing else self.values
 
+    @cached_property
+    def domain_set(self) -> frozenset[Value]:
+        """The values of `domain`, to look one up in constant time: a domain may have a hundred thousand."""
+        return frozenset(self.domain)
+
     def described(self) -> dict[str, Any]:
         """The column as a release tells it: public facts of the policy, nothing of the data."""
         told: dict[str, Any] = {"role": sorted(self.roles)}
@@ -72,9 +77,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that matter to builders, attacks and metrics, in the policy's order."""
+    """The columns that matter to builders, attacks and metrics, in the policy's order.
+
+    `dropped` names the columns that the policy declares and no builder is given: identifiers, keys, ignored ones and
+    the weight.
+    """
 
     columns: tuple[Column, ...]
+    dropped: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     @cached_property
     def _by_name(self) -> Mapping[str, Column]:

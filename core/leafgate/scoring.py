@@ -13,25 +13,45 @@ from numpy.typing import NDArray
 
 from leafgate.attacking import Attempt, plugin_trouble
 from leafgate.belief import Belief
-from leafgate.beside import beside, hidden, rests_on_what_was_granted
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
 from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.hidden_cells import laid_out
-from leafgate.interfaces import Metric, RecordMetric, Scored
+from leafgate.interfaces import Distribution, Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
-from leafgate.leaf_numbers import strange_leaves, strange_records
+from leafgate.leaf_numbers import counts_everybody, strange_leaves
+from leafgate.node_numbers import Contradiction, FileNumbers, first_contradiction
 from leafgate.plugins import Plugins
+from leafgate.record_matching import strange_records
 from leafgate.release import Release
-from leafgate.report import Finding, Private, ScoredPeople
+from leafgate.report import (
+    DERIVED_ALONE,
+    GROUPS_ALONE,
+    HIDDEN_CELLS,
+    NOT_SPOKEN_OF,
+    VERIFIED_PRIVACY,
+    Finding,
+    Private,
+    ScoredPeople,
+    SecondaryScore,
+)
 from leafgate.scores import Scores, finite, scores_of, unbounded, value_of
 from leafgate.table import Table
+from leafgate.told_by_release import columns_spoken_of, must_hide, read_untold, uses_background_knowledge
 from leafgate.witnesses import witnesses
+
+DISTRIBUTIONS: tuple[Distribution, ...] = ("derived", "composition")
+DISTRIBUTION_NAMES: dict[Distribution, str] = {
+    "derived": "what the adversary derives",
+    "composition": "the group's true composition",
+}
+SAME_CHANCE = 1e-12
+"""Chances that differ by no more than this are equal: floating point makes such differences."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Everything the judge has before it."""
+    """Everything the judge has before it. `verified_claims` names the release's claims that this audit has verified."""
 
     table: Table
     test: Table | None
@@ -40,8 +60,11 @@ class Judged:
     attempts: Sequence[Attempt]
     plugins: Plugins
     origins: Sequence[int] | None = None
+    verified_claims: frozenset[str] = frozenset()
+    built: bool = False
+    node_numbers: FileNumbers | None = None
 
-    def case(self, belief: Belief | None, scored: Scored = "derived") -> Case:
+    def case(self, belief: Belief | None, scored: Distribution = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
         table = self.table
         if belief is not None:
@@ -49,16 +72,37 @@ class Judged:
                 belief, table = laid_out(belief, self.release, self.origins, table.without_key)
             belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
         strange = bool(self.strange)
-        return Case(table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange)
+        return Case(
+            table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange, self.built
+        )
 
     @cached_property
     def strange(self) -> str:
+        """What is wrong with a release or a model's file that counts other people than this table's; else empty."""
+        if self.strange_numbers or self.contradiction is None:
+            return self.strange_numbers
+        return f"the model's file is not of this table's people: {self.contradiction.words} sends there"
+
+    @cached_property
+    def strange_numbers(self) -> str:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
         if strange_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
-        if strange_records(self.release, self.table):
-            return "the records count more or fewer people than this table has: are they other people's?"
-        return ""
+        if not self.built and counts_everybody(self.release, self.table):
+            return "the leaves say that they count a sample, and they count everybody of this table"
+        return strange_records(self.release, self.table)
+
+    @cached_property
+    def columns_spoken_of(self) -> frozenset[str]:
+        """The columns that the release says something of."""
+        return columns_spoken_of(self.release)
+
+    @cached_property
+    def contradiction(self) -> Contradiction | None:
+        """The first node of a model's file that counts other people than this table's."""
+        if self.node_numbers is None:
+            return None
+        return first_contradiction(self.node_numbers, self.release, self.table)
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -97,48 +141,175 @@ def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
     return f"{metric.called}@{attempt.attack.called}{secret}"
 
 
+def choose_distribution(metric: RecordMetric, judged: Judged, belief: Belief) -> tuple[Scored, str]:
+    """By which distribution of the secret a limit is judged on a belief, and why not by the worse of both.
+
+    The reason is empty where the policy chose. `worst` needs a metric that can score it and a belief about people of
+    whom the release says something; a verified claim of differential privacy bounds what can be derived, and so does
+    not need it. Nobody's secrets decide this.
+    """
+    if metric.groups_only:
+        return "derived", GROUPS_ALONE
+    if metric.scored != "worst":
+        only_derived = metric.scored == "derived" and not metric.can_score("worst")
+        return metric.scored, DERIVED_ALONE if only_derived else ""
+    if belief.cells is not None or belief.groups is None:
+        return "derived", HIDDEN_CELLS
+    if "epsilon" in judged.verified_claims:
+        return "derived", VERIFIED_PRIVACY
+    if belief.secret not in judged.columns_spoken_of:
+        return "derived", NOT_SPOKEN_OF
+    return "worst", ""
+
+
+@dataclass(frozen=True)
+class _ScoredCase:
+    """Everybody's scores by one distribution of the secret, and what the metric says beside them."""
+
+    case: Case
+    scores: Scores
+    evidence: dict[str, Any]
+
+
 def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
-    scored = metric.scored if isinstance(metric, RecordMetric) else "derived"
+    if isinstance(metric, RecordMetric):
+        if attempt is None or belief is None:
+            return inconclusive(metric, judged, id, "there is no belief to read")
+        return _score_belief(metric, judged, id, attempt, belief)
     try:
-        case = judged.case(belief, scored)
-        scores = scores_of(metric, judged.plugins, case)
-        told = _evidence(metric, judged, case, scores)
+        case = judged.case(None)
+        value = float(scores_of(metric, judged.plugins, case))
+        evidence = _evidence(metric, judged, case, value)
         with plugin_trouble(metric, judged.plugins):
-            moved = 0.0 if isinstance(metric, RecordMetric) else float(metric.moved_by_one(case))
+            moved = float(metric.moved_by_one(case))
     except UnreadableError:
-        if belief is not None:
-            raise
         return inconclusive(metric, judged, id, "there is no belief to read")
     except LeafgateError as error:
         return inconclusive(metric, judged, id, str(error))
-    found: dict[str, Any] = {
+    common = _common(metric, judged, id, None, None) | {"private": must_hide(metric, case, None), "moved_by_one": moved}
+    people = judged.table.people if metric.unit in {"share", "people left"} else None
+    passed, evidence = metric.holds(value), unbounded(value) | evidence
+    return Finding(value=finite(value), passed=passed, people=people, limit=_limit(metric), evidence=evidence, **common)
+
+
+def _score_belief(metric: RecordMetric, judged: Judged, id: str, attempt: Attempt, belief: Belief) -> Finding:
+    """The finding for one belief; by `worst`, each person's score is the worse of the two distributions' scores.
+
+    Where only one of the two could be scored the other might break the limit: it then fails or is inconclusive.
+    """
+    scored, reason = choose_distribution(metric, judged, belief)
+    wanted = DISTRIBUTIONS if scored == "worst" else (scored,)
+    cases: dict[Distribution, _ScoredCase] = {}
+    errors: dict[Distribution, LeafgateError] = {}
+    for distribution in wanted:
+        same_as = cases.get("derived")
+        if same_as is not None and "chances" not in vars(same_as.case):
+            break  # whatever the distribution is, the metric does not look at it
+        try:
+            cases[distribution] = _score_case(metric, judged, judged.case(belief, distribution), same_as)
+        except LeafgateError as error:
+            errors[distribution] = error
+    if not cases:
+        serious = [error for error in errors.values() if not isinstance(error, UnreadableError)]
+        if not serious:
+            raise next(iter(errors.values()))
+        return inconclusive(metric, judged, id, str(serious[0]), scored)
+    first = next(iter(cases.values()))
+    common = _common(metric, judged, id, attempt, belief)
+    common |= {"private": any(must_hide(metric, each.case, attempt) for each in cases.values())}
+    scores = _worse(metric, [each.scores for each in cases.values()])
+    finding = _judge_people(metric, scores, first.case, common, _told_by(first.case, attempt))
+    beside = _secondary_scores(metric, judged, cases, scored, attempt)
+    evidence = {**finding.evidence, **first.evidence, **beside, **({"scored_because": reason} if reason else {})}
+    finding = replace(finding, limit=_limit(metric, scored), evidence=evidence)
+    for distribution, why in errors.items():
+        problem = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
+        passed = None if finding.passed else finding.passed
+        finding = replace(finding, passed=passed, evidence={**finding.evidence, "problem": problem})
+    return finding
+
+
+def _score_case(metric: RecordMetric, judged: Judged, case: Case, derived: _ScoredCase | None) -> _ScoredCase:
+    """Everybody's scores of a case; those of what is `derived`, where the release tells that both are the same."""
+    if derived is not None and _same_chances(case, derived.case) and "composition" not in set(read_untold(case)):
+        return replace(derived, case=case)
+    scores = scores_of(metric, judged.plugins, case)
+    return _ScoredCase(case, scores, _evidence(metric, judged, case, scores) if derived is None else {})
+
+
+def _same_chances(case: Case, other: Case) -> bool:
+    return bool(np.allclose(case.chances, other.chances, rtol=0, atol=SAME_CHANCE))
+
+
+def _worse(metric: Metric, scores: Sequence[Scores]) -> Scores:
+    """For each person the worst of several scores."""
+    return np.asarray((np.minimum if metric.direction == "at_least" else np.maximum).reduce(scores))
+
+
+def _secondary_scores(
+    metric: RecordMetric,
+    judged: Judged,
+    cases: dict[Distribution, _ScoredCase],
+    scored: Scored,
+    attempt: Attempt,
+) -> dict[str, Any]:
+    """The scores beside the judged one: by `worst` both, else that of the other distribution.
+
+    They are left out where they are equal, unless the release does not tell the composition that was judged: then it
+    would tell something of it that they are not there.
+    """
+    first = next(iter(cases.values())).case
+    if first.belief is None or first.belief.groups is None or "chances" not in vars(first):
+        return {}
+    untold = "composition" in cases and "composition" in set(read_untold(cases["composition"].case))
+    cases = dict(cases)
+    for distribution in DISTRIBUTIONS:
+        if scored != "worst" and distribution not in cases and metric.can_score(distribution):
+            case = replace(first, scored=distribution)
+            try:
+                if untold or not _same_chances(case, first):
+                    cases[distribution] = _ScoredCase(case, scores_of(metric, judged.plugins, case), {})
+            except LeafgateError:
+                continue
+    several = [each.scores for each in cases.values()]
+    if not untold and all(np.array_equal(several[0], each) for each in several[1:]):
+        return {}
+    told: dict[str, Any] = {}
+    for distribution, each in cases.items():
+        if distribution != scored:
+            hidden = must_hide(metric, each.case, attempt)
+            score = _secondary_score(metric, each)
+            told[distribution] = Private(score) if hidden else score
+    return told
+
+
+def _secondary_score(metric: RecordMetric, scored: _ScoredCase) -> SecondaryScore:
+    value = value_of(metric, scored.scores, scored.case)
+    fewest = None if metric.average else _fewest(scored.case, scored.scores == value)
+    return SecondaryScore(finite(value), _spread(scored.scores), fewest)
+
+
+def _common(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> dict[str, Any]:
+    """What findings say whatever the scores are."""
+    secret = belief.secret if belief else None
+    return {
         "id": id,
         "metric": metric.called,
         "use": _renamed(metric),
         "attack": attempt.attack.called if attempt else None,
-        "secret": belief.secret if belief else None,
-        "limit": _limit(metric),
+        "secret": secret,
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
-        "moved_by_one": moved,
-        "private": hidden(metric, case, attempt),
         "of_release": metric.of_release,
-        "alarm": metric.alarm_about(belief.secret if belief else None),
+        "alarm": metric.alarm_about(secret),
     }
-    if not isinstance(metric, RecordMetric):
-        value = float(scores)
-        found["people"] = judged.table.people if metric.unit in {"share", "people left"} else None
-        return Finding(value=finite(value), passed=metric.holds(value), evidence=unbounded(value) | told, **found)
-    finding = _judge_people(metric, scores, case, found, _told_by(case, attempt))
-    finding = replace(finding, evidence={**finding.evidence, **told})
-    return beside(metric, judged.plugins, case, scores, finding, attempt)
 
 
 def _told_by(case: Case, attempt: Attempt | None) -> dict[str, Any]:
     """What the attack tells beside its belief; for auditors, where that rests on what only the policy grants it."""
     told = dict(case.belief.evidence) if case.belief else {}
-    return {key: Private(what) for key, what in told.items()} if rests_on_what_was_granted(case, attempt) else told
+    return {key: Private(what) for key, what in told.items()} if uses_background_knowledge(case, attempt) else told
 
 
 def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[str, Any]:
@@ -160,7 +331,7 @@ def _judge_people(
     value = value_of(metric, scores, case)
     evidence = unbounded(value)
     everyone = case.belief is None or case.belief.cells is None
-    found["spread"] = float(np.ptp(scores[np.isfinite(scores)])) if np.isfinite(scores).any() else 0.0
+    found["spread"] = _spread(scores)
     found["smallest_group"] = _fewest(case, np.ones(len(scores), dtype=bool))
     if metric.average:
         found["scored"] = ScoredPeople(scores, weight, np.zeros(len(scores), dtype=bool), everyone)
@@ -177,6 +348,12 @@ def _judge_people(
     return Finding(value=finite(value), passed=passed, people=people, beyond=beyond, evidence=evidence, **found)
 
 
+def _spread(scores: Scores) -> float:
+    """How far the finite scores are apart."""
+    bounded = scores[np.isfinite(scores)]
+    return float(np.ptp(bounded)) if len(bounded) else 0.0
+
+
 def _fewest(case: Case, rows: NDArray[np.bool_]) -> int | None:
     """The people of the smallest group that these records are in; None where no groups are told."""
     if case.belief is None or case.belief.groups is None or not rows.any():
@@ -184,22 +361,22 @@ def _fewest(case: Case, rows: NDArray[np.bool_]) -> int | None:
     return int(case.sizes.to_numpy()[rows].min())
 
 
-def _limit(metric: Metric) -> dict[str, Any]:
+def _limit(metric: Metric, scored: Scored | None = None) -> dict[str, Any]:
+    """The limit as findings have it; `scored` is what is judged, if that is not what the policy asks for."""
     limit: dict[str, Any] = {metric.direction: metric.limit}
     if isinstance(metric, RecordMetric):
-        limit |= {"average": metric.average, "allow": metric.allow}
-        limit |= {"scored": metric.scored} if metric.scored != "derived" else {}
+        limit |= {"average": metric.average, "allow": metric.allow, "scored": scored or metric.scored}
     return limit
 
 
-def inconclusive(metric: Metric, judged: Judged, id: str, problem: str) -> Finding:
+def inconclusive(metric: Metric, judged: Judged, id: str, problem: str, scored: Scored | None = None) -> Finding:
     """The finding that it could not be told whether the limit holds."""
     origin = judged.plugins.origin(metric)
     return Finding(
         id,
         metric.called,
         None,
-        limit=_limit(metric),
+        limit=_limit(metric, scored),
         evidence={"problem": problem},
         plugin=origin,
         alarm=metric.alarm_about(None),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
 
 import pandas as pd
 
 from leafgate.bins import round_edges
-from leafgate.csv_cells import read_cells
+from leafgate.csv_cells import read_cells, width
 from leafgate.errors import DataError, PolicyError
 from leafgate.parquet_cells import read_parquet
 from leafgate.policy import CsvOptions
@@ -28,16 +31,55 @@ MANY = 50
 FEW = 12
 """Numbers with no more different values than this could be codes; a comment says so."""
 
+NEARLY = 0.5
+"""A column with more different values than this share of its people is taken to be different for nearly everybody."""
+
+NUMBER_NAME = re.compile(r"(^|[^a-z])(id|nr|no|num|number|key|uuid|guid|index|row|record)([^a-z]|$)|[a-z]I[dD]$")
+"""What a column of people's or rows' numbers is called, as a word within its name."""
+
+DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\3\d{4}( .*)?")
+"""A date, the year first or last."""
+
+FLOAT_DIGITS = 14
+"""Digits after the first that every float keeps."""
+
+SMALLEST_STEP = -300
+"""The smallest power of ten between a bound and the numbers within it; floats end soon after."""
+
 
 @dataclass(frozen=True)
 class Guess:
-    """What one column seems to be."""
+    """What one column seems to be; `people` have a cell that is not missing."""
 
     name: str
     values: tuple[str, ...]
     numeric: bool
-    unique: bool
+    people: int
     missing: frozenset[str]
+
+    @property
+    def unique(self) -> bool:
+        """Is every cell different?"""
+        return len(self.values) == self.people > FEW
+
+    @property
+    def nearly_unique(self) -> bool:
+        """Are nearly all cells different?"""
+        return len(self.values) > max(FEW, NEARLY * self.people)
+
+    @property
+    def dates(self) -> bool:
+        return bool(self.values) and all(DATE.fullmatch(text) for text in self.values)
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Is it a running number, or, all whole numbers and all different, a number of a person?"""
+        if not (self.numeric and self.unique and all(text.lstrip("+-").isdecimal() for text in self.values)):
+            return False
+        numbers = [int(text) for text in self.values]
+        running = max(numbers) - min(numbers) == len(numbers) - 1
+        named = NUMBER_NAME.search(self.name.lower()) or NUMBER_NAME.search(self.name)
+        return running or bool(named) or len(numbers) > MANY
 
 
 def first_policy(
@@ -45,8 +87,10 @@ def first_policy(
 ) -> str:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
-    The class is `target`, else the last column; columns whose cells are all different texts are
-    identifiers; everything else is taken to be known to outsiders, the careful assumption. With `model`, a fitted
+    The class is `target`, else the last column. Texts and whole numbers that are different for (nearly) everybody are
+    taken for identifiers, which are dropped as the file is read: nothing of them gets into a release. Everything else
+    is taken to be known to outsiders, the careful assumption. Bounds are round numbers around what occurs, so that
+    they are nobody's. Every such guess says CHECK. With `model`, a fitted
     model's file, the audit is of that; `beside` is the folder the policy will stand in.
     """
     csv = CsvOptions()
@@ -112,7 +156,7 @@ def _sniffed(start: bytes, place: str) -> CsvOptions:
         spaced = sign != " " and f"{sign} ".encode() in start
         options = CsvOptions(delimiter=sign, skip_initial_space=spaced)
         try:
-            found.append((read_cells(start, options, place).shape[1], options))
+            found.append((width(start, options, place), options))
         except DataError:
             continue
     return max(found, key=lambda pair: pair[0])[1] if found else CsvOptions()
@@ -124,7 +168,7 @@ def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> 
     missing = frozenset(text for text in texts if text in MISSING and text not in known)
     values = tuple(sorted(set(texts) - missing))
     numeric = bool(values) and not any(map(is_code, values))
-    return Guess(name, values, numeric, len(texts) == len(cells) > FEW, missing)
+    return Guess(name, values, numeric, int((~cells.isin(missing)).sum()), missing)
 
 
 def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, hints: Hints | None) -> Iterator[str]:
@@ -151,7 +195,7 @@ def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
         return _number_to_predict(guess)
     if is_target and len(guess.values) > MANY:
         raise PolicyError(
-            f"{len(guess.values)} different values are no classes", place="--class", remedy="name another column"
+            f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
         )
     if is_target:
         return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"
@@ -159,15 +203,62 @@ def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
         return "{role: ignored}          # CHECK: every cell is missing"
     as_values = hints is not None and guess.name in hints.values
     as_number = hints is not None and guess.name in hints.numbers
-    if guess.unique and not guess.numeric:
-        return "{role: identifier}          # CHECK: every cell is different"
+    if not as_values and not as_number and (guess.numbers_rows or (guess.nearly_unique and not guess.numeric)):
+        return f"{{role: identifier}}{_check(_why_identifier(guess))}"
     many = len(guess.values) > FEW or any("." in text for text in guess.values)
     if guess.numeric and not as_values and (many or as_number):
-        numbers = [float(text) for text in guess.values]
-        return f"{{role: quasi_identifier, bounds: [{_number(min(numbers))}, {_number(max(numbers))}]}}"
+        low, high = _round_bounds([float(text) for text in guess.values])
+        check = "round bounds; are they what could occur?"
+        if guess.nearly_unique:
+            check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
+        return f"{{role: quasi_identifier, bounds: [{_number(low)}, {_number(high)}]}}{_check(check)}"
     values = sorted(guess.values, key=float) if guess.numeric else guess.values
-    codes = "          # CHECK: numbers taken as categories" if guess.numeric and not as_values else ""
-    return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{codes}"
+    check = "numbers taken as categories" if guess.numeric and not as_values else ""
+    if guess.dates:
+        check = "dates: years or months single out fewer people"
+    elif len(values) > MANY:
+        check = f"{len(values)} values: coarser ones single out fewer people"
+    return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{_check(check)}"
+
+
+def _check(what: str) -> str:
+    return f"          # CHECK: {what}" if what else ""
+
+
+def _why_identifier(guess: Guess) -> str:
+    """What makes a column look like an identifier, and what else it may be."""
+    every = "every cell is different" if guess.unique else "nearly every cell is different"
+    if guess.numeric:
+        return f"{every}; a measure? then round it, as a quasi_identifier; or `key`, if rows are called by it"
+    if guess.dates:
+        return f"{every}; dates? as years or months they may be a quasi_identifier"
+    return every
+
+
+def _round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
+    """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
+
+    They are neither of the two, which are somebody's: a release tells its bounds. 0 stays, where many things begin.
+
+    >>> _round_bounds([18, 90])
+    (10.0, 100.0)
+    >>> _round_bounds([0, 0.25, 1])
+    (0.0, 2.0)
+    """
+    least, largest = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
+    span = largest - least or abs(largest) or Decimal(1)
+    digits = max(abs(least), abs(largest)).adjusted() - FLOAT_DIGITS  # smaller steps are lost in the bounds
+    step = Decimal(10) ** max(span.adjusted(), digits, SMALLEST_STEP)
+    below, above = (
+        (least / step).to_integral_value(ROUND_FLOOR) * step,
+        (largest / step).to_integral_value(ROUND_CEILING) * step,
+    )
+    below -= step if below == least != 0 else 0
+    above += step if above == largest != 0 or above == below else 0
+    low, high = float(below), float(above)
+    if not (math.isfinite(low) and math.isfinite(high)):  # at the end of what a float can hold
+        return float(least), float(largest)
+    return min(low, float(least)), max(high, float(largest))
 
 
 def _number_to_predict(guess: Guess) -> str:

@@ -97,7 +97,7 @@ class Table:
         self, names: Sequence[str], protected: Mapping[str, NDArray[np.bool_]]
     ) -> tuple[Table, NDArray[np.int64]]:
         """People with equal cells of `names` are one record where equal cells of theirs are `protected`."""
-        schema = Schema(tuple(self.schema[name] for name in names))
+        schema = Schema(tuple(self.schema[name] for name in names), dropped=self.schema.dropped)
         frame = self.frame.loc[:, list(names)]
         first, inverse = distinct_rows(frame, schema, list(protected.values()))
         weight = np.bincount(inverse, weights=self.weight, minlength=len(first)).astype(np.int64)

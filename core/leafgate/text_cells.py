@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,34 +50,46 @@ def is_code(text: str) -> bool:
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 
 
-def without_header(raw: pd.DataFrame, names: Sequence[str], place: str) -> pd.DataFrame:
-    if raw.shape[1] != len(names):
+MAX_COLUMNS = 10_000
+"""Wider tables are refused: a policy, which lists every column in 256 KB, has hardly room for more."""
+
+
+def refuse_wide(columns: int, place: str) -> None:
+    """DataError for more columns than any policy could list."""
+    if columns > MAX_COLUMNS:
+        remedy = "is the delimiter right? else keep the columns that the policy is about"
+        raise DataError(f"has more than {MAX_COLUMNS:,} columns", place=place, remedy=remedy)
+
+
+def check_width(columns: int, names: Sequence[str], place: str) -> None:
+    """DataError unless a table without a header has as many columns as the policy declares."""
+    if columns != len(names):
         raise DataError(
-            f"the file has {raw.shape[1]} columns, the policy declares {len(names)}",
+            f"the file has {columns} columns, the policy declares {len(names)}",
             place=place,
             remedy="without a header, `data.columns` lists every column in file order",
         )
-    return raw.set_axis(list(names), axis=1)
 
 
 def refuse_twice(header: Sequence[str], place: str) -> None:
-    twice = {name for name in header if header.count(name) > 1}
+    twice = len([name for name, count in Counter(header).items() if count > 1])
     if twice:
-        raise DataError(f"{len(twice)} column name(s) stand twice in the header", place=place, remedy="rename them")
+        raise DataError(f"{twice} column name(s) stand twice in the header", place=place, remedy="rename them")
 
 
-def with_header(raw: pd.DataFrame, header: list[str], names: Sequence[str], place: str) -> pd.DataFrame:
+def check_header(header: Sequence[str], names: Sequence[str], place: str) -> None:
+    """DataError unless the header has the columns `names`, each once, and no others."""
     refuse_twice(header, place)
+    there = set(header)
     problems = [
         Problem(place, f"the header has no column {name!r}", "correct `data.columns`, or set `csv: {header: false}`")
         for name in names
-        if name not in header
+        if name not in there
     ]
-    extra = len(set(header) - set(names))
+    extra = len(there - set(names))
     if extra:
         problems.append(
             Problem(place, f"{extra} column(s) of the header are not in the policy", "declare them, if only `ignored`")
         )
     if problems:
         raise DataError.listing(problems)
-    return raw.set_axis(header, axis=1).loc[:, list(names)]

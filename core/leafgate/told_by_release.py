@@ -7,6 +7,7 @@ it were shown where it happens to come out the same, that it is shown would tell
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from leafgate.routing import NOWHERE, route
 from leafgate.schema import Column
 from leafgate.table import Table
 from leafgate.tree import Leaf, Node, columns_asked, leaves
+
+if TYPE_CHECKING:
+    from leafgate.attacking import Attempt
+    from leafgate.interfaces import Metric
 
 Ids = NDArray[np.int64]
 
@@ -109,3 +114,34 @@ def read_untold(case: Case) -> Iterator[str]:
         yield "truth"
     if case.scored == "composition" and "chances" in read and not tells_shares(case):
         yield "composition"
+
+
+def uses_background_knowledge(case: Case, attempt: Attempt | None) -> bool:
+    """Does an attack take in what the policy grants it, and the release does not tell?"""
+    known, belief = case.known, case.belief
+    shares = bool(known.distribution) and not (belief is not None and belief.secret is not None and tells_overall(case))
+    granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
+    granted["label_accuracies"] = known.label_accuracies is not None and _may_use_label_accuracies(case)
+    told = {name for name, what in granted.items() if what}
+    return attempt is not None and bool(told & attempt.attack.uses)
+
+
+def _may_use_label_accuracies(case: Case) -> bool:
+    """Can a belief rest on how often labels are right: is it of the class, or of people whose class is known?"""
+    secret = None if case.belief is None else case.belief.secret
+    return secret is not None and (secret == case.release.target or case.table.schema.target.public)
+
+
+def must_hide(metric: Metric, case: Case, attempt: Attempt | None) -> bool:
+    """Would the numbers of a score tell what neither the release nor the public columns do? A matter of these alone."""
+    granted = "chances" in vars(case) and uses_background_knowledge(case, attempt)
+    return metric.private or metric.hidden(case) or granted or any(read_untold(case))
+
+
+def columns_spoken_of(release: Release) -> frozenset[str]:
+    """The columns that a release says something of: its target, those it tests or models, and published columns."""
+    trees = (*release.trees, *release.alternatives.values())
+    target = {column.name for column in release.schema.having("class")}
+    modelled = () if release.bayes is None else release.bayes.normals
+    published = () if release.records is None else release.records.columns
+    return frozenset(target.union(modelled, published, *map(columns_asked, trees)))

@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from leafgate.errors import ReleaseError
+from leafgate.json_parts import flag_at
 from leafgate.schema import Schema, Value
 from leafgate.strict_json import is_number, refuse_unknown
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 
 MAX_DEPTH = 200
 """Deeper trees are refused: nothing people publish comes near it, and JSON readers give up beyond."""
+
+MAX_TREES = 20_000
+"""Files of more trees are refused: the largest ensembles that people fit have a few thousand, and each tree has a cost
+of its own in every attack, however small it is."""
 
 
 def tree_document(node: Node) -> dict[str, Any]:
@@ -71,6 +76,9 @@ def _leaf(told: dict[str, Any], schema: Schema, place: str) -> Leaf:
         raise ReleaseError("`error_rate` must lie between 0 and 1", place=place)
     if value is not None and not is_number(value):
         raise ReleaseError("`value` must be a number", place=place)
+    if value is not None and schema.target.edges is None:
+        remedy = "give the class `bins` if the tree predicts numbers, else take the values out"
+        raise ReleaseError("`value` is for a class of numbers, and this class has none", place=place, remedy=remedy)
     shares = _per_class(told, "shares", schema, place)
     if shares is not None and abs(sum(shares.values()) - 1) > 1e-6:
         raise ReleaseError("`shares` must sum to 1", place=place)
@@ -102,7 +110,7 @@ def _cut(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Cut:
         raise ReleaseError("`missing` must be low or high", place=place)
     low = read_tree(told.get("low"), schema, f"{place}.low", depth + 1)
     high = read_tree(told.get("high"), schema, f"{place}.high", depth + 1)
-    strict, float32 = told.get("strict") is True, told.get("float32") is True
+    strict, float32 = flag_at(told, "strict", place), flag_at(told, "float32", place)
     return Cut(column, at, low, high, told.get("missing"), strict, float32)
 
 
@@ -110,6 +118,7 @@ def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
     column, written = told["column"], told.get("branches")
     if schema[column].numeric:
         raise ReleaseError("fans out over a numeric column", place=place)
+    domain = schema[column].domain_set
     if not isinstance(written, list) or not written:
         raise ReleaseError("`branches` must be a list, not an empty one", place=place)
     branches: list[Branch] = []
@@ -120,7 +129,7 @@ def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
         refuse_unknown(branch if isinstance(branch, dict) else (), ("values", "node"), ReleaseError, here)
         if not isinstance(values, list) or not values:
             raise ReleaseError("`values` must be a list, not an empty one", place=here)
-        if not all(isinstance(value, str | None) and value in schema[column].domain for value in values):
+        if not all(isinstance(value, str | None) and value in domain for value in values):
             raise ReleaseError("names a value outside the column's domain", place=here)
         if named & set(values) or len(set(values)) != len(values):
             raise ReleaseError("names a value that has a branch already", place=here)

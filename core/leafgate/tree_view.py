@@ -57,7 +57,8 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     risks = _risks(leaf, laid.leaves, findings, judged)
     drawn = unfolded(laid, _by_urgency(risks, laid))
     shown = {laid.number[one.nodes[0]] for one in drawn if not one.together} - {-1}
-    coloured = _nodes(laid, drawn, risks, _beliefs(judged, leaf, shown), open_=_private(judged.release))
+    beliefs, classes = _beliefs(judged, leaf, shown), _larger_classes(judged, leaf, laid, risks, shown)
+    coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(judged.release))
     plain = _bare(laid, judged.release)
     leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
     return TreeView(len(judged.release.trees), coloured, plain, leaves_past, number)
@@ -74,7 +75,7 @@ def bare_view(release: Release) -> list[dict[str, Any]]:
 
 
 def _bare(laid: TreeLayout, release: Release) -> list[dict[str, Any]]:
-    return _nodes(laid, unfolded(laid, []), None, {}, open_=_private(release))
+    return _nodes(laid, unfolded(laid, []), None, {}, {}, open_=_private(release))
 
 
 def _private(release: Release) -> bool:
@@ -107,9 +108,15 @@ def _by_urgency(risks: Risks, laid: TreeLayout) -> list[int]:
 
 
 def _nodes(
-    laid: TreeLayout, drawn: Sequence[Drawn], risks: Risks | None, beliefs: Mapping[int, Any], *, open_: bool
+    laid: TreeLayout,
+    drawn: Sequence[Drawn],
+    risks: Risks | None,
+    beliefs: Mapping[int, Any],
+    classes: Mapping[int, Any],
+    *,
+    open_: bool,
 ) -> list[dict[str, Any]]:
-    """The drawn nodes, a parent before its children; people and beliefs are for auditors.
+    """The drawn nodes, a parent before its children; people, beliefs and equivalence classes are for auditors.
 
     Once the release may be published everybody may see its tests and what it predicts; its numbers only if `open_`.
     """
@@ -128,6 +135,7 @@ def _nodes(
         public = laid.words[node] if open_ else laid.label[node]
         here |= {} if here["kind"] == "folded" else {"words": OfRelease(laid.words[node], public)}
         here |= {"beliefs": Private(beliefs[number])} if number in beliefs else {}
+        here |= {"equivalence_class": Private(classes[number])} if number in classes else {}
         told.append(here)
     return told
 
@@ -169,6 +177,34 @@ def _beliefs(judged: Judged, leaf: NDArray[np.int64], numbers: set[int]) -> dict
                     "true": {str(domain[i]): People(int(n)) for i, n in enumerate(true) if n},
                 }
             )
+    return told
+
+
+def _larger_classes(
+    judged: Judged, leaf: NDArray[np.int64], laid: TreeLayout, risks: Risks, numbers: set[int]
+) -> dict[int, dict[str, Any]]:
+    """The leaves that fewer people reach than share an equivalence class, which is what limits on groups are about.
+
+    For each of them the people of the smallest class that any of its people is in, and the columns of the tests above
+    it that the adversary does not know: who would have to know them to tell these people from the rest of their class.
+    """
+    smallest: dict[int, int] = {}
+    for attempt in judged.attempts:
+        for belief in attempt.beliefs:
+            if belief.groups is None or belief.cells is not None:
+                continue
+            sizes = judged.case(belief).sizes.to_numpy()
+            for number in numbers:
+                if (leaf == number).any():
+                    size = int(sizes[leaf == number].min())
+                    smallest[number] = min(size, smallest.get(number, size))
+    schema = judged.release.schema
+    told = {}
+    for number in sorted(number for number, size in smallest.items() if size > risks.people[number]):
+        asked = dict.fromkeys(laid.words[node] for node in laid.path(laid.place_of_leaf[number]))
+        unknown = [name for name in asked if not schema[name].public]
+        if unknown:
+            told[number] = {"people": People(smallest[number]), "unknown": unknown}
     return told
 
 

@@ -16,12 +16,24 @@ UNREAD = "what the leaves say tells of the class what this attack does not work 
 
 def open_about_scores(belief: Belief, release: Release) -> Belief:
     """The belief, open about the class where scores were not read: a limit that it might break cannot be told."""
-    scored = release.file is not None and release.combine == "boost"
+    scored = _has_unverified_scores(release)
     unread = (scored or release.tells_numbers) and belief.secret == release.target
     if not unread or belief.chances is None:
         return belief
     others = (*belief.alternatives, *_certain(belief.chances))
     return replace(belief, evidence={**belief.evidence, "unread": UNREAD}, alternatives=others, unread=True)
+
+
+def _has_unverified_scores(release: Release) -> bool:
+    """Do leaves have scores of the classes that nothing in the audit holds against the table?
+
+    Scores beside exact counts are made of these counts, which every audit compares with the table; those beside a
+    claim of differential privacy are recomputed by the check of the claim.
+    """
+    if release.combine != "boost" and not release.tells_scores:
+        return False
+    verified = release.counted == "exact" or "epsilon" in release.guarantee
+    return release.file is not None or release.publish.leaves != "counts" or not verified
 
 
 def _certain(chances: pd.DataFrame) -> tuple[pd.DataFrame, ...]:

@@ -32,7 +32,8 @@ def waived(
     if not policy.waivers:
         return limits, {}
     day, release = today or utc_today(), None if sealed is None else sealed.sha256
-    waiving = Waiving(policy.waivers, policy.metrics, day, release, limits, others, holds, places.lines)
+    file = None if sealed is None or sealed.audited_file is None else sealed.audited_file.sha256
+    waiving = Waiving(policy.waivers, policy.metrics, day, release, limits, others, holds, file, places.lines)
     findings, told = waiving.judged()
     return findings, {"waivers": told, "judged_on": day.isoformat()}
 

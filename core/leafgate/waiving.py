@@ -27,7 +27,8 @@ class Waiving:
     """A policy's waivers, held on one day against what an audit found.
 
     `limits` are the findings of the policy's metrics, the only ones that can be waived; `others` everything else.
-    `release` is the digest of what was built, None where nothing could be.
+    `release` is the digest of what was built, None where nothing could be; `file` that of the bytes it was read from,
+    None where it was read from no file.
     """
 
     waivers: Sequence[Waiver]
@@ -37,6 +38,7 @@ class Waiving:
     limits: Sequence[Finding]
     others: Sequence[Finding]
     holds: Holds
+    file: str | None = None
     lines: Mapping[str, Line] = field(default_factory=dict)
 
     def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
@@ -65,8 +67,11 @@ class Waiving:
     def _about_the_audit(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
         if self.release is None and waiver.finding != "build":
             yield "unused", "no release could be built, so there is nothing it could be for"
-        if self.release not in {None, waiver.release}:
+        if waiver.release is not None and self.release not in {None, waiver.release}:
             yield "other_release", f"it is for release {waiver.release[:16]}, and this is {str(self.release)[:16]}"
+        if waiver.file is not None and self.release is not None and self.file != waiver.file:
+            audited = "this release was not read from a file" if self.file is None else f"this is {self.file[:16]}"
+            yield "other_release", f"it is for file {waiver.file[:16]}, and {audited}"
         if self.today > waiver.expires:
             yield "expired", f"it expired on {waiver.expires}, and this is {self.today}"
         if self.today < waiver.issued:

@@ -18,7 +18,7 @@ SHOWN = 3
 
 
 def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction: str) -> list[dict[str, Any]]:
-    """The groups furthest past the limit, the smallest first among equals.
+    """The groups furthest past the limit; among equals the smallest, and those with the fewest possible values, first.
 
     Each says how many people share it and how many values their secret can still have; for auditors
     also the path that exposes them, what is believed of them and what is true.
@@ -26,11 +26,13 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     case = replace(case, scored="derived")  # what is believed stays so, whatever was scored
     sign = 1 if direction == "at_least" else -1
     rows = pd.DataFrame({"group": _groups(case), "score": sign * scores, "people": case.table.weight, "past": past})
+    rows["possible"] = _possible_values(case)
     sizes = rows.groupby("group")["people"].sum()
-    worst = rows[rows["past"]].groupby("group")["score"].min().to_frame("score")
+    past_limit = rows[rows["past"]].sort_values(["score", "possible"], kind="stable").reset_index().groupby("group")
+    worst = past_limit[["score", "possible"]].first()
     worst["people"] = sizes
-    chosen = worst.sort_values(["score", "people"], kind="stable").head(SHOWN)
-    first = rows[rows["past"]].sort_values("score", kind="stable").reset_index().groupby("group")["index"].first()
+    chosen = worst.sort_values(["score", "people", "possible"], kind="stable").head(SHOWN)
+    first = past_limit["index"].first()
     return [
         _told(case, int(group), int(people), int(first[group]))
         for group, people in zip(chosen.index.to_numpy(), chosen["people"], strict=True)
@@ -41,6 +43,13 @@ def _groups(case: Case) -> pd.Series:
     """Each row's group; a hidden cell whose attack speaks of no groups is one by itself."""
     alone = case.belief is not None and case.belief.groups is None
     return pd.Series(np.arange(len(case.table))) if alone else case.groups
+
+
+def _possible_values(case: Case) -> NDArray[np.int64] | int:
+    """How many values of the secret are believed possible, of each record; 0 where nothing is believed."""
+    if case.belief is None or case.belief.chances is None:
+        return 0
+    return np.asarray((case.chances.to_numpy() > 0).sum(axis=1), dtype=np.int64)
 
 
 def _path(belief: Belief | None, group: int) -> str:

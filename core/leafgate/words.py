@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from leafgate.report import DERIVED_ALONE, GROUPS_ALONE, HIDDEN_CELLS
 
 VERDICTS = {
     "pass": "PASS: every limit of the policy holds.",
@@ -65,6 +68,8 @@ def summary(report: Mapping[str, Any]) -> str:
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"{cut(report['policy']['name'], NAME)}: {verdict_words(report)}"
     data, release = report["data"], report["release"]
+    if file := audited_file(report):
+        yield f"  audited file {file_words(file)}"
     if "people" in data:
         left_out = [f"{number(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
         yield f"  {number(data['people'])} people" + (f" ({', '.join(left_out)})" if left_out else "")
@@ -75,6 +80,22 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in idle_waivers(report))
     for note in report["notes"]:
         yield f"  note: {note}"
+
+
+def audited_file(report: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """The name, format and SHA-256 of the file that was audited; None where the release was not read from a file."""
+    file: Mapping[str, str] | None = (report["release"] or {}).get("file")
+    return file
+
+
+def file_words(file: Mapping[str, str]) -> str:
+    """Which file it is, in a line."""
+    return f"{quoted(file['name'])} ({cut(file['format'], NAME)}), sha256 {file['sha256']}"
+
+
+def quoted(name: str) -> str:
+    """A file's name in quotes; its own quotes and control characters are escaped, so that it ends where it seems to."""
+    return json.dumps(cut(name, NAME), ensure_ascii=False)
 
 
 def release_words(release: Mapping[str, Any]) -> str:
@@ -142,7 +163,7 @@ def details(finding: Mapping[str, Any]) -> Iterator[str]:
         told = finding["waiver"]
         yield f"waived until {told['expires']} by {told['approved_by']} for {told['owner']}: {told['reason']}"
     evidence = finding["evidence"]
-    yield from _beside(evidence)
+    yield from _distribution_lines(finding)
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
     yield from (str(evidence[key]) for key in ("reason", "reason_in_full", "problem", "remedy") if evidence.get(key))
     tried = evidence["tried"].items() if "tried" in evidence else [(finding["attack"], evidence)]
@@ -161,8 +182,14 @@ def _value(finding: Mapping[str, Any]) -> str:
     )
 
 
-def _beside(evidence: Mapping[str, Any]) -> Iterator[str]:
-    """The score that was not judged, where it is another."""
+def _distribution_lines(finding: Mapping[str, Any]) -> Iterator[str]:
+    """By which distribution of the secret was judged, where that makes a difference, and the scores by the others."""
+    evidence, scored = finding["evidence"], finding["limit"].get("scored", "derived")
+    if scored == "worst" and {"derived", "composition"} & set(evidence):
+        yield "judged is the worse of what is derived and the group's true composition"
+    reason = evidence.get("scored_because")
+    if reason and reason not in {GROUPS_ALONE, DERIVED_ALONE, HIDDEN_CELLS}:  # nobody expects these to be otherwise
+        yield f"judged is what is derived: {reason}"
     if "derived" in evidence:
         told = "unbounded" if evidence["derived"] is None else number(evidence["derived"])
         yield f"what the adversary can derive is {told}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diversity_runs import ACCURACY, audited, error_of, findings, number
+from diversity_runs import ACCURACY, audited, error_of, findings, number, size_of_release
 from kadet_runs import Setting, release_of
 from kadet_variations import with_columns
 from leafgate import Release, Table
@@ -82,11 +82,15 @@ def with_private(setting: Setting, names: Collection[str]) -> Setting:
     )
 
 
+JUDGED = {"own": "composition", "derived": "derived"}
+"""The two distributions that the page sets side by side, so each limit judges one of them and not the worse."""
+
+
 def grown(setting: Setting) -> Audit:
     """kADET under the limit, audited by both confidences with the same limit."""
     required = {"use": "confidence", "at_most": LIMIT}
     build = {"use": "kadet", "k": K, "measure": setting.measure, "require": (required,)}
-    own, derived = {**required, "name": "own", "scored": "composition"}, {**required, "name": "derived"}
+    own, derived = ({**required, "name": name, "scored": scored} for name, scored in JUDGED.items())
     return audited(setting, build, own, derived, ACCURACY)
 
 
@@ -99,7 +103,7 @@ def hidden_rows(setting: Setting) -> Iterator[Hidden]:
         yield Hidden(
             setting.name,
             " ".join(names),
-            leaves=int((done.report.release or {})["leaves"]),
+            leaves=size_of_release(done, "leaves"),
             groups=int(found["own"].evidence["groups"]),
             test_error=error_of(done),
             surest=100 * number(found, "own"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from kadet_runs import K_GRID, Setting
 from leafgate.auditing import Audit
-from leafgate.report import Finding
+from leafgate.report import Finding, People
 
 Options = Mapping[str, Any]
 BUILDERS: Mapping[str, Options] = {
@@ -45,6 +45,13 @@ def number(found: Mapping[str, Finding], metric: str) -> float:
     value = found[metric].value
     assert value is not None, f"{metric} has no value"
     return float(value)
+
+
+def size_of_release(done: Audit, part: str) -> int:
+    """How many `leaves` or `records` the release has; the records are as many as there are groups of people."""
+    assert done.report.release is not None, "no release was built"
+    size = done.report.release[part]
+    return size.count if isinstance(size, People) else int(size)
 
 
 def error_of(done: Audit) -> float:
@@ -86,14 +93,14 @@ def tree_row(setting: Setting, builder: str, k: int, *, pruned: bool) -> Row:
     """A tree's row."""
     build = {**BUILDERS[builder], "k": k, "measure": setting.measure, "prune": pruned}
     done = audited(setting, build, *GROUPS, ACCURACY)
-    leaves = int((done.report.release or {})["leaves"])
+    leaves = size_of_release(done, "leaves")
     return Row(setting.name, builder, "tree", k, pruned, error_of(done), leaves, None, *_people(findings(done)))
 
 
 def table_row(setting: Setting, builder: str, k: int) -> Row:
     """The row of a generalised table that is released in the place of a tree."""
     done = audited(setting, {**BUILDERS[builder], "k": k, "release": "table"}, *GROUPS)
-    records = int((done.report.release or {})["records"])
+    records = size_of_release(done, "records")
     return Row(setting.name, builder, "table", k, None, None, None, records, *_people(findings(done)))
 
 

@@ -34,11 +34,14 @@ class Setting:
         return self.run.test
 
     def audit(self, build: Mapping[str, Any], k: int) -> Audit:
-        """Another builder under the same policy; k is demanded, all else measured without a limit."""
+        """Another builder under the same policy; k is demanded, all else measured without a limit.
+
+        Scores are of what the adversary derives (`scored: derived`), which is what the paper reports.
+        """
         metrics = [
             {"use": "k_anonymity", "at_least": k},
-            {"use": "exposure", "average": True, "at_most": 1},
-            {"use": "confidence", "at_most": 1},
+            {"use": "exposure", "scored": "derived", "average": True, "at_most": 1},
+            {"use": "confidence", "scored": "derived", "at_most": 1},
             {"use": "accuracy", "at_least": 0},
         ]
         offered = self.run.plugins.by_name

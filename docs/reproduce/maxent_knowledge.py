@@ -35,10 +35,11 @@ FACTS: Mapping[str, Mapping[str, Any]] = {
     },
 }  # fmt: skip
 LEVELS = ("labels", "error_rates", "counts")
+# What an adversary derives with more knowledge is compared; the groups' composition is the same whatever it knows.
 METRICS: tuple[Mapping[str, Any], ...] = (
     {"use": "divergence", "average": True, "at_least": 0},
-    {"use": "exposure", "average": True, "at_most": 1},
-    {"use": "confidence", "average": True, "at_most": 1},
+    {"use": "exposure", "scored": "derived", "average": True, "at_most": 1},
+    {"use": "confidence", "scored": "derived", "average": True, "at_most": 1},
 )
 
 

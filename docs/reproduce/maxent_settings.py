@@ -58,7 +58,8 @@ def released(run: Run, wanted: Wanted) -> tuple[Release, Known]:
     """The tree as it is published, and what the adversary knows."""
     run = publishing(run, wanted.builder, wanted.level)
     sealed = build(run.policy, run.plugins, run.table)
-    return sealed.release, knowledge(run.policy, run.table, sealed)
+    known = knowledge(run.policy, run.table, sealed)
+    return sealed.release, replace(known, label_accuracies=None)  # the paper's adversary has no test data
 
 
 def true_shares(table: Table) -> Floats:

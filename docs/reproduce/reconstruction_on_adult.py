@@ -121,7 +121,9 @@ def find(root: Path, draws: int) -> tuple[list[Found], list[Kept]]:
             scores[law, snr, NOTHING, name].append((1.0, np.bincount(table.codes(name)).max() / PEOPLE, 0.0))
         for name, attack in ATTACKS.items():
             for belief in attack.infer(release, known):
-                scores[law, snr, name, str(belief.secret)].append(scored(Case(table, None, release, known, belief)))
+                scores[law, snr, name, str(belief.secret)].append(
+                    scored(Case(table, None, release, known, belief, scored="derived"))
+                )
     return [_found(*key, told) for key, told in scores.items()], [
         Kept(*key, mean(told)) for key, told in losses.items()
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from leafgate import AtLeast, AtMost, Case, Example, Metric, hookimpl
+from leafgate.interfaces import ONLY_DERIVED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ class Divergence(AtLeast):
     top: Annotated[int, Field(ge=1)] = Field(10, description="How many records auditors are told of.")
 
     private = True
+    scorable = ONLY_DERIVED
     threat_model = BELIEF
     formula = (
         "D(q) = sum over values x of P(x|q) ln(P(x|q) / max(P*(x|q), floor)), in nats; P(x|q) is the share of x among "
@@ -73,6 +75,7 @@ class Gain(AtMost):
     use: Literal["gain"] = "gain"
 
     private = True
+    scorable = ONLY_DERIVED
     threat_model = BELIEF
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
     alarm = "the attack's reasoning brings too much"

@@ -25,6 +25,7 @@ class CellAttack(AttackModel):
     """Infers the withheld cells of published records from the cells that are visible."""
 
     models = frozenset({"none", "trees"})
+    parts = frozenset({"records"})
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
         from leafgate_downgrading.infer import infer

@@ -73,7 +73,7 @@ def _release(
         trees=() if tree is None else (tree,),
         model="none" if tree is None else "trees",
         selection=None if tree is None else {"measure": "gain_ratio", "pruned": True, "from": "complete records"},
-        counted="exact" if tree is None else "sampled",
+        counted="exact" if tree is None or not search.hidden.any() else "sampled",
         records=records,
         origins=tuple(origins[order].tolist()),
         trail=tuple(_told(step, cells.columns, place) for step in search.steps),

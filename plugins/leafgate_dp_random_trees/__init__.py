@@ -163,16 +163,27 @@ class Distinguish(AttackModel):
 
     use: Literal["distinguish"] = "distinguish"
     method: Literal["many_runs", "one_run"] = Field("many_runs", description="With and without one, or many at once.")
-    runs: Annotated[int, Field(ge=20, le=1_000_000)] = Field(100, description="Releases with, and as many without.")
+    runs: Annotated[int, Field(ge=20, le=1_000_000)] | None = Field(
+        None, description="Releases with, and as many without; default: 100, or as many as could refute the claim."
+    )
+    seconds: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = Field(
+        45.0, description="Of work, as forecast and not by the clock: fewer runs are done where they would take longer."
+    )
     confidence: Chance = Field(0.95, description="Of the bound on epsilon.")
 
     reads = frozenset({"sampled", "noisy"})
+    parts = frozenset({"trees"})
     threat_model = "The worst case that is promised: someone who made up everybody else asks whether you are there."
     formula = "epsilon >= ln((1 - delta - miss) / false alarm), with the errors' Clopper-Pearson bounds"
     source = (
         'Jagielski, Ullman, Oprea, NeurIPS 2020; one run: Steinke, Nasr, Jagielski, "Privacy Auditing with One (1) '
         'Training Run", NeurIPS 2023'
     )
+
+    def forecast(self, release: Release, known: Known) -> str:
+        from leafgate_dp_random_trees.distinguish import forecast
+
+        return forecast(self, release, known)
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
         from leafgate_dp_random_trees.distinguish import distinguish

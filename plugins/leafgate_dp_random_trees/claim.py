@@ -10,9 +10,11 @@ from pydantic import ValidationError
 
 from leafgate.errors import InconclusiveError
 from leafgate.release import Release
+from leafgate.report import Private
 from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
-from leafgate_dp_random_trees.conditions import Options, broken, forest_of
+from leafgate_dp_random_trees.conditions import Options, broken, false_counts_refused, forest_of, log_evidence
 from leafgate_dp_random_trees.promise import account, claimed, noise_epsilon
+from leafgate_dp_random_trees.randomness import LEVEL, counters_of
 
 if TYPE_CHECKING:
     from leafgate import Case
@@ -27,7 +29,8 @@ BUILDERS: dict[object, type[Options]] = {
 def accounted(metric: DifferentialPrivacy, case: Case) -> float:
     """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
 
-    Raises InconclusiveError where a condition cannot be seen from the release and the policy.
+    Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
+    not built in this audit and shows too little to tell whether its numbers were drawn at all.
     """
     release, options = case.release, _options(case.release)
     if options.rehearsal:
@@ -41,7 +44,10 @@ def accounted(metric: DifferentialPrivacy, case: Case) -> float:
             remedy="publish {leaves: counts, measure: true}: it costs nothing",
         )
     epsilon = _epsilon(metric, options, release)
-    return math.inf if math.isinf(epsilon) or any(broken(case, options)) else claimed(epsilon)
+    if math.isinf(epsilon) or any(broken(case, options)):
+        return math.inf
+    false_counts_refused(case, options)
+    return claimed(epsilon)
 
 
 def _options(release: Release) -> Options:
@@ -60,20 +66,27 @@ def _options(release: Release) -> Options:
 
 
 def evidence(metric: DifferentialPrivacy, case: Case) -> Mapping[str, Any]:
-    """The conditions that do not hold; where all do and trees are of samples, the printed theorem and a lower bound."""
+    """The conditions that do not hold; where all do, what the test of the numbers can see, and at which level.
+
+    Where trees are of samples also the printed theorem and a lower bound. How far the numbers are from what is claimed
+    is for auditors: it is worked out from the table.
+    """
     options = _options(case.release)
     problems = list(broken(case, options))
     if math.isinf(_epsilon(metric, options, case.release)):
         problems.append("no epsilon is enough at this delta")
     if problems:
         return {"broken": problems}
+    refused = [name for name, caught in false_counts_refused(case, options).items() if caught]
+    against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
+    drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": Private(round(against, 3))}
     if isinstance(options, DpLaplaceTrees):
-        return {}
+        return drawn
     forest = forest_of(options, case.release)
     theorem = account(forest, metric.delta, "theorem", metric.neighbours).epsilon
     tight = account(forest, metric.delta, "tight", metric.neighbours)
     told = {"theorem": claimed(theorem)} if math.isfinite(theorem) else {}
-    return told | {"at_least": tight.epsilon_lower}
+    return told | {"at_least": tight.epsilon_lower} | drawn
 
 
 def _epsilon(metric: DifferentialPrivacy, options: Options, release: Release) -> float:

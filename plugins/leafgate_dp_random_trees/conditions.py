@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from leafgate import Case
+from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.release import Release
-from leafgate.routing import NOWHERE, route
-from leafgate.table import Table
-from leafgate.tree import Node, leaves
+from leafgate.tree import leaves
 from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
 from leafgate_dp_random_trees.account import Forest
 from leafgate_dp_random_trees.balanced import undealt
 from leafgate_dp_random_trees.follows import strange_facts
 from leafgate_dp_random_trees.forest import COMBINES, SELECTION
 from leafgate_dp_random_trees.promise import of_noise, of_samples
+from leafgate_dp_random_trees.randomness import (
+    LOG_LIMIT,
+    Counters,
+    counters_of,
+    log_evidence_against_noise,
+    log_evidence_against_sampling,
+    would_refuse_false_samples,
+    would_refuse_without_noise,
+)
 from leafgate_dp_random_trees.structure import undrawn
 
 COUNTED = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
@@ -55,7 +61,10 @@ def _claim(options: Options, release: Release) -> dict[str, Any] | None:
     if isinstance(options, DpLaplaceTrees):
         return of_noise(options)
     forest = forest_of(options, release)
-    return of_samples(options, forest) if forest.floor <= options.delta else None
+    try:
+        return of_samples(options, forest)
+    except PolicyError:
+        return None
 
 
 def forest_of(options: DpRandomTrees, release: Release) -> Forest:
@@ -76,20 +85,49 @@ def _numbers(case: Case, options: Options) -> Iterator[str]:
     """What the leaves show."""
     release, k = case.release, options.k if isinstance(options, DpRandomTrees) else 1
     shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
-    if any(not isinstance(n, int) for n in shown):
+    whole = all(isinstance(n, int) for n in shown)
+    if not whole:
         yield "a leaf shows a number that is not whole"
     if any(0 < n < k for n in shown):
         yield "a leaf shows a number below k"
-    if isinstance(options, DpRandomTrees) and any(_more_than_there_are(tree, case.table) for tree in release.trees):
-        yield "a leaf shows more people than a sample of this table could have there"
+    if whole and not any(n < 0 for n in shown):
+        yield from _refused(counters_of(release, case.table), options)
     yield from strange_facts(release, k)
 
 
-def _more_than_there_are(tree: Node, table: Table) -> bool:
-    routed, classes = route(tree, table), table.schema.classes
-    counter = routed.leaf * len(classes) + table.codes(table.schema.target.name)
-    somewhere = routed.leaf != NOWHERE
-    size = len(routed.leaves) * len(classes)
-    true = np.bincount(counter[somewhere], weights=table.weight[somewhere], minlength=size)
-    shown = [(leaf.counts or {}).get(name, 0) for leaf in routed.leaves for name in classes]
-    return any(mine > there for mine, there in zip(shown, true.tolist(), strict=True))
+def _refused(counters: Counters, options: Options) -> Iterator[str]:
+    """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
+    if isinstance(options, DpRandomTrees) and (counters.shown > counters.people).any():
+        yield "a leaf shows more people than a sample of this table could have there"
+    elif log_evidence(counters, options) >= LOG_LIMIT:
+        yield f"the numbers are not drawn from this table as the release claims: they are not {COUNTED[options.use]} so"
+
+
+def log_evidence(counters: Counters, options: Options) -> float:
+    """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
+    if isinstance(options, DpLaplaceTrees):
+        return log_evidence_against_noise(counters, options.scale)
+    assert options.beta is not None
+    return log_evidence_against_sampling(counters, options.k, options.beta)
+
+
+def false_counts_refused(case: Case, options: Options) -> Mapping[str, bool]:
+    """For each kind of counts that were never drawn: would the test refuse them in the place of this release's?
+
+    Raises InconclusiveError where it would not, and this audit did not run the builder: then nothing shows that the
+    numbers were drawn.
+    """
+    counters = counters_of(case.release, case.table)
+    if isinstance(options, DpLaplaceTrees):
+        refused = would_refuse_without_noise(counters, options.scale)
+    else:
+        assert options.beta is not None
+        refused = would_refuse_false_samples(counters, options.k, options.beta)
+    if not case.built and not all(refused.values()):
+        missed = " or ".join(name for name, caught in refused.items() if not caught)
+        raise InconclusiveError(
+            f"the release shows too little to tell numbers that are {COUNTED[options.use]} from {missed}",
+            place="build",
+            remedy="let the audit run the builder, and publish what it writes",
+        )
+    return refused

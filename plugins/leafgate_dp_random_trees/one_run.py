@@ -13,7 +13,7 @@ from leafgate.routing import NOWHERE, route
 from leafgate.schema import Schema
 from leafgate.table import Table, make_table
 from leafgate_dp_random_trees.bounds import from_one_run
-from leafgate_dp_random_trees.distinguish import Claim, Shown, numbers_of
+from leafgate_dp_random_trees.distinguish import Claim, Plan, Shown, numbers_of
 
 if TYPE_CHECKING:
     from leafgate_dp_random_trees import Distinguish
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def one_run(options: Distinguish, release: Release, known: Known, claim: Claim) -> Shown:
-    """The epsilon shown by guessing, from one release, who of `runs` people with records of their own was there.
+def one_run(options: Distinguish, release: Release, known: Known, claim: Claim, plan: Plan) -> Shown:
+    """The epsilon shown by guessing, from one release, who of `plan.runs` people with records of their own was there.
 
     Each is there with chance 1/2, among others with the same record; the half about whom least is thought is guessed
     at not at all.
@@ -32,7 +32,7 @@ def one_run(options: Distinguish, release: Release, known: Known, claim: Claim) 
     assert known.mechanism is not None
     k, beta, _ = numbers_of(release)
     rng = np.random.default_rng(known.seed)
-    canaries = make_table(known.schema, _drawn(known.schema, options.runs, rng))
+    canaries = make_table(known.schema, _drawn(known.schema, plan.runs, rng))
     there = rng.random(len(canaries)) < 0.5
     others = round(k / beta)
     made = Table(known.schema, canaries.frame, others + there.astype(np.int64))
@@ -41,7 +41,8 @@ def one_run(options: Distinguish, release: Release, known: Known, claim: Claim) 
     part = max(len(canaries) // 4, 1)
     right = int((~there[order[:part]]).sum() + there[order[-part:]].sum())
     shown = from_one_run(right, 2 * part, len(canaries), claim.delta, options.confidence)
-    return Shown(shown, f"{len(canaries)} people at once", "people shown beyond the others")
+    told = f"{len(canaries)} people at once", "people shown beyond the others"
+    return Shown(shown, *told, plan.runs, plan.at_best)
 
 
 def _drawn(schema: Schema, many: int, rng: np.random.Generator) -> pd.DataFrame:

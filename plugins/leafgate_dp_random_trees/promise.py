@@ -78,6 +78,8 @@ def of_samples(options: DpRandomTrees, forest: Forest) -> dict[str, Any]:
     """The claim of a sampled forest: its tight epsilon, and the printed theorem's beside it."""
     delta = options.delta
     epsilon, theorem = (account(forest, delta, method, options.neighbours).epsilon for method in ("tight", "theorem"))
+    if math.isinf(epsilon):
+        raise _refusal("no epsilon is enough at this delta")
     claim = {"at_most": claimed(epsilon), "delta": delta, "neighbours": options.neighbours}
     return claim | {"theorem": claimed(theorem) if math.isfinite(theorem) else None}
 

@@ -14,14 +14,14 @@ class Linking(AttackModel):
     use: Literal["linking"] = "linking"
 
     models = frozenset({"trees", "none"})
-    uses = frozenset({"distribution"})
+    uses = frozenset({"distribution", "label_accuracies"})
     threat_model = (
         "The adversary has the release and the public columns of everyone in the table (a voter register, an HR "
         "list), and routes each person down the trees, trying every value of the columns it does not know."
     )
     formula = (
         "one group = people with the same trees after their public cells are filled in; belief = the pooled leaf "
-        "statistics of the leaves they can reach"
+        "statistics of the leaves they can reach, a label alone counting with its accuracy"
     )
     source = (
         'A. Friedman, A. Schuster, R. Wolff, "k-Anonymous Decision Tree Induction", PKDD 2006, Definitions 4 and 5; '

@@ -12,12 +12,14 @@ import pandas as pd
 from leafgate import Belief, InconclusiveError, Known, Release
 from leafgate.belief import Told
 from leafgate.report import People, Private
+from leafgate.routing import predicted_classes
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, distinct_rows
+from leafgate.tree import columns_asked
 from leafgate.unread_scores import open_about_scores
 from leafgate_linking.grouping import Ids, Reached, Remainders, grouped, remainders
 from leafgate_linking.records import Matches, matches
-from leafgate_linking.telling import Shares, doubted, joined, told_by_leaves
+from leafgate_linking.telling import LeafReader, Shares, joined, more_certain, smoothed
 from leafgate_linking.telling_records import told_of
 from leafgate_linking.words import group_words, record_words
 
@@ -26,7 +28,8 @@ from leafgate_linking.words import group_words, record_words
 class Linked:
     """Everyone divided: each public row's group, and for each group its remainder of every tree.
 
-    `numbers` has an array a tree, over the groups; `left` says what the numbers of each tree mean.
+    `numbers` has an array a tree, over the groups; `left` says what the numbers of each tree mean. `first` has
+    the public cells of one person of each group.
     """
 
     release: Release
@@ -37,6 +40,7 @@ class Linked:
     found: Matches | None
     record_set: Ids
     class_value: Sequence[str | None]
+    first: Table
     population: Ids | None = None
 
     @property
@@ -58,7 +62,10 @@ def infer(release: Release, known: Known) -> list[Belief]:
     if release.publish.leaves == "labels" and not release.predicts_numbers:
         evidence["labels"] = Private(_labels(linked, people))
     secrets = [column for column in known.schema.secrets if column.countable]
-    about: list[tuple[str | None, pd.DataFrame | None]] = [(s.name, _chances(linked, s)) for s in secrets]
+    certainty = {name: _told(linked, name, people) for name in [None, *(s.name for s in secrets)]}
+    about: list[tuple[str | None, pd.DataFrame | None]] = [
+        (s.name, _chances(linked, s, certainty[s.name])) for s in secrets
+    ]
     beliefs = [
         Belief(
             name,
@@ -67,7 +74,7 @@ def infer(release: Release, known: Known) -> list[Belief]:
             evidence=evidence,
             explain=_explain(linked),
             population_groups=linked.population,
-            told=_told(linked, name, people),
+            told=certainty[name],
         )
         for name, chances in about or [(None, None)]
     ]
@@ -119,6 +126,7 @@ def link(release: Release, known: Known) -> Linked:
         found=found,
         record_set=np.zeros(len(first), dtype=np.int64) if found is None else found.which[first],
         class_value=[None if own_class is None else schema.classes[own_class[row]] for row in first],
+        first=Table(public.schema, public.frame.iloc[first].reset_index(drop=True), np.ones(len(first), np.int64)),
         population=None if known.population is None else groups[others],
     )
 
@@ -146,44 +154,81 @@ def _everyone(known: Known) -> tuple[Table, Ids, Ids]:
     return together, where[: len(mine)], where[len(mine) :]
 
 
-def _chances(linked: Linked, secret: Column) -> pd.DataFrame:
+def _chances(linked: Linked, secret: Column, certainty: Told) -> pd.DataFrame:
+    """The belief about a secret, a row for each public record: all sources together, the prior where none speaks."""
     granted = linked.known.distribution.get(secret.name)
     domain = list(secret.domain)
     prior = np.full(len(domain), 1 / len(domain)) if granted is None else np.array([granted[str(v)] for v in domain])
-    told = _told_by_records(linked, secret, prior)
-    if told is None:
-        told = _by_trees(linked, secret, prior)
-    return pd.DataFrame(told[linked.groups], columns=pd.Index(domain))
+    exact = linked.release.counted == "exact"
+    sources = [_by_records(linked, secret, prior)]
+    if certainty != "shares":  # records that are the composition of each group leave nothing to add
+        reader = LeafReader(linked.release, secret, prior, linked.known.label_accuracies)
+        labels = _by_ensemble(linked, reader)
+        sources += [_by_trees(linked, reader), *([] if labels is None else [labels])]
+    believed = more_certain(sources, exact=exact)
+    believed = np.where(np.isnan(believed).any(axis=1, keepdims=True), prior, believed)
+    return pd.DataFrame(believed[linked.groups], columns=pd.Index(domain))
 
 
-def _told_by_records(linked: Linked, secret: Column, prior: Shares) -> Shares | None:
-    """Records tell a group's own shares and go first: a row for each group; those who match none learn from trees."""
-    if linked.found is None or linked.release.records is None:
-        return None
-    told = None if secret.name in linked.release.noise else told_of(linked.release.records, secret, linked.found, prior)
-    if told is None:
-        return None
-    shares, people = told
-    if linked.release.counted != "exact":
-        shares = np.stack([doubted(row, n) for row, n in zip(shares, people.tolist(), strict=True)])
+def _by_records(linked: Linked, secret: Column, prior: Shares) -> Shares:
+    """What the records say of each group, a row for each; NaN for those who match none, or where it is not shown."""
+    silent = np.full((linked.size, len(prior)), np.nan)
+    if linked.found is None or linked.release.records is None or secret.name in linked.release.noise:
+        return silent
+    found = told_of(linked.release.records, secret, linked.found, prior)
+    if found is None:
+        return silent
+    shares, people = found
+    if linked.release.approximate:
+        shares = np.stack([smoothed(row, n) for row, n in zip(shares, people.tolist(), strict=True)])
     shares, people = shares[linked.record_set], people[linked.record_set]
-    return np.where((people == 0)[:, None], _by_trees(linked, secret, prior), shares)
+    return np.where((people == 0)[:, None], silent, shares)
 
 
-def _by_trees(linked: Linked, secret: Column, prior: Shares) -> Shares:
+def _by_trees(linked: Linked, reader: LeafReader) -> Shares:
     """What the trees say of each group, joined, a row for each; what the same leaves say is worked out once."""
-    release = linked.release
+    silent = np.full(len(reader.prior), np.nan)
     if not linked.left:
-        return np.tile(prior, (linked.size, 1))
+        return np.tile(silent, (linked.size, 1))
     classes = list(dict.fromkeys(linked.class_value))
     own = np.array([classes.index(value) for value in linked.class_value]) if len(classes) > 1 else 0
     beliefs = []
     for left, of in zip(linked.left, linked.numbers, strict=True):
         keys, which = np.unique(of * len(classes) + own, return_inverse=True)
         places = [divmod(int(key), len(classes)) for key in keys]
-        told = [told_by_leaves(left.leaves(n), secret, release, prior, classes[c]) for n, c in places]
-        beliefs.append((np.array(told), which))
-    return joined(beliefs, exact=release.counted == "exact")
+        rows = [reader.belief(left.leaves(n), classes[c]) for n, c in places]
+        beliefs.append((np.array([silent if row is None else row for row in rows]), which))
+    return joined(beliefs, exact=linked.release.counted == "exact")
+
+
+def _by_ensemble(linked: Linked, reader: LeafReader) -> Shares | None:
+    """What the predicted class of several trees together says, a row for each group; None where it adds nothing.
+
+    Whom the trees ask about unknown columns can have several predictions: theirs is the mean of what the labels say
+    that they can reach.
+    """
+    release = linked.release
+    if reader.secret.name != release.target or reader.label_accuracies is None or len(release.learned) == 1:
+        return None
+    silent = np.full(len(reader.prior), np.nan)
+    found = [reader.label_row(label) for label in release.classes]
+    rows = np.array([silent if row is None else row for row in found])
+    if all(linked.known.schema[name].public for tree in release.trees for name in columns_asked(tree)):
+        return np.vstack([rows, silent])[predicted_classes(release, linked.first)]
+    weight = np.zeros((linked.size, len(rows)))
+    for left, of in zip(linked.left[: len(release.trees)], linked.numbers, strict=False):
+        numbers, which = np.unique(of, return_inverse=True)
+        weight += np.array([_label_weights(left.leaves(int(n)), release.classes) for n in numbers])[which]
+    known = ~np.isnan(rows).any(axis=1)
+    weight = np.where(known, weight, 0)
+    total = weight.sum(axis=1, keepdims=True)
+    mixed = weight @ np.where(known[:, None], rows, 0)
+    return np.asarray(np.divide(mixed, total, where=total > 0, out=np.full_like(mixed, np.nan)))
+
+
+def _label_weights(reached: Sequence[Reached], classes: Sequence[str]) -> list[float]:
+    """The part of the leaves that have each label."""
+    return [sum(each.leaf.label == label for each in reached) / max(len(reached), 1) for label in classes]
 
 
 def _told(linked: Linked, secret: str | None, people: Shares) -> Told:
@@ -191,7 +236,10 @@ def _told(linked: Linked, secret: str | None, people: Shares) -> Told:
     release = linked.release
     if release.counted != "exact" or release.noise or any(left.may_end_nowhere for left in linked.left):
         return "guess"
-    return "shares" if secret is not None and _own_records(linked, secret, people) else "certain"
+    if secret is not None and _own_records(linked, secret, people):
+        return "shares"
+    reads_labels = secret is not None and (secret == release.target or linked.class_value[0] is not None)
+    return "guess" if reads_labels and linked.known.label_accuracies is not None else "certain"
 
 
 def _own_records(linked: Linked, secret: str, people: Shares) -> bool:

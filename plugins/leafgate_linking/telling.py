@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,57 +18,129 @@ from leafgate_linking.grouping import Reached
 Shares = NDArray[np.float64]
 
 
-def told_by_leaves(
-    reached: Sequence[Reached], secret: Column, release: Release, prior: Shares, class_value: str | None
-) -> Shares:
-    """The belief about `secret`, over its domain, of people who can reach just these leaves.
+@dataclass(frozen=True)
+class LeafReader:
+    """Beliefs about `secret`, over its domain, from the leaves that people can reach.
 
-    The class: counts pooled over the leaves; shares and error rates averaged (by nothing better
-    than equal weights, sizes being unknown); labels alone say nothing that a probability could be
-    made of, so the prior stays. Another secret: within a leaf the prior, restricted to what the
-    tests on the way allow; leaves by size where counts tell it, else the prior as it is. Numbers that
-    are not exact counts of the table's people are never taken for certain.
-
-    `class_value` is the people's own class where that is public.
-    Source: Friedman, Schuster, Wolff 2006, Definition 5 (what is linked to a span).
+    `prior` is what is believed of somebody of whom nothing is published. `label_accuracies` are how often each label is
+    right, None where that is not granted; the labels of single trees of an ensemble are not read by them.
     """
-    if secret.name == release.target:
-        told = _class(reached, release, prior)
-    else:
-        told = _other(reached, secret, prior, class_value)
-    sizes = [each.leaf.size for each in reached]
-    known = 1.0 if None in sizes else sum(size for size in sizes if size is not None)
-    return told if release.counted == "exact" else doubted(told, known)
 
+    release: Release
+    secret: Column
+    prior: Shares
+    label_accuracies: Mapping[str, float] | None = None
 
-def _class(reached: Sequence[Reached], release: Release, prior: Shares) -> Shares:
-    rows = [row for each in reached if (row := _leaf_row(each.leaf, release.classes)) is not None]
-    total = np.sum(rows, axis=0) if rows else np.zeros(len(prior))
-    return total / total.sum() if total.sum() > 0 else prior
+    def belief(self, reached: Sequence[Reached], class_value: str | None) -> Shares | None:
+        """The posterior of people who can reach just these leaves of one tree; None if the leaves say nothing.
 
+        The class: counts pooled over the leaves; shares and error rates averaged (by nothing better than equal
+        weights, sizes being unknown), and labels likewise, each with its accuracy. Another secret: within a leaf the
+        prior, restricted to what the tests on the way allow; leaves by size where counts tell it, else by the
+        prior, without the leaves that are known to be empty. Numbers of a sample, of changed cells or with noise are
+        smoothed; all others count as they are.
 
-def _leaf_row(leaf: Leaf, classes: Sequence[str]) -> Shares | None:
-    """People per class where counts are published, else shares; None for a leaf that tells neither."""
-    told = leaf.counts if leaf.counts is not None else leaf.shares
-    if told is not None:
-        return np.array([float(told[name]) for name in classes])
-    if leaf.error_rate is None or leaf.label is None:
-        return None
-    others = max(len(classes) - 1, 1)
-    return np.array([1 - leaf.error_rate if name == leaf.label else leaf.error_rate / others for name in classes])
+        `class_value` is the people's own class where that is public.
+        Source: Friedman, Schuster, Wolff 2006, Definition 5 (what is linked to a span); Laplace 1814 (succession).
+        """
+        there = [each for each in reached if not self.release.is_empty(each.leaf)]
+        of_class = self.secret.name == self.release.target
+        posterior = self._class(there) if of_class else self._other(reached, there, class_value)
+        if posterior is None or not self.release.approximate:
+            return posterior
+        sizes = [each.leaf.size for each in reached]
+        counted = 1.0 if None in sizes else sum(size for size in sizes if size is not None)
+        towards = self._labels(reached) if of_class else self.prior
+        return smoothed(posterior, counted, towards)
 
+    def label_row(self, label: str | None) -> Shares | None:
+        """The posterior of somebody of whom the label alone is known; None where its accuracy is not.
 
-def _other(reached: Sequence[Reached], secret: Column, prior: Shares, class_value: str | None) -> Shares:
-    told = np.zeros(len(prior))
-    for each in reached:
-        if each.leaf.counts is None:
-            return prior
-        size = sum(each.leaf.counts.values()) if class_value is None else each.leaf.counts[class_value]
-        rest = rest_of(secret, each.possible)
-        can_be = _can_be(secret, rest)
-        allowed = prior * can_be if (prior * can_be).any() else can_be
-        told += size * allowed / allowed.sum()
-    return told / told.sum() if told.sum() > 0 else prior
+        The label has its accuracy, the other classes share the rest in the prior's proportions.
+        """
+        accuracy = None if label is None or self.label_accuracies is None else self.label_accuracies.get(label)
+        if accuracy is None or label not in self.release.classes:
+            return None
+        is_label = np.array([str(value) == label for value in self.release.classes])
+        others = np.where(is_label, 0.0, self._class_prior)
+        others = others if others.any() else np.where(is_label, 0.0, 1.0)
+        return np.where(is_label, accuracy, (1 - accuracy) * others / max(others.sum(), 1e-300))
+
+    @property
+    def _class_prior(self) -> Shares:
+        classes = self.release.classes
+        return self.prior if self.secret.name == self.release.target else np.full(len(classes), 1 / len(classes))
+
+    def _class(self, there: Sequence[Reached]) -> Shares | None:
+        rows = [row for each in there if (row := self._leaf_row(each.leaf)) is not None]
+        if any(each.leaf.counts is None for each in there):  # numbers of different kinds are not added up
+            rows = [row / row.sum() for row in rows if row.sum() > 0]
+        total = np.sum(rows, axis=0) if rows else np.zeros(len(self.prior))
+        return np.asarray(total / total.sum()) if total.sum() > 0 else None
+
+    def _leaf_row(self, leaf: Leaf) -> Shares | None:
+        """People per class where counts are published, else shares; None for a leaf that tells neither."""
+        classes = self.release.classes
+        numbers = leaf.counts if leaf.counts is not None else leaf.shares
+        if numbers is not None:
+            return np.array([float(numbers[name]) for name in classes])
+        if leaf.error_rate is not None and leaf.label is not None:
+            others = max(len(classes) - 1, 1)
+            rate = leaf.error_rate
+            return np.array([1 - rate if name == leaf.label else rate / others for name in classes])
+        return self.label_row(leaf.label) if len(self.release.learned) == 1 else None
+
+    def _labels(self, reached: Sequence[Reached]) -> Shares | None:
+        """The mean of what the labels of the leaves say; None in an ensemble, and where their accuracy is unknown."""
+        if len(self.release.learned) > 1:
+            return None
+        rows = [row for each in reached if (row := self.label_row(each.leaf.label)) is not None]
+        return np.asarray(np.mean(rows, axis=0)) if rows else None
+
+    def _other(self, reached: Sequence[Reached], there: Sequence[Reached], class_value: str | None) -> Shares | None:
+        """What is tested says which values lead to a leaf of people; None where that is so of all alike."""
+        allowed = [_can_be(self.secret, rest_of(self.secret, each.possible)) for each in there]
+        if not reached or (len(there) == len(reached) and all(can_be.all() for can_be in allowed)):
+            return None
+        if all(each.leaf.counts is not None for each in reached):
+            posterior = self._by_size(there, allowed, class_value)
+        else:
+            anywhere = np.any([_can_be(self.secret, rest_of(self.secret, each.possible)) for each in reached], axis=0)
+            posterior = self._by_prior(there, allowed, class_value, anywhere)
+        return posterior / posterior.sum() if posterior.sum() > 0 else None
+
+    def _by_size(self, there: Sequence[Reached], allowed: Sequence[Shares], class_value: str | None) -> Shares:
+        """The people of each leaf, of their own class where that is known, among the values that lead there."""
+        posterior = np.zeros(len(self.prior))
+        for each, can_be in zip(there, allowed, strict=True):
+            counts = each.leaf.counts or {}
+            size = sum(counts.values()) if class_value is None else counts[class_value]
+            weight = self.prior * can_be if (self.prior * can_be).any() else can_be
+            posterior += size * weight / weight.sum()
+        return posterior
+
+    def _by_prior(
+        self, there: Sequence[Reached], allowed: Sequence[Shares], class_value: str | None, anywhere: Shares
+    ) -> Shares:
+        """The prior of each value, times the mean share of the people's class in the leaves of people it leads to.
+
+        A value that leads to no leaf at all (not `anywhere`) is one of whose people nothing is told.
+        """
+        likelihood, leaves = np.zeros(len(self.prior)), np.zeros(len(self.prior))
+        for each, can_be in zip(there, allowed, strict=True):
+            likelihood += can_be * self._share_of(each.leaf, class_value)
+            leaves += can_be
+        likelihood = np.divide(likelihood, leaves, where=leaves > 0, out=np.zeros_like(likelihood))
+        likelihood = np.where(anywhere, likelihood, 1.0)
+        weighted = self.prior * likelihood
+        return weighted if weighted.any() else likelihood
+
+    def _share_of(self, leaf: Leaf, class_value: str | None) -> float:
+        """The part of a leaf's people who have a class; 1 where the class is not known, or the leaf tells nothing."""
+        row = None if class_value is None else self._leaf_row(leaf)
+        if row is None or row.sum() <= 0:
+            return 1.0
+        return float(row[list(map(str, self.release.classes)).index(str(class_value))] / row.sum())
 
 
 def _can_be(secret: Column, rest: Rest) -> Shares:
@@ -77,27 +150,51 @@ def _can_be(secret: Column, rest: Rest) -> Shares:
     return np.array([float(value in rest) for value in secret.domain])
 
 
-def doubted(told: Shares, counted: float) -> Shares:
-    """Rule of succession: shares among `counted` people (at least 1), with one more of each value."""
+def smoothed(shares: Shares, counted: float, towards: Shares | None = None) -> Shares:
+    """Rule of succession: shares among `counted` people (at least 1), with as many more as there are values.
+
+    Of those there is one of each value or, with `towards`, they are spread like it; what `towards` rules out stays out.
+    """
+    size = shares.shape[-1]
+    towards = np.full(size, 1 / size) if towards is None else towards
     n = max(counted, 1.0)
-    return (told * n + 1) / (n + len(told))
+    mixed = (shares * n + size * towards) / (n + size)
+    possible = np.where(towards > 0, mixed, 0.0)
+    return np.asarray(possible / possible.sum())
 
 
 def joined(beliefs: Sequence[tuple[Shares, NDArray[np.int64]]], *, exact: bool) -> Shares:
     """One belief from several trees: their mean; with exact numbers what one tree rules out is out.
 
     Of each tree there are the different beliefs, and for each group which of them is its own; a row for each group
-    comes back.
+    comes back. A belief of NaN is that of a tree which says nothing and does not count; where all do, the row is NaN.
     """
-    told, which = beliefs[0]
-    total = told[which]
-    least = total.copy()
-    for told, which in beliefs[1:]:
-        mine = told[which]
-        total += mine
-        np.minimum(least, mine, out=least)
-    mean = total / len(beliefs)
+    size = len(beliefs[0][1])
+    total, trees = np.zeros((size, beliefs[0][0].shape[1])), np.zeros((size, 1))
+    least = np.full_like(total, np.inf)
+    for rows, which in beliefs:
+        of_group = rows[which]
+        speaks = ~np.isnan(of_group).any(axis=1, keepdims=True)
+        total = total + np.where(speaks, of_group, 0)
+        least = np.minimum(least, np.where(speaks, of_group, np.inf))
+        trees = trees + speaks
+    mean = np.divide(total, trees, where=trees > 0, out=np.full_like(total, np.nan))
     if exact:
         possible = np.where(least > 0, mean, 0)
         mean = np.where(possible.sum(axis=1, keepdims=True) > 0, possible, mean)
     return np.asarray(mean / mean.sum(axis=1, keepdims=True))
+
+
+def more_certain(beliefs: Sequence[Shares], *, exact: bool) -> Shares:
+    """One belief from several sources, a row for each group: the source that is most certain of a value.
+
+    With exact numbers what one source rules out is out of all of them first, unless nothing would be left. A row of NaN
+    is that of a source which says nothing; where all do, the row is NaN.
+    """
+    stacked = np.stack(beliefs)
+    if exact:
+        possible = np.where((np.nan_to_num(stacked, nan=1.0) > 0).all(axis=0), stacked, 0)
+        total = possible.sum(axis=2, keepdims=True)
+        stacked = np.where(total > 0, possible / np.where(total > 0, total, 1), stacked)
+    best = np.where(np.isnan(stacked).any(axis=2), -1.0, stacked.max(axis=2)).argmax(axis=0)
+    return np.asarray(np.take_along_axis(stacked, best[None, :, None], axis=0)[0])

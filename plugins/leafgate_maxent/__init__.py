@@ -37,7 +37,8 @@ class MaxEnt(AttackModel):
     time_limit: Annotated[float, Field(gt=0)] = Field(600.0, description="Seconds; then the audit is inconclusive.")
 
     models = frozenset({"trees"})
-    uses = frozenset({"distribution", "people", "facts"})
+    parts = frozenset({"trees"})
+    uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
     threat_model = THREAT
     formula = (
         "max -sum_q P(q) sum_x p(x|q) ln p(x|q) subject to what every leaf tells and to E(N, asked) <= E(N, other) "
@@ -67,7 +68,8 @@ class Counting(AttackModel):
 
     reads = frozenset({"exact"})
     models = frozenset({"trees"})
-    uses = frozenset({"distribution", "people", "facts"})
+    parts = frozenset({"trees"})
+    uses = frozenset({"distribution", "people", "facts", "label_accuracies"})
     threat_model = THREAT + " It takes every data set that agrees with all of this for equally likely."
     formula = "P(x | q) = the mean share of x among the people of q over all data sets that agree with everything told"
     source = SOURCE

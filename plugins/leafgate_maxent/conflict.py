@@ -121,6 +121,8 @@ def _words(linear: Linear, row: int, *, single: bool) -> str:
         return "that everyone is in the table once"
     if linear.kind == "background" and about >= 0:
         return f"knows.facts[{about}]"
+    if linear.kind == "label accuracy":
+        return "how often the labels are right"
     if linear.kind in ("leaf count", "leaf rate", "label"):
         one, many = f"tree {linear.tree + 1}", {"leaf count": "leaf counts"}.get(linear.kind, f"{linear.kind}s")
         return f"the {linear.kind} of leaf {about + 1} of {one}" if single else f"the {many} of {one}"

@@ -16,6 +16,7 @@ from leafgate.report import Private
 from leafgate.schema import Column
 from leafgate.unread_scores import open_about_scores
 from leafgate_maxent.closed import closed_form
+from leafgate_maxent.leaves import leaf_statistics
 from leafgate_maxent.modelling import Model, model_of
 from leafgate_maxent.outcome import Outcome, Settings
 from leafgate_maxent.solving import solve
@@ -35,7 +36,7 @@ def infer(options: MaxEnt, release: Release, known: Known) -> list[Belief]:
     if options.members != "all":
         evidence["cost_of_not_knowing_members"] = Private(_cost(options, release, known, model, outcome))
     leaves = leaves_alone(release, known, options.members == "all", settings)
-    found = _beliefs(model, known, outcome.people, evidence, leaves, outcome.others)
+    found = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.others)
     return [open_about_scores(belief, release) for belief in found]
 
 
@@ -51,12 +52,13 @@ def infer_counting(options: Counting, release: Release, known: Known) -> list[Be
     if found.log_data_sets is not None:
         evidence["log_data_sets"] = Private(found.log_data_sets)
     leaves = leaves_alone(release, known, True, Settings(time_limit=options.time_limit))
-    beliefs = _beliefs(model, known, found.people, evidence, leaves)
+    beliefs = _beliefs(release, model, known, found.people, evidence, leaves)
     told: Told = "certain" if found.exact else "guess"  # what is so in every data set is so in this one
     return [open_about_scores(replace(belief, told=told), release) for belief in beliefs]
 
 
 def _beliefs(
+    release: Release,
     model: Model,
     known: Known,
     people: Floats,
@@ -70,18 +72,43 @@ def _beliefs(
     if not secrets:
         return [Belief(None, groups, evidence=evidence, explain=explain)]
     bare = replace(known, distribution={})
+
+    def believed(model: Model, people: Floats, secret: Column, known: Known) -> pd.DataFrame:
+        return with_leaf_statistics(chances_of(model, people, secret, known), model, secret, release)
+
     return [
         Belief(
             secret.name,
             groups,
-            chances_of(model, people, secret, known),
+            believed(model, people, secret, known),
             evidence=evidence,
             explain=explain,
-            baseline=chances_of(*leaves, secret, bare),
-            alternatives=tuple(chances_of(model, other, secret, known) for other in others),
+            baseline=believed(*leaves, secret, bare),
+            alternatives=tuple(believed(model, other, secret, known) for other in others),
         )
         for secret in secrets
     ]
+
+
+def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, release: Release) -> pd.DataFrame:
+    """The belief about the class, or what the leaves say as it stands where that is more certain of a value.
+
+    Numbers of other people than the table's, or of unknown counting, are no constraints: they could contradict
+    each other. But an adversary who reads in the file that all people of a leaf are ill believes it.
+    """
+    if release.counted not in {"unknown", "bootstrap"} or secret.name != model.target.name:
+        return chances
+    strata, owner = model.problem.strata, model.people.owner[model.problem.strata.row]
+    statistics = leaf_statistics(release, model.problem.trees, strata, model.target)
+    if statistics is None:
+        return chances
+    total = np.zeros((int(owner.max(initial=-1)) + 1, statistics.shape[1]))
+    np.add.at(total, owner, np.nan_to_num(statistics) * model.problem.reference[:, None])
+    solved = chances.to_numpy()
+    rows = np.where(solved > 0, total[model.people.position], 0)  # what is known of people rules values out
+    rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
+    surer = rows.max(axis=1, keepdims=True) > solved.max(axis=1, keepdims=True)
+    return pd.DataFrame(np.where(surer, rows, solved), columns=chances.columns)
 
 
 def leaves_alone(release: Release, known: Known, members: bool, settings: Settings) -> tuple[Model, Floats]:

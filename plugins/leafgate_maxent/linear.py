@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leafgate_maxent.walk import Floats, Ids
 
-Kind = Literal["row", "leaf count", "leaf rate", "label", "distribution", "background"]
+Kind = Literal["row", "leaf count", "leaf rate", "label", "label accuracy", "distribution", "background"]
 
 
 @dataclass(frozen=True)

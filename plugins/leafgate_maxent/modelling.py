@@ -14,7 +14,7 @@ from leafgate.schema import Column
 from leafgate.table import Table
 from leafgate.tree import columns_asked
 from leafgate_maxent.competing import choices_of
-from leafgate_maxent.leaves import leaf_constraints
+from leafgate_maxent.leaves import label_constraints, leaf_constraints
 from leafgate_maxent.linear import Linear, at_least, everyone_is_somewhere
 from leafgate_maxent.people import People, people_of
 from leafgate_maxent.problem import Problem
@@ -47,6 +47,7 @@ def model_of(release: Release, known: Known, *, internal: bool, members: bool = 
     linear = [
         everyone_is_somewhere(strata.row, public.weight.astype(np.float64), len(target.domain)),
         *leaf_constraints(release, trees, strata, weight, target),
+        *label_constraints(release, trees, strata, weight, target, known.label_accuracies),
         *_background(known, public, strata, target, members=members),
     ]
     rules, why = rules_of(release, known.schema, members=members) if internal else (None, "not asked for")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 
+from leafgate.worker_processes import worker_pool
 from leafgate_maxent.outcome import Outcome, Settings
 from leafgate_maxent.posing import Search
 
@@ -23,5 +23,5 @@ def all_starts(
     if processes < 2 or search.start.size < LARGE or multiprocessing.current_process().daemon:
         yield from (one_start(search, number, settings.seed) for number in numbers)
         return
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with worker_pool(processes) as pool:
         yield from pool.map(one_start, [search] * len(numbers), numbers, [settings.seed] * len(numbers))

@@ -10,6 +10,7 @@ from typing import Any
 from leafgate.errors import InvalidError
 from leafgate.report import EXIT_CODES, FORMAT
 from leafgate.strict_json import parse_json
+from leafgate.views.telling import clean
 
 REPORT = "report.json"
 
@@ -49,6 +50,7 @@ def _tags(told: Mapping[str, Any], place: str) -> dict[str, str]:
     if not isinstance(policy, dict) or not isinstance(release, dict | None):
         raise InvalidError("does not say which policy and release it is about", place=place)
     tags = {
+        **_file_tags(release or {}),
         "leafgate.verdict": told["verdict"],
         "leafgate.waived": told.get("waived"),
         "leafgate.policy": policy.get("name"),
@@ -58,3 +60,13 @@ def _tags(told: Mapping[str, Any], place: str) -> dict[str, str]:
     if not all(isinstance(tag, str | int) for tag in tags.values()):
         raise InvalidError("does not say which policy and release it is about", place=place)
     return {name: str(tag) for name, tag in tags.items()}
+
+
+def _file_tags(release: Mapping[str, Any]) -> dict[str, Any]:
+    """The audited file; none where the release was not read from a file."""
+    file = release.get("file")
+    if file is None:
+        return {}
+    known = file if isinstance(file, dict) else {}  # what is missing is refused with everything else
+    texts = [clean(known[key]) if isinstance(known.get(key), str) else None for key in ("name", "format", "sha256")]
+    return dict(zip(("leafgate.file_name", "leafgate.file_format", "leafgate.file_sha256"), texts, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -10,13 +11,26 @@ from pydantic import Field
 
 from leafgate import Case, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
 from leafgate.disclosed import Severity
+from leafgate.errors import ReleaseError
 from leafgate.foreign.encoding import Encoding
+from leafgate.policy_column import Strict
 from leafgate.policy_paths import OwnersFile, PolicyFile
 
 if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
+
+
+class TrainedBy(Strict):
+    """What of a model's training its file does not record."""
+
+    subsample: float = Field(
+        1.0, gt=0, le=1, description="Each tree was grown on this share of the table's people, drawn at random."
+    )
+    weighted: bool = Field(
+        False, description="People had weights that the file does not tell: only numbers of people are compared."
+    )
 
 
 class Published(TreeBuilder):
@@ -33,6 +47,10 @@ class Published(TreeBuilder):
         {}, description="Of a fitted model: what its features are, by their names, where neither file nor names tell."
     )
 
+    trained_by: TrainedBy | None = Field(
+        None, description="Of a fitted model: how its rows were drawn or weighted, where its file does not record it."
+    )
+
     public_algorithm = False
 
     @property
@@ -46,12 +64,25 @@ class Published(TreeBuilder):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate.fitting import read_fitting
 
-        release = read_fitting(self.path, table.schema, self.encoding)
+        release = read_fitting(self.path, table.schema, self.encoding, table.people)
+        if self.trained_by is not None:
+            release = self._trained(release, self.trained_by)
         if self.origins is None:
             return release
         from leafgate_published.origins import with_origins
 
         return with_origins(release, self.origins, table)
+
+    def _trained(self, release: Release, how: TrainedBy) -> Release:
+        """The release, its file's numbers to be held against a part of the table, or against weights."""
+        if release.node_numbers is None:
+            raise ReleaseError(
+                "is no file of a fitted model, so nothing is to be said of its training",
+                place=self.path.name,
+                remedy="remove `build: {trained_by: ...}`",
+            )
+        numbers = replace(release.node_numbers, subsample=how.subsample, weighted=how.weighted)
+        return replace(release, node_numbers=numbers)
 
 
 class FileDisclosure(ReleaseAtMost):

@@ -29,6 +29,7 @@ class _OnRecords(AttackModel):
 
     reads = frozenset({"perturbed"})
     models = frozenset({"trees", "naive_bayes", "none"})
+    parts = frozenset({"records"})
     threat_model = MINER
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
+from leafgate.errors import ReleaseError
+from leafgate.foreign.scrubbing import Proof, refuse_different
+from sklearn_zoo import skops_bytes
 from stranger import install
 from survey import HEADER, PEOPLE, ROWS, survey
 
@@ -156,3 +163,47 @@ def test_an_internal_error_tells_its_kind_and_no_cell(tmp_path: Path, monkeypatc
         assert ended.code == 4
         assert "internal error: LookupError" in (ended.problems[0]["message"] if words else ended.err)
         assert PLANTED not in ended.out + ended.err
+
+
+DISTINCT, COPIES = 617, 383
+
+
+def test_no_command_prints_how_many_distinct_records_there_are(tmp_path: Path) -> None:
+    rows = [f"{i % 89},{'abcdefg'[i // 89]},{'ny'[i % 89 > 44]}" for i in range(DISTINCT)]
+    people = "\n".join(["age,ward,ill", *rows, *rows[:COPIES]]) + "\n"
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [0, 120]},
+        "ward": {"role": "quasi_identifier", "values": list("abcdefg")},
+        "ill": {"role": ["class", "sensitive"], "values": ["n", "y"]},
+    }
+    path = survey(tmp_path, {"data.columns": columns}, people)
+    frame = pd.read_csv(tmp_path / "people.csv")
+    model = DecisionTreeClassifier(max_depth=2).fit(frame[["age"]], frame["ill"])
+    (tmp_path / "m.skops").write_bytes(skops_bytes(model))
+    document = json.loads(path.read_text()) | {"build": {"use": "published", "path": "m.skops"}}
+    (tmp_path / "scrubbing.yaml").write_text(json.dumps(document))
+    scrub = ["scrub", tmp_path / "m.skops", tmp_path / "s.json", "--leaves", "labels", "--policy"]
+    commands: list[list[object]] = [
+        ["validate", path],
+        ["init", tmp_path / "people.csv"],
+        ["audit", path],
+        ["audit", path, "--json"],
+        ["audit", path, "--audience", "auditor", "--out", tmp_path / "out"],
+        ["build", path, "--out", tmp_path / "release.json"],
+        ["attack", path, "--release", tmp_path / "release.json", "--use", "linking", "--out", tmp_path / "belief.csv"],
+        ["sweep", path, "--over", "build.k=3,4", "--out", tmp_path / "swept", "--workers", 1],
+        ["convert", tmp_path / "m.skops", tmp_path / "m.json"],
+        [*scrub, tmp_path / "scrubbing.yaml"],
+    ]
+    for command in commands:
+        ended = leafgate(*command)
+        assert ended.code == 0, (command, ended.err)
+        assert str(DISTINCT) not in re.findall(r"[0-9]+", (ended.out + ended.err).replace(",", "")), command
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["data"]["distinct"] == DISTINCT
+
+
+def test_a_model_that_would_predict_otherwise_is_refused_without_counting_the_people(tmp_path: Path) -> None:
+    proof = Proof(points=DISTINCT, different=3, of_people=True)
+    with pytest.raises(ReleaseError, match="would predict otherwise on some of the records of the table") as refused:
+        refuse_different([("records of the table", proof)], "labels", "m.skops")
+    assert not re.search(r"\d", str(refused.value).replace("m.skops", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -127,3 +128,33 @@ def test_the_installed_command_shows_a_page(tmp_path: Path) -> None:
     ended = process("report", tmp_path / "out" / "report.json", "--to", "html")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("<!DOCTYPE html>")
+
+
+def audited_from(folder: Path, name: str) -> Path:
+    """The folder with the reports of an audit of a release file of this name, which an audit of the survey wrote."""
+    leafgate("audit", survey(folder), "--out", folder / "built")
+    (folder / name).write_bytes((folder / "built" / "release.json").read_bytes())
+    changes = {"build": {"use": "published", "path": name}}
+    words = [word for form in Format for word in ("--to", form)]
+    assert leafgate("audit", survey(folder, changes), "--out", folder / "out", *words).code == 0
+    return folder / "out"
+
+
+@EACH
+def test_a_stored_report_names_the_audited_file_in_every_format(tmp_path: Path, form: Format) -> None:
+    out = audited_from(tmp_path, "the-release.json")
+    digest = hashlib.sha256((tmp_path / "the-release.json").read_bytes()).hexdigest()
+    ended = leafgate("report", out / "report.json", "--to", form)
+    assert (ended.code, ended.out.encode()) == (0, (out / FILES[form]).read_bytes())
+    assert "the-release.json" in ended.out.replace("\\-", "-")
+    assert digest in ended.out
+
+
+@pytest.mark.parametrize("name", ["a\n::error::b.json", "a\x1b[2Kb.json", "a\u202eb.json", 'a" (onnx), sha256 0.json'])
+def test_a_files_name_moves_no_cursor_and_is_no_command_where_an_audit_prints_it(tmp_path: Path, name: str) -> None:
+    out = audited_from(tmp_path, name)
+    printed = leafgate("report", out / "report.json", "--to", "text").out
+    assert all(line.isprintable() and not line.lstrip().startswith("::") for line in printed.splitlines())
+    told = printed.splitlines()[1].removeprefix("  audited file ")
+    assert told[json.JSONDecoder().raw_decode(told)[1] :].startswith(" (leafgate/release/1), sha256 ")
+    assert json.loads((out / "report.json").read_bytes())["release"]["file"]["name"] == name

@@ -117,7 +117,7 @@ def test_a_release_that_is_never_drawn_again_must_be_kept(tmp_path: Path, monkey
 
 PRIVATE = {
     "build": {"use": "dp_random_trees", "trees": 4, "k": 5, "beta": 0.2, "delta": 0.01, "combine": "sum"},
-    "attacks": [{"use": "distinguish", "runs": 20}],
+    "attacks": [{"use": "distinguish"}],
     "metrics": [{"use": "differential_privacy", "at_most": 9, "delta": 0.01}],
 }
 
@@ -128,7 +128,11 @@ def test_a_private_release_is_audited_and_its_attack_writes_evidence(tmp_path: P
     assert told.code == 0, told.out
     assert {found["id"] for found in told.document["findings"]} == {"differential_privacy", "guarantee:epsilon"}
     assert "people" not in told.document["data"]
-    assert "epsilon >= " in leafgate("audit", policy, "--out", tmp_path / "other").out
+    again = leafgate("audit", policy, "--out", tmp_path / "other")
+    assert "epsilon >= " in again.out
+    assert "note: attack distinguish: " in again.err
+    assert "forecast to take" in again.err
+    assert told.err == ""
     options = ["--release", out / "release.json", "--use", "distinguish", "--out", tmp_path / "e.json"]
     assert leafgate("attack", policy, *options).code == 0
     assert json.loads((tmp_path / "e.json").read_text())["tries"] == ["epsilon"]
@@ -148,4 +152,7 @@ def test_the_public_report_of_a_private_release_has_no_number_of_an_attack_on_pe
     told = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json").document
     for found in told["findings"][:2]:
         assert (found["value"], found["people"], found["passed"]) == (None, None, True)
-        assert set(found["evidence"]) <= {"claim", "derived", "problem"}
+        assert set(found["evidence"]) <= {"claim", "derived", "problem", "scored_because"}
+    exposure = told["findings"][1]
+    assert exposure["limit"]["scored"] == "derived"
+    assert exposure["evidence"]["scored_because"] == "the release's claim of differential privacy was verified"

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.bins import bin_names, bin_of, bins_between
 from leafgate.known import known_of
+from leafgate.possible import Interval, Rest, edge, narrowed
+from leafgate.release import Release
+from leafgate.routing import goes_low
+from leafgate.schema import Column, Schema
+from leafgate.tree import Cut, Leaf
+from leafgate_linking import Linking
+from random_tables import categorical, table_of
 from survey import survey
 from table_files import PUBLIC, read
 
@@ -38,8 +47,68 @@ def test_a_range_touches_the_bins_of_the_numbers_in_it(edges: list[int], low: in
     inside = np.linspace(low, low + width, 8 * width + 1)
     inside = inside[(inside >= edges[0]) & (inside <= edges[-1])]
     assert set(np.flatnonzero(bins_between(edges, low, low + width))) == set(bin_of(inside, edges))
-    without_low = bin_of(inside[inside > low], edges)
-    assert set(np.flatnonzero(bins_between(edges, low, low + width, open_low=True))) >= set(without_low)
+    above_low = np.append(inside[inside > low], np.nextafter(low, np.inf))
+    above_low = above_low[(above_low >= edges[0]) & (above_low <= min(edges[-1], low + width))]
+    assert set(np.flatnonzero(bins_between(edges, low, low + width, open_low=True))) == set(bin_of(above_low, edges))
+
+
+def near(numbers: Iterable[float], *, float32: bool) -> list[float]:
+    """Each number, its neighbours, and those around the two numbers at which rounding to float32 changes."""
+    found = list(numbers)
+    if float32:
+        singles = [np.float32(number) for number in found]
+        sides = [np.nextafter(one, np.float32(to)) for one in singles for to in (-np.inf, np.inf)]
+        found += [(float(one) + float(two)) / 2 for one in {*singles, *sides} for two in (*singles, *sides)]
+    return sorted({math.nextafter(n, to) for n in found for to in (-math.inf, n, math.inf)})
+
+
+NUMBERS = st.sampled_from([-1.0, 0.0, 0.1, float(np.float32(0.1)), 2.5, 5.0, 5000.0, 16777217.0, 5e-324, 1e9])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(NUMBERS, min_size=3, max_size=5, unique=True).map(sorted), st.data())
+def test_after_any_cuts_a_bin_is_possible_where_a_float_of_it_takes_that_way(edges: list[float], data: Any) -> None:
+    missing = data.draw(st.booleans())
+    sides: list[Literal["low", "high"] | None] = ["low", "high"] if missing else [None]
+    column = Column("pay", frozenset({"private"}), bounds=(edges[0], edges[-1]), missing=missing)
+    schema, possible, cuts = Schema((column,)), dict[str, Rest](), list[tuple[Cut, bool]]()
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.one_of(NUMBERS, st.sampled_from(near(edges, float32=True))))
+        cut = Cut("pay", at, Leaf("a"), Leaf("b"), *data.draw(st.tuples(st.sampled_from(sides), *[st.booleans()] * 2)))
+        low = data.draw(st.booleans())
+        possible = {"pay": narrowed(cut, possible, schema)[not low][1]}
+        cuts.append((cut, low))
+    rest = possible["pay"]
+    assert isinstance(rest, Interval)
+    tried = np.array(near([*edges, *(cut.at for cut, _ in cuts)], float32=True))
+    tried = tried[(tried >= edges[0]) & (tried <= edges[-1])]
+    for cut, low in cuts:
+        tried = tried[goes_low(cut, tried) == low]
+    found = bins_between(edges, rest.low, rest.high, open_low=True)
+    assert set(np.flatnonzero(found)) == set(bin_of(tried, edges))
+    assert rest.missing == (missing and all((cut.missing == "low") == low for cut, low in cuts))
+
+
+@pytest.mark.parametrize("at", [0.1, 0.3, 1e39, -1e39, float(np.finfo(np.float32).max), 3.4028235677973366e38])
+@pytest.mark.parametrize("strict", [True, False])
+def test_the_largest_number_that_goes_low_of_a_float32_cut_is_exact(at: float, strict: bool) -> None:
+    cut = Cut("pay", at, Leaf("a"), Leaf("b"), strict=strict, float32=True)
+    top = edge(cut)
+    assert goes_low(cut, np.array([top, math.nextafter(top, math.inf)])).tolist() == [True, False]
+
+
+def test_nobody_above_a_strict_cut_at_a_bins_edge_is_believed_in_the_bin_below_it() -> None:
+    # 29 of 30 people earn 5000 or more: the leaf above the cut is all in the upper bin, whose edge the cut is.
+    columns = (
+        categorical("town", "quasi_identifier", values=("a", "b")),
+        Column("pay", frozenset({"sensitive"}), bounds=(0, 10_000), bins=(0, 5_000, 10_000)),
+        categorical("y", "class", values=("no", "yes")),
+    )
+    table = table_of(columns, [("a", 100.0, "no"), *[("a", 5_000.0 + i, "yes") for i in range(29)]])
+    tree = Cut("pay", 5_000.0, Leaf("no", {"no": 1, "yes": 0}), Leaf("yes", {"no": 0, "yes": 29}), strict=True)
+    (belief,) = Linking().infer(Release({}, table.schema, (tree,)), known_of(table))
+    assert belief.chances is not None
+    assert belief.chances.to_numpy()[0] == pytest.approx([1 / 30, 29 / 30])
 
 
 def test_what_the_adversary_knows_of_the_distribution_is_by_bins(tmp_path: Path) -> None:

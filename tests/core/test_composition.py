@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -26,7 +25,7 @@ from leafgate.plugins import load_plugins
 from leafgate.policy_file import policy_of
 from leafgate.release import Level, Publish, published
 from leafgate.release_file import seal
-from leafgate.report import Finding, Private, Report
+from leafgate.report import Finding, Private, Report, SecondaryScore
 from leafgate.running import prepare
 from leafgate.schema import Schema
 from leafgate.table import Table
@@ -153,12 +152,21 @@ def first(report: Report) -> Finding:
     return report.findings[0]
 
 
+def secondary(found: Finding, key: str) -> tuple[Any, bool]:
+    """A score in the evidence, and whether it is for auditors alone."""
+    content = found.evidence[key]
+    private = isinstance(content, Private)
+    score = content.content if private else content
+    assert isinstance(score, SecondaryScore)
+    return score.value, private
+
+
 def test_a_finding_on_what_is_derived_has_the_composition_beside_it_for_auditors(tmp_path: Path) -> None:
-    report = of_mortgage(tmp_path, {"use": "confidence", "at_most": 0.7})
+    report = of_mortgage(tmp_path, {"use": "confidence", "at_most": 0.7, "scored": "derived"})
     found = first(report)
     assert found.value == pytest.approx(0.8)
     assert (found.passed, found.beyond, found.private) == (False, 6, False)
-    assert found.evidence["composition"] == Private(pytest.approx(2 / 3))
+    assert secondary(found, "composition") == (pytest.approx(2 / 3), True)
     public, auditor = (document(report, audience) for audience in ("public", "auditor"))
     assert public["findings"][0]["value"] == pytest.approx(0.8)
     assert "composition" not in public["findings"][0]["evidence"]
@@ -201,7 +209,7 @@ def test_a_composition_without_bound_is_not_told_to_be_so_in_public(tmp_path: Pa
     said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
     report = audited(metric_that(score), metrics=[said])
     found = first(report)
-    assert (found.value, found.evidence["unbounded"], found.evidence["derived"]) == (None, True, 1)
+    assert (found.value, found.evidence["unbounded"], secondary(found, "derived")) == (None, True, (1, False))
     public, auditor = (document(report, audience) for audience in ("public", "auditor"))
     assert public["findings"][0]["evidence"] == {"derived": 1}
     assert "odd@calm#rich is broken" in summary(public)
@@ -214,7 +222,7 @@ def test_where_what_is_derived_is_unbounded_it_is_said_beside_the_composition(tm
 
     said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
     found = first(audited(metric_that(score), weight=(3, 1, 1, 3), metrics=[said]))
-    assert (found.value, found.passed, found.evidence["derived"], found.private) == (1, True, None, True)
+    assert (found.value, found.passed, secondary(found, "derived"), found.private) == (1, True, (None, False), True)
 
 
 @pytest.mark.parametrize("scored", ["derived", "composition"])
@@ -300,7 +308,7 @@ def test_average_and_allow_are_judged_on_the_composition(
     found = first(report)
     counted = asked["secret"] == "ill"
     assert (found.value, found.beyond, found.passed, found.private) == (value, beyond, passed, not counted)
-    assert found.evidence["derived"] == 0.5
+    assert secondary(found, "derived") == (0.5, False)
     public = document(replace(report, smallest_cell=2), "public")["findings"][0]  # groups of 10 are none here
     if not counted:
         derived = 0.5 if said.get("average") else {"from": 0.5, "to": 0.55}
@@ -308,18 +316,22 @@ def test_average_and_allow_are_judged_on_the_composition(
 
 
 def test_an_average_that_is_derived_has_the_average_of_the_composition_beside_it() -> None:
-    asked = {"use": "odd", "at_least": 0.5, "secret": "ill", "average": True}
+    asked = {"use": "odd", "at_least": 0.5, "secret": "ill", "average": True, "scored": "derived"}
     found = first(audited(metric_that(doubt), metrics=[asked]))
-    assert (found.value, found.passed, found.evidence) == (0.5, True, {"composition": 0.375})
+    assert (found.value, found.passed, secondary(found, "composition")) == (0.5, True, (0.375, False))
     asked |= {"secret": "rich", "at_least": 0.25}
-    assert first(audited(metric_that(doubt), metrics=[asked])).evidence == {"composition": Private(0.25)}
+    assert secondary(first(audited(metric_that(doubt), metrics=[asked])), "composition") == (0.25, True)
 
 
-def test_a_share_of_people_that_is_derived_is_not_told_beside_the_composition() -> None:
+def test_a_share_of_people_that_is_derived_is_shown_like_a_judged_one() -> None:
+    # Half of the eight people are four: fewer than the smallest cell of ten, and all eight are, too.
     asked = {"use": "odd", "at_least": 0, "secret": "ill", "average": True, "scored": "composition"}
     report = audited(metric_that(doubt, unit="share"), metrics=[asked])
-    assert first(report).evidence == {"derived": Private(0.5)}
-    assert document(report, "public")["findings"][0]["evidence"] == {}
+    assert secondary(first(report), "derived") == (0.5, False)
+    shown = [document(replace(report, smallest_cell=cell), "public")["findings"][0] for cell in (10, 1)]
+    assert [told["evidence"] for told in shown] == [{}, {"derived": 0.5}]
+    derived = audited(metric_that(doubt, unit="share"), metrics=[{**asked, "scored": "derived"}])
+    assert document(derived, "public")["findings"][0]["value"] is None
 
 
 def test_a_metric_of_groups_alone_takes_scored_and_is_the_same_either_way() -> None:
@@ -351,7 +363,7 @@ def test_a_composition_with_nothing_derived_to_compare_it_with_is_private_too() 
 # Claims
 
 CLAIMS: Mapping[str, tuple[dict[str, Any], bool]] = {
-    "a number is about what is derived": ({"confidence": 0.7}, False),
+    "a number is broken by what is derived": ({"confidence": 0.7}, False),
     "a number": ({"confidence": 0.8}, True),
     "a mapping is about the composition": ({"confidence": {"at_most": 0.7}}, True),
     "a mapping": ({"confidence": {"at_most": 0.6}}, False),
@@ -433,7 +445,7 @@ def test_a_strangers_metric_checks_claims_about_the_composition_of_every_secret(
     assert checked([{"at_least": 0.25, "secret": "ill"}, {"at_least": 0, "secret": "rich"}], kind).passed is True
     found = checked([{"at_least": 0.25}], kind)
     assert (found.passed, found.secret, found.value) == (False, "rich", 0)
-    assert math.isclose(found.evidence["derived"], 0.5)
+    assert secondary(found, "derived") == (0.5, False)
 
 
 # What follows from everyone's shares of a secret, and what an average tells
@@ -508,6 +520,6 @@ def test_an_average_is_told_no_finer_than_the_smallest_cell_could_move_it(tmp_pa
 
 def test_what_the_leaves_tell_when_added_up_is_no_secret_though_private_tests_pool_them(tmp_path: Path) -> None:
     # The tree asks for a car first, so what is derived is not the groups' own; all leaves together are 2 good, 4 bad.
-    report = of_mortgage(tmp_path, {"use": "t_closeness", "at_most": 1})
+    report = of_mortgage(tmp_path, {"use": "t_closeness", "at_most": 1, "scored": "derived"})
     assert first(report).value is not None
     assert document(report, "public")["findings"][0]["value"] == first(report).value

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import leafgate
 from leafgate.csv_cells import read_cells
 from leafgate.disclosure import document
 from leafgate.errors import DataError
 from leafgate.policy import CsvOptions
 from leafgate.running import prepare
 from leafgate.words import summary
+from patience import ends_soon
 from survey import PEOPLE, survey
 from table_files import AB, people, read
 
@@ -130,3 +132,24 @@ def test_lines_left_out_as_comments_are_counted_where_they_may_be_people(tmp_pat
     assert "18 people (6 more left out as comments)" in summary(auditor)
     assert public["data"]["commented"] == {"fewer_than": 10}
     assert "commented" not in document(prepare(survey(tmp_path)).audit().report, "auditor")["data"]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_table_wider_than_any_policy_is_refused_soon(tmp_path: Path, header: bool) -> None:
+    names = ",".join(f"c{i}" for i in range(40_000))
+    changes = {"data.csv": {"header": header}}
+    path = survey(tmp_path, changes, "\n".join([names, *[",".join(["1"] * 40_000)] * 3]))
+    for words in (["audit", path], ["init", tmp_path / "people.csv"]):
+        with ends_soon():
+            ended = leafgate(*words)
+        assert ended.code == 2
+        assert "people.csv: has more than 10,000 columns" in ended.err
+
+
+@pytest.mark.parametrize(("header", "first"), [(True, "the header has no column 'a'"), (False, "has 3 columns")])
+def test_columns_are_held_against_the_policy_before_their_cells_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: bool, first: str
+) -> None:
+    monkeypatch.setattr("leafgate.csv_cells.as_cells", lambda *given: pytest.fail("cells were read"))
+    with pytest.raises(DataError, match=first):
+        read(tmp_path, "x,y,z\n1,2,3\n", AB, csv={"header": header})

@@ -1,5 +1,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from leafgate.disclosure import document
 from leafgate.distribution import Bar
 from leafgate.interfaces import Unit
 from leafgate.report import Finding, People, Private, Report, ScoredPeople
+from leafgate.running import prepare
 from leafgate.strict_json import readable
 from leafgate.veiling import veiled
 from leafgate.words import summary
+from survey import PEOPLE, survey
 
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "stump"}, "trees": 1, "leaves": 2}
 
@@ -331,3 +334,26 @@ def test_of_a_private_finding_the_public_hears_of_no_group() -> None:
 def test_a_bar_of_one_fewer_than_the_smallest_cell_is_joined(people: int, bars: int) -> None:
     parts = [Bar(0, 1, people, None), Bar(1, 2, 100, None)]
     assert len(veiled(parts, 10)) == bars
+
+
+@pytest.mark.parametrize(
+    ("bounds", "noted"),
+    [
+        ([20, 50], "smallest and the largest"),
+        ([20, 120], "smallest"),
+        ([0, 50], "largest"),
+        ([0, 120], ""),
+    ],
+)
+def test_bounds_that_somebody_has_are_noted_for_auditors_alone(tmp_path: Path, bounds: list[int], noted: str) -> None:
+    audited = prepare(survey(tmp_path, {"data.columns.age.bounds": bounds})).audit().report
+    told = [note for note in document(audited, "auditor")["notes"] if "age" in note]
+    assert [f"The declared bounds of 'age' end at the {noted} number that occurs" in note for note in told] == [
+        True
+    ] * bool(noted)
+    assert not any("'age'" in note for note in document(audited, "public")["notes"])
+
+
+def test_a_bound_of_nought_is_not_noted_though_somebody_has_it(tmp_path: Path) -> None:
+    path = survey(tmp_path, {"data.columns.age.bounds": [0, 120]}, PEOPLE.replace("\n20,", "\n0,"))
+    assert not any("age" in note for note in document(prepare(path).audit().report, "auditor")["notes"])

@@ -71,6 +71,9 @@ def test_a_belief_about_hidden_cells_is_held_against_the_people_behind_them() ->
     assert exposed.people == 3
     assert exposed.value == pytest.approx(1 / 3)
     assert (sure.people, sure.beyond, sure.value) == (3, 1, 1.0)
+    for found in (exposed, sure):  # there is no group whose composition could be judged
+        assert found.limit["scored"] == "derived"
+        assert found.evidence["scored_because"] == "the belief is about hidden cells of published records"
 
 
 def test_of_each_exposed_cell_auditors_see_the_record_and_the_public_sees_neither_it_nor_the_value() -> None:

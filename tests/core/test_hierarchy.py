@@ -122,3 +122,8 @@ def test_the_adult_hierarchies_have_the_levels_of_their_description(name: str) -
     whole = hierarchy(text, list(parse_hierarchy(text, name).groups))
     levels = [len({groups[level] for groups in whole.groups.values()}) for level in range(whole.depth)]
     assert [len(whole.groups), *levels] == ARX[name]
+
+
+def test_a_hierarchy_longer_than_any_domain_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(DataError, match="has more than 500,000 lines"):
+        parse_hierarchy("a;*\n" * 500_001, "cities.csv")  # parsed, its second line would repeat a value

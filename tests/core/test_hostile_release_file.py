@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
+from leafgate.fitting import read_fitting
 from leafgate.release_file import read_release, seal
+from leafgate.schema import Schema
+from leafgate.tree import Fan, Leaf
+from leafgate.tree_file import MAX_TREES
 from patience import ends_soon
 from sample_release import Steps, changed, written
 
@@ -70,6 +75,13 @@ WRONG: list[tuple[Steps, Any]] = [
     ((*LEAF, "error_rate"), 2),
     ((*LEAF, "error_rate"), "0"),
     ((*LEAF, "value"), "1"),
+    ((*LEAF, "value"), 34.5),
+    ((*CUT, "strict"), [["34", "Jane", "high"]]),
+    ((*CUT, "float32"), "Jane has a high income"),
+    ((*AGE, "ordered"), {"Jane": "high"}),
+    ((*AGE, "missing"), 1),
+    ((*AGE, "bins"), [["34", "Jane", "high"]]),
+    ((*AGE, "bins"), [90, 17]),
     (("trees",), {}),
     (("trees",), [None]),
     (("records",), []),
@@ -166,3 +178,79 @@ def test_anything_anywhere_is_read_or_refused(steps: Steps, value: Any) -> None:
     except ReleaseError:
         return
     assert seal(release).release == release
+
+
+BRANCHES = 60_000
+"""As many branches, held against a list of as many values, take a minute; against a set, a second."""
+
+
+def wide(**changes: Any) -> bytes:
+    """A release about one column of 60,000 values, which its records and its one tree name one by one."""
+    values = [f"v{i}" for i in range(BRANCHES)]
+    leaf = {"kind": "leaf", "label": "n"}
+    schema = {
+        "job": {"role": ["quasi_identifier"], "values": values},
+        "ill": {"role": ["class", "sensitive"], "values": ["n", "y"]},
+    }
+    told = {
+        "format": "leafgate/release/1",
+        "builder": {"use": "made"},
+        "target": "ill",
+        "classes": ["n", "y"],
+        "publish": {"leaves": "labels", "measure": None},
+        "counted": "unknown",
+        "schema": schema,
+        "guarantee": {},
+        "combine": "one",
+        "model": "trees",
+        "alternatives": {},
+        "records": {"columns": ["job"], "rows": [[value] for value in values], "weight": [1] * BRANCHES},
+        "trees": [{"kind": "fan", "column": "job", "branches": [{"values": [v], "node": leaf} for v in values]}],
+    }
+    return json.dumps({**told, **changes}).encode()
+
+
+def test_many_branches_and_many_records_are_read_in_time_linear_in_them() -> None:
+    with ends_soon():
+        release = read_release(wide(), "release")
+    assert isinstance(release.trees[0], Fan)
+    assert len(release.trees[0].branches) == BRANCHES
+
+
+@pytest.mark.parametrize("trees", [MAX_TREES, MAX_TREES + 1])
+def test_more_trees_than_any_ensemble_has_are_refused(trees: int) -> None:
+    leaf = {"kind": "leaf", "label": "n"}
+    below = trees // 2
+    content = wide(combine="vote", trees=[leaf] * below, alternatives={str(i): leaf for i in range(trees - below)})
+    if trees <= MAX_TREES:
+        assert len(read_release(content, "release").trees) == below
+        return
+    with pytest.raises(ReleaseError, match="has more than 20,000 trees"):
+        read_release(content, "release")
+
+
+def test_leaves_without_numbers_for_many_classes_are_refused_before_any_is_made() -> None:
+    classes = [f"k{i}" for i in range(5_000)]
+    schema = {
+        "job": {"role": ["quasi_identifier"], "bounds": [0, 1]},
+        "ill": {"role": ["class"], "values": classes},
+    }
+    leaf = {"kind": "leaf", "label": "k0", "counts": {}}
+    publish = {"leaves": "counts", "measure": None}
+    told = {"schema": schema, "classes": classes, "publish": publish, "combine": "vote", "records": None}
+    few = read_release(wide(**told, trees=[leaf] * 20), "release").trees[0]
+    assert isinstance(few, Leaf)
+    assert few.counts == dict.fromkeys(classes, 0)
+    with ends_soon(), pytest.raises(ReleaseError, match="leaves and classes for more than 10,000,000 numbers"):
+        read_release(wide(**told, trees=[leaf] * 10_000), "release")
+
+
+def test_a_million_trees_of_one_leaf_are_refused_before_they_are_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, tail = wide(trees=["HERE"], combine="vote", records=None).split(b'"HERE"')
+    leaves = b",".join([b'{"kind":"leaf","label":"n"}'] * 1_500_000)
+    (tmp_path / "release.json").write_bytes(head + leaves + tail)
+    monkeypatch.setattr("leafgate.fitting.read_release", lambda *given: pytest.fail("was parsed"))
+    with pytest.raises(ReleaseError, match="would take more than 600 MB of memory"):
+        read_fitting(tmp_path / "release.json", Schema(()))

@@ -113,7 +113,7 @@ def test_a_limit_holds_for_the_worst_off_or_most_or_on_average(
 ) -> None:
     found = finding(with_odd(metric_that(people), **said), "odd@calm#ill")
     assert (found.value, found.passed, found.people) == (value, passed, 8)
-    assert found.limit == {"at_least": 1.0, "average": False, "allow": 0.0} | said
+    assert found.limit == {"at_least": 1.0, "average": False, "allow": 0.0, "scored": "worst"} | said
 
 
 @pytest.mark.parametrize("percent", [29, 57, 58])

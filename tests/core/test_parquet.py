@@ -105,3 +105,13 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table([pa.array(["x"]), pa.array(["u"])], names=["a", "a"]), file)
     with pytest.raises(DataError, match="stand twice"):
         read(tmp_path, file.getvalue(), name="table.parquet")
+
+
+def test_a_parquet_file_wider_than_any_policy_is_refused_before_its_cells_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *given: pytest.fail("cells were read"))
+    with pytest.raises(DataError, match="has more than 10,000 columns"):
+        read_parquet(tmp_path, {f"c{i}": [1] for i in range(10_001)})
+    with pytest.raises(DataError, match="the header has no column 'a'"):
+        read_parquet(tmp_path, {"x": [1], "y": [1]})

@@ -50,7 +50,7 @@ def test_what_is_read_back_is_what_was_written(release: Release) -> None:
 
 def test_records_and_every_kind_of_test_are_read_back() -> None:
     assert seal(DRAFT).release == DRAFT
-    leaf = Leaf("low", COUNTS, value=0.5, scores=dict.fromkeys(COUNTS, -1.5))
+    leaf = Leaf("low", COUNTS, scores=dict.fromkeys(COUNTS, -1.5))
     cuts = Cut("age", 1, leaf, leaf, "high"), Cut("age", 1, leaf, leaf, float32=True)
     assert seal(replace(DRAFT, trees=cuts, combine="vote")).release.trees == cuts
 

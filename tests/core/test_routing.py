@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leafgate.errors import InconclusiveError
 from leafgate.release import Combine, Level, Publish, Release, map_leaves, published
-from leafgate.routing import class_votes, count_leaves, predict, route
+from leafgate.routing import class_votes, count_leaves, label_accuracies, predict, route
 from leafgate.table import Table
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
 from oracles import Person, leaf_at, path_of, persons
@@ -157,6 +157,30 @@ def test_whom_no_leaf_speaks_about_has_no_votes() -> None:
 
 def test_means_can_be_taken_of_published_shares() -> None:
     assert predict(*forest("mean_per_tree", (2, 1), (2, 1), (4, 9), level="shares")).tolist() == [0]
+
+
+@pytest.mark.parametrize("combine", ["sum", "mean_per_tree"])
+def test_a_leaf_of_nobody_among_leaves_with_shares_matters_only_to_whom_it_predicts(combine: Combine) -> None:
+    table = table_of((AGE, RISK), [(1.0, "good"), (3.0, "bad")])
+    cut = Cut(
+        "age", 2.0, Leaf("good", {"good": 1, "bad": 0}), Cut("age", 5.0, Leaf("bad", {"good": 0, "bad": 1}), EMPTY)
+    )
+    release = published(Release({}, table.schema, (cut,), combine=combine), Publish("shares"), frozenset())
+    assert predict(release, table).tolist() == [0, 1]
+    assert class_votes(release, table).tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(InconclusiveError, match=combine):
+        predict(release, ages(9.0))
+
+
+EMPTY = Leaf("bad", {"good": 0, "bad": 0})
+
+
+def test_the_accuracy_of_a_label_is_the_share_of_those_predicted_so_who_have_the_class() -> None:
+    table = table_of((AGE, RISK), [(1.0, "good"), (1.0, "bad"), (9.0, "bad")], [3, 1, 5])
+    for tree, accuracies in ((Cut("age", 5.0, LOW, HIGH), {"good": 0.75, "bad": 1.0}), (HIGH, {"bad": 6 / 9})):
+        assert label_accuracies(Release({}, table.schema, (tree,)), table) == accuracies
+    unread = Release({}, table.schema, (Cut("age", 5.0, LOW, HIGH),), combine="sum")
+    assert label_accuracies(unread, table) == {"good": 0.75, "bad": 1.0}  # labels alone are counted as votes
 
 
 @pytest.mark.parametrize(("combine", "level"), [("sum", "labels"), ("sum", "error_rates"), ("boost", "counts")])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.disclosure import document
-from leafgate.report import Finding, People, Report, ScoredPeople
+from leafgate.report import Finding, People, Report, ScoredPeople, SecondaryScore
 from leafgate.score_shown import score_shown
 
 CELL = 10
@@ -58,7 +58,8 @@ def test_equal_steps_are_told_of_all_scores_in_them() -> None:
 def test_no_fraction_tells_how_many_fewer_than_the_smallest_cell_there_are(size: int) -> None:
     """Whatever is shown, its bars and its verdict: of groups below the cell each size fits as well as another."""
     finding = sure([100, size], [0.8, 1 - 1 / (size + 1)], 0.83)
-    told = public(finding, composition=0.123, derived=0.456)
+    beside = {key: SecondaryScore(0.456, fewest=finding.fewest) for key in ("composition", "derived")}
+    told = public(finding, **beside)
     if finding.fewest is not None and finding.fewest < CELL:
         assert told["value"] is None
         assert not {"composition", "derived"} & set(told["evidence"])

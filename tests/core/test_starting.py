@@ -12,7 +12,7 @@ from data_files import DATA
 from leafgate.errors import DataError, InvalidError
 from leafgate.policy_file import load_policy
 from leafgate.running import prepare
-from leafgate.starting import MISSING, first_policy
+from leafgate.starting import MISSING, _round_bounds, first_policy
 from leafgate.strict_yaml import parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
@@ -82,8 +82,8 @@ def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) 
     [
         (["b", "a"] * 10, {"role": "quasi_identifier", "values": ["a", "b"]}),
         (["1", "10", "2"] * 7, {"role": "quasi_identifier", "values": ["1", "2", "10"]}),
-        ([str(i) for i in range(20)], {"role": "quasi_identifier", "bounds": [0, 19]}),
-        (["0.5", "1"] * 10, {"role": "quasi_identifier", "bounds": [0.5, 1]}),
+        ([str(i % 19) for i in range(20)], {"role": "quasi_identifier", "bounds": [0, 20]}),
+        (["0.5", "1"] * 10, {"role": "quasi_identifier", "bounds": [0.4, 1.1]}),
         ([f"person {i}" for i in range(20)], {"role": "identifier"}),
         ([f"{i:03d}" for i in range(10)] * 2, {"role": "quasi_identifier", "values": [f"{i:03d}" for i in range(10)]}),
         ([f"{i:05d}" for i in range(20)] * 2, {"role": "quasi_identifier", "values": [f"{i:05d}" for i in range(20)]}),
@@ -102,7 +102,7 @@ def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) 
         ([""] * 20, {"role": "ignored"}),
     ],
 )
-def test_the_domain_filled_in_is_the_one_that_occurs(tmp_path: Path, cells: list[str], expected: Any) -> None:
+def test_the_domain_filled_in_holds_what_occurs(tmp_path: Path, cells: list[str], expected: Any) -> None:
     policy = started(tmp_path, table(cells))
     assert expected is None or columns(policy)["x"] == expected
     run = prepare(policy)
@@ -178,3 +178,54 @@ def test_a_policy_too_long_to_be_read_again_is_not_written(tmp_path: Path) -> No
         started(tmp_path, table([quoted(text) for text in texts + texts]))
     assert refused.value.exit_code == 2
     assert "free text" not in str(refused.value)
+
+
+IDENTIFIERS = {
+    "row numbers": ("x", [str(i + 1) for i in range(40)]),
+    "row numbers, shuffled": ("x", [str(100 + i * 7 % 40) for i in range(40)]),
+    "numbers of customers": ("customer_id", [str(1000 + i * i) for i in range(40)]),
+    "numbers of customers, by another name": ("customerID", [str(1000 + i * i) for i in range(40)]),
+    "many different whole numbers": ("x", [str(1000 + i * i) for i in range(60)]),
+    "texts": ("x", [f"person {i}" for i in range(40)]),
+    "nearly different texts": ("x", [f"person {i % 30}" for i in range(40)]),
+    "texts, different where they are told": ("x", ["" if i % 3 == 0 else f"person {i}" for i in range(60)]),
+    "dates": ("x", [f"19{50 + i}-03-1{i % 10}" for i in range(40)]),
+}
+
+
+@pytest.mark.parametrize(("name", "cells"), IDENTIFIERS.values(), ids=IDENTIFIERS)
+def test_a_column_that_is_different_for_everybody_is_an_identifier_to_check(
+    tmp_path: Path, name: str, cells: list[str]
+) -> None:
+    policy = started(tmp_path, table(cells, head=f"age,{name},ill"))
+    assert columns(policy)[name] == {"role": "identifier"}
+    assert f'"{name}": {{role: identifier}}          # CHECK: ' in policy.read_text()
+    assert prepare(policy).audit().report.exit_code in {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("cells", "check"),
+    [
+        ([f"{100 + i * i / 7:.3f}" for i in range(60)], "nearly every number is different"),
+        ([str(1000 + i * i) for i in range(40)], "nearly every number is different"),  # few people: may be a measure
+        ([str(20 + i % 30) for i in range(90)], "round bounds"),
+        ([f"2001-0{1 + i % 9}-17" for i in range(90)], "dates: years or months"),
+        ([f"village {i % 60}" for i in range(180)], "60 values: coarser ones"),
+    ],
+)
+def test_what_singles_people_out_is_known_to_outsiders_and_to_be_checked(
+    tmp_path: Path, cells: list[str], check: str
+) -> None:
+    policy = started(tmp_path, table(cells))
+    assert columns(policy)["x"]["role"] == "quasi_identifier"
+    (line,) = [line for line in policy.read_text().splitlines() if line.startswith('    "x"')]
+    assert f"# CHECK: {check}" in line
+
+
+@given(st.lists(st.floats(-1e300, 1e300) | st.integers(-(10**6), 10**6).map(float), min_size=1))
+def test_bounds_are_round_hold_every_number_and_are_nobodys(numbers: list[float]) -> None:
+    low, high = _round_bounds(numbers)
+    assert all(low < number < high for number in numbers if number)
+    assert low <= 0 <= high or 0 not in numbers
+    span = max(numbers) - min(numbers) or max(map(abs, numbers)) or 1
+    assert low < high <= low + 3 * span + 1e-12 * max(map(abs, numbers)) + 1e-299

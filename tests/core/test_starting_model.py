@@ -85,7 +85,7 @@ def test_an_onnx_pipeline_is_audited_and_scrubbed_under_the_tables_names(tmp_pat
     assert not any("does not know" in note for note in ended.document["notes"])
     told = ("scrub", tmp_path / "m.onnx", tmp_path / "s.json", "--leaves", "labels")
     scrubbed = leafgate(*told, "--policy", tmp_path / "p.yaml")
-    assert (scrubbed.code, "20,000 random points and 900 records" in scrubbed.out) == (0, True)
+    assert (scrubbed.code, "20,000 random points and all records" in scrubbed.out) == (0, True)
 
 
 def test_a_question_mark_that_the_model_knows_is_a_value(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,18 +11,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from leafgate.auditing import Audit
 from leafgate.demo import run_demo
 from leafgate.disclosure import document
 from leafgate.release import Release
 from leafgate.report import Finding, Report
+from leafgate.report_drawn import NodeTold
 from leafgate.running import Run, prepare
 from leafgate.schema import Column, Schema
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node
 from leafgate.tree_layout import layout_of
 from leafgate.tree_unfolding import ROWS, Drawn, unfolded
 from leafgate.tree_view import TreeView, first_asking
+from leafgate.views import Format, view
 from patience import ends_soon
 from standins import audited as audited_by_standins
 
@@ -244,3 +248,48 @@ def test_how_often_an_attack_is_right_is_for_auditors_where_the_release_does_not
     report = prepare(policy).audit().report
     assert document(report, "auditor")["guesses"]
     assert document(report, "public")["guesses"] == []
+
+
+def test_a_small_leaf_below_a_private_test_says_how_large_the_equivalence_class_of_its_people_is(
+    tmp_path: Path,
+) -> None:
+    people = [("20", "no", "ill")] * 1 + [("20", "yes", "well")] * 24 + [("60", "no", "well")] * 30
+    (tmp_path / "people.csv").write_text("\n".join(["age,smoker,state", *(",".join(row) for row in people)]) + "\n")
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [0, 100]},
+        "smoker": {"role": "private", "values": ["no", "yes"]},
+        "state": {"role": ["class", "sensitive"], "values": ["ill", "well"]},
+    }
+    policy = {
+        "leafgate": 1,
+        "name": "small leaf",
+        "data": {"path": "people.csv", "columns": columns},
+        "build": {"use": "id3", "measure": "gain"},
+        "attacks": [{"use": "linking"}],
+        "metrics": [{"use": "k_anonymity", "at_least": 20}],
+    }
+    (tmp_path / "policy.yaml").write_text(json.dumps(policy))
+    report = prepare(tmp_path / "policy.yaml").audit().report
+    told = document(report, "auditor")
+    assert told["verdict"] == "pass"
+    leaves = {node["people"]: node for node in told["tree"]["nodes"] if node["kind"] == "leaf"}
+    assert {count: leaf.get("equivalence_class") for count, leaf in leaves.items()} == {
+        1: {"people": 25, "unknown": ["smoker"]},
+        24: {"people": 25, "unknown": ["smoker"]},
+        30: None,
+    }
+    page = view(told, Format.html).decode()
+    assert "1 person in a class of 25 → 1 ill" in page
+    assert "their equivalence class has 25 people or more, because tests above ask for what is not known" in page
+    public = document(report, "public")
+    assert not any("equivalence_class" in node for node in public["tree"]["nodes"])
+    assert "class of" not in view(public, Format.html).decode()
+
+
+@pytest.mark.parametrize("change", [{"people": 1}, {"unknown": []}, {"people": "25"}, {"of": "smoker"}])
+def test_a_stored_report_with_an_equivalence_class_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
+    node = {"parent": None, "kind": "leaf", "leaves": 1, "people": 1}
+    whole = {"people": 25, "unknown": ["smoker"]}
+    assert NodeTold.model_validate_json(json.dumps({**node, "equivalence_class": whole})).equivalence_class is not None
+    with pytest.raises(ValidationError):
+        NodeTold.model_validate_json(json.dumps({**node, "equivalence_class": {**whole, **change}}))

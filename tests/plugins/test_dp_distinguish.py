@@ -22,7 +22,7 @@ from leafgate.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees
 from leafgate_dp_random_trees.bounds import clopper_pearson, from_errors, from_one_run
 from leafgate_dp_random_trees.coins import Ids, Key, kept
-from leafgate_dp_random_trees.distinguish import in_world
+from leafgate_dp_random_trees.distinguish import chosen_test, claim_of, epsilon_shown, planned, seconds_of_a_run
 from leafgate_dp_random_trees.worlds import worlds
 from random_tables import categorical, table_of
 
@@ -104,8 +104,10 @@ def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, sh
     world = next(w for w in worlds(table.schema, 5, 0.1, 2, replaced=False) if w.name == "alike in part")
     mechanism = attacked(builder, table).mechanism
     assert mechanism is not None
-    shown = in_world(world, mechanism, 2_000, claim["delta"], 0.95, np.random.default_rng(0))
-    assert (shown.epsilon > claim["at_most"]) == shared
+    rng = np.random.default_rng(0)
+    test = chosen_test(world, mechanism, 1_000, claim["delta"], rng)
+    epsilon = epsilon_shown(test, mechanism, 1_000, claim["delta"], 0.95, rng)
+    assert (epsilon > claim["at_most"]) == shared
 
 
 class SharedSample:
@@ -211,3 +213,53 @@ def test_the_worlds_differ_by_one_person() -> None:
         for world in worlds(TABLE.schema, 10, 0.1, 2, replaced=replaced):
             assert world.along.people - world.without.people == (0 if replaced else 1)
             assert world.person.people == 1
+
+
+@pytest.mark.parametrize("method", ["many_runs", "one_run"])
+def test_runs_that_could_not_refute_the_claim_are_inconclusive_and_say_what_could(method: str) -> None:
+    """The claim of 100 trees with this k is above what 20 runs show where the person is always seen."""
+    builder = dp_trees(trees=100, k=3, beta=0.3, delta=0.99, combine="sum")
+    claiming = replace(released(builder, TABLE), guarantee={"epsilon": {"at_most": 2.0, "delta": 1e-6}})
+    known = attacked(builder, TABLE)
+    with pytest.raises(InconclusiveError, match=r"20 runs show epsilon >= .* at best, which cannot refute 2.*runs: "):
+        Distinguish(runs=20, seconds=1e6, method=method).infer(claiming, known)
+    attack = Distinguish(seconds=1e-6, method=method)
+    with pytest.raises(InconclusiveError, match="0 runs show"):
+        attack.infer(claiming, known)
+
+
+def test_the_budget_says_how_many_runs_are_done_and_no_clock_does() -> None:
+    release, known = released(dp_trees(), TABLE), attacked(dp_trees(), TABLE)
+    each = planned(Distinguish(), release, known, claim_of(release)).seconds_each
+    attack = Distinguish(seconds=40.5 * each)
+    told = [attack.infer(release, known)[0].evidence for _ in range(2)]
+    assert told[0] == told[1]
+    assert told[0]["runs"] == 40
+    assert "40 runs of the 100 wanted, forecast to take 1 s" in attack.forecast(release, known)
+    assert told[0]["at_best"] == from_errors((20, 20), (0, 20), 1e-4, 0.95) > told[0]["claimed"]
+
+
+def test_without_a_number_of_runs_there_are_as_many_as_could_refute_the_claim() -> None:
+    builder = dp_trees()
+    release, known = released(builder, TABLE), attacked(builder, TABLE)
+    attack = Distinguish(seconds=1e6)
+    assert planned(attack, release, known, claim_of(release)).runs == 100
+    strong = replace(claim_of(release), epsilon=4.0)
+    plan = planned(attack, release, known, strong)
+    assert plan.runs > 100
+    assert plan.at_best > 4.0
+
+
+@pytest.mark.parametrize("builder", [dp_trees(trees=64, combine="sum"), laplace_trees()])
+def test_the_forecast_grows_with_the_trees(builder: TreeBuilder) -> None:
+    twice = builder.model_copy(update={"trees": 2 * builder.trees})  # type: ignore[attr-defined]
+    small, large = (seconds_of_a_run(released(each, TABLE), 300, 1) for each in (builder, twice))
+    assert 1.4 * small < large < 3 * small
+
+
+def test_nobody_alike_is_no_test() -> None:
+    """Where every number is the same with and without the person, nothing is shown."""
+    release = released(dp_trees(), TABLE)
+    known = known_of(TABLE, mechanism=lambda own, rng: release)
+    found = Distinguish(runs=40).infer(release, known)[0].evidence
+    assert (found["epsilon_at_least"], "refutes" in found) == (0.0, False)

@@ -248,3 +248,8 @@ def test_samples_that_nobody_could_account_for_are_refused(options: dict[str, fl
 def test_a_promise_no_k_keeps_says_why() -> None:
     with pytest.raises(PolicyError, match="no epsilon is enough"):
         dp_trees(k=2, beta=0.5, delta=1e-9).build(TABLE, np.random.default_rng(0))
+
+
+def test_a_forest_that_no_epsilon_covers_is_refused() -> None:
+    with pytest.raises(PolicyError, match="no epsilon is enough"):
+        released(dp_trees(k=1, beta=0.999, trees=2, delta=0.999999), TABLE)

@@ -98,12 +98,16 @@ def test_more_people_known_than_there_are_contradict() -> None:
     assert "yes" not in said.split("(was")[0]  # nothing is said of whose secret is what
 
 
-@pytest.mark.parametrize("level", ["labels", "error_rates"])
-def test_a_leaf_without_label_tells_nothing(level: Level) -> None:
-    told = Leaf("no") if level == "labels" else Leaf("no", error_rate=0.25)
-    (belief,) = MaxEnt().infer(stump(told, Leaf(None), level=level), known_of(TABLE))
+def test_a_leaf_without_label_tells_nothing_among_labels() -> None:
+    (belief,) = MaxEnt().infer(stump(Leaf("no"), Leaf(None), level="labels"), known_of(TABLE))
     assert belief.chances is not None
     assert belief.chances.to_numpy()[1] == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize("bare", [Leaf(None), Leaf("no")])
+def test_a_leaf_of_people_that_is_bare_among_error_rates_contradicts_the_table(bare: Leaf) -> None:
+    said = refused(stump(Leaf("no", error_rate=0.25), bare, level="error_rates"), known_of(TABLE))
+    assert "the leaf rate of leaf 2 of tree 1" in said
 
 
 def test_without_the_measure_the_leaves_alone_speak_and_it_is_said_so() -> None:

@@ -141,7 +141,10 @@ def test_the_people_of_a_sample_are_all_in_the_table() -> None:
 def test_of_a_bootstrap_there_is_at_least_one_of_each() -> None:
     release = replace(release_of(Id3(), TABLE, "counts"), counted="bootstrap")
     two = known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 1]))
-    assert believed(release, two) == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]), abs=1e-6)
+    answered = answer(release, two)
+    assert answered.people == pytest.approx(np.array([[1.0, 1.0], [0.0, 1.0]]), abs=1e-6)
+    # What the leaf says as it stands, 3 of 4, is surer of either of the two, and believed.
+    assert believed(release, two) == pytest.approx(np.array([[0.75, 0.25], [0.0, 1.0]]), abs=1e-6)
 
 
 def test_one_person_cannot_be_both_whom_a_bootstrap_drew() -> None:
@@ -150,7 +153,16 @@ def test_one_person_cannot_be_both_whom_a_bootstrap_drew() -> None:
         believed(release, known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [1, 1])))
 
 
-@pytest.mark.parametrize("counted", ["perturbed", "noisy", "unknown"])
+@pytest.mark.parametrize("distribution", [False, True])
+def test_numbers_of_unknown_counting_are_no_constraints_and_believed_as_they_stand(distribution: bool) -> None:
+    table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 4])
+    release = replace(release_of(Id3(), table, "counts"), counted="unknown")
+    known = known_of(table, distribution=distribution)
+    assert {each.kind for each in problem_of(release, known).linear} <= {"row", "distribution"}
+    assert believed(release, known) == pytest.approx(np.array([[0.75, 0.25], [0.0, 1.0]]), abs=1e-7)
+
+
+@pytest.mark.parametrize("counted", ["perturbed", "noisy"])
 @pytest.mark.parametrize("distribution", [False, True])
 def test_other_numbers_tell_nothing_for_certain(counted: Counted, distribution: bool) -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 4])

@@ -73,6 +73,30 @@ def test_a_run_is_tagged_and_keeps_the_report_and_the_verdict_is_the_exit_code(v
     assert run in str(kept)
 
 
+def test_a_run_is_tagged_with_the_audited_file(audits: Path) -> None:
+    path = audits / "pass" / "report.json"
+    told = json.loads(path.read_text())
+    assert not [name for name in read_public(audits / "pass").tags if "file" in name]
+    told["release"]["file"] = {"name": "model\n.onnx", "format": "onnx", "sha256": "ab" * 32}
+    path.write_text(json.dumps(told))
+    first = list(read_public(audits / "pass").tags.items())[:3]
+    assert first == [
+        ("leafgate.file_name", "model\N{REPLACEMENT CHARACTER}.onnx"),
+        ("leafgate.file_format", "onnx"),
+        ("leafgate.file_sha256", "ab" * 32),
+    ]
+
+
+@pytest.mark.parametrize("file", [{}, [], "model.onnx", {"name": "model.onnx", "format": 1, "sha256": "ab" * 32}])
+def test_a_report_that_says_no_file_where_it_should_is_refused(audits: Path, file: Any) -> None:
+    path = audits / "pass" / "report.json"
+    told = json.loads(path.read_text())
+    told["release"]["file"] = file
+    path.write_text(json.dumps(told))
+    with pytest.raises(InvalidError, match="does not say which policy and release"):
+        read_public(audits / "pass")
+
+
 @INSTALLED
 def test_the_run_that_trained_the_model_can_be_tagged(audits: Path) -> None:
     first = log(audits, "fail", "--experiment", "loans")

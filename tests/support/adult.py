@@ -37,8 +37,8 @@ def audited(setting: str, k: int, build: Mapping[str, Any]) -> Audit:
     run = adult(setting)
     metrics = [
         {"use": "k_anonymity", "at_least": k},
-        {"use": "exposure", "average": True, "at_most": 1},
-        {"use": "confidence", "at_most": 1},
+        {"use": "exposure", "scored": "derived", "average": True, "at_most": 1},
+        {"use": "confidence", "scored": "derived", "at_most": 1},
         {"use": "accuracy", "at_least": 0},
     ]
     builder, *limits = [run.plugins.by_name[str(each["use"])].model_validate(each) for each in (build, *metrics)]

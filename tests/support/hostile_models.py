@@ -227,6 +227,40 @@ def comparisons() -> bytes:
     return b"node), split, n, loss, yval, (yprob)\n1) root 2 1 a (0.5 0.5)\n" + line + b"3) x>=1 1 0 b (0 1) *\n"
 
 
+def one_leaf_lightgbm() -> bytes:
+    """1.5 million trees of one leaf."""
+    return lightgbm("num_leaves=1\nleaf_value=1\n" + "\nTree=1\nnum_leaves=1\nleaf_value=1\n" * 1_500_000)
+
+
+def one_leaf_neutral() -> bytes:
+    """Half a million trees of one leaf."""
+    tree = {"feature": [-1], "threshold": [None], "low": [-1], "high": [-1], "says": [[1, 0]], "subsets": {}}
+    one = json.dumps({**tree, "output": None}, separators=(",", ":"))
+    head, tail = json.dumps(neutral(combine="vote", trees=[0]), separators=(",", ":")).rsplit("[0]", 1)
+    return f"{head}[{','.join([one] * 500_000)}]{tail}".encode()
+
+
+def one_leaf_pmml() -> bytes:
+    """150,000 segments of one leaf."""
+    head, tail = pmml("").decode().split("<TreeModel", 1)
+    tree, end = f"<TreeModel{tail}".split("</PMML>")[0], "</PMML>"
+    schema = tree[tree.index("<MiningSchema>") : tree.index("</MiningSchema>")] + "</MiningSchema>"
+    segments = f"<Segment><True/>{tree}</Segment>" * 150_000
+    inside = f'{schema}<Segmentation multipleModelMethod="majorityVote">{segments}</Segmentation>'
+    return f'{head}<MiningModel functionName="classification">{inside}</MiningModel>{end}'.encode()
+
+
+def one_leaf_xgboost() -> bytes:
+    """150,000 trees of one leaf."""
+    numbers = ("base_weights", "loss_changes", "split_conditions", "sum_hessian")
+    ids = ("left_children", "right_children", "parents", "split_indices", "split_type", "default_left")
+    empty = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+    shape = {"num_deleted": "0", "num_feature": "1", "num_nodes": "1", "size_leaf_vector": "1"}
+    tree = {name: [0] for name in numbers} | {name: [-1] for name in ids} | {name: [] for name in empty}
+    trees = ",".join([json.dumps({**tree, "id": 0, "tree_param": shape}, separators=(",", ":"))] * 150_000)
+    return f'{{"learner":{{"gradient_booster":{{"model":{{"trees":[{trees}]}}}}}},"version":[3,0,0]}}'.encode()
+
+
 LARGE: Mapping[str, Mapping[str, Callable[[], bytes]]] = {
     "skops": {
         "scalers in a row": scalers,
@@ -234,10 +268,26 @@ LARGE: Mapping[str, Mapping[str, Callable[[], bytes]]] = {
         "sets without end": histogram,
         **SKOPS,
     },
-    "XGBoost": {"lists of nothing": lists_of_nothing, "values of nothing": values_of_nothing},
+    "XGBoost": {
+        "one-leaf trees of XGBoost": one_leaf_xgboost,
+        "lists of nothing": lists_of_nothing,
+        "values of nothing": values_of_nothing,
+    },
     "print-outs": {"pipes without end": pipes, "comparisons without end": comparisons},
-    "LightGBM": {"a set for every node": sets_shared, "three million categories": categories_listed},
-    "PMML": {"exclusive ors": exclusive, "values again and again": values_again_and_again},
-    "leafgate/model/1": {"one large set": one_large_set, "sets below sets": sets_below_sets},
+    "LightGBM": {
+        "one-leaf trees of LightGBM": one_leaf_lightgbm,
+        "a set for every node": sets_shared,
+        "three million categories": categories_listed,
+    },
+    "PMML": {
+        "one-leaf segments": one_leaf_pmml,
+        "exclusive ors": exclusive,
+        "values again and again": values_again_and_again,
+    },
+    "leafgate/model/1": {
+        "one-leaf trees of a neutral file": one_leaf_neutral,
+        "one large set": one_large_set,
+        "sets below sets": sets_below_sets,
+    },
 }
 """By format, hostile files of few bytes that would take much."""

@@ -16,6 +16,7 @@ class Reading:
 
     def __init__(self, public: Person, release: Release, known: Known, secret: Column) -> None:
         self.release, self.secret, self.target = release, secret, known.schema.target
+        self.accuracies = known.label_accuracies or {}
         granted = known.distribution.get(secret.name)
         self.prior = [1 / len(secret.domain) if granted is None else granted[str(v)] for v in secret.domain]
         self.own_class = str(public[self.target.name]) if self.target.public else None
@@ -27,11 +28,15 @@ class Reading:
 
     @property
     def belief(self) -> Sequence[float]:
-        told = [self.row(self.leaf(path), values) for path, values in self.in_reach.items()]
-        known = [row for row in told if row is not None]
-        if self.secret.name != self.target.name and len(known) < len(told):
-            return self.prior
-        total = [sum(column) for column in zip(*known, strict=True)]
+        found = {path: self.leaf(path) for path in self.in_reach}
+        if self.secret.name == self.target.name:
+            rows = [row for leaf in found.values() if (row := self.class_row(leaf)) is not None]
+            total = [sum(column) for column in zip(*rows, strict=True)]
+        elif all(leaf.counts is not None for leaf in found.values()):
+            rows = [self.by_size(leaf, self.in_reach[path]) for path, leaf in found.items()]
+            total = [sum(column) for column in zip(*rows, strict=True)]
+        else:
+            total = [p * self.likelihood(value) for value, p in zip(self.secret.domain, self.prior, strict=True)]
         return [share / sum(total) for share in total] if sum(total) > 0 else self.prior
 
     def leaf(self, path: Path) -> Leaf:
@@ -39,23 +44,40 @@ class Reading:
         assert found is not None
         return found
 
-    def row(self, leaf: Leaf, values: set[object]) -> list[float] | None:
-        """How much a leaf adds to each value; None if it says nothing."""
-        if self.secret.name == self.target.name:
-            return self.class_row(leaf)
-        if leaf.counts is None:
-            return None
+    def by_size(self, leaf: Leaf, values: set[object]) -> list[float]:
+        """How much a leaf with counts adds to each value."""
+        assert leaf.counts is not None
         people = sum(leaf.counts.values()) if self.own_class is None else leaf.counts[self.own_class]
         share = [p if v in values else 0 for v, p in zip(self.secret.domain, self.prior, strict=True)]
         share = share if sum(share) > 0 else [float(v in values) for v in self.secret.domain]
         return [people * each / sum(share) for each in share]
+
+    def likelihood(self, value: object) -> float:
+        """Of somebody with this value: the mean share of the own class in the leaves that are not known to be empty."""
+        reached = [self.leaf(path) for path, values in self.in_reach.items() if value in values]
+        if not reached:
+            return 1.0
+        rows = [self.class_row(leaf) for leaf in reached if not self.empty(leaf)]
+        place = None if self.own_class is None else self.release.classes.index(self.own_class)
+        told = [1.0 if row is None or place is None else row[place] / sum(row) for row in rows]
+        return sum(told) / len(told) if told else 0.0
+
+    def empty(self, leaf: Leaf) -> bool:
+        """Is it bare among leaves with shares or error rates?"""
+        return self.release.publish.leaves != "labels" and (leaf.counts, leaf.shares, leaf.error_rate) == (None,) * 3
 
     def class_row(self, leaf: Leaf) -> list[float] | None:
         classes = self.release.classes
         told = leaf.counts if leaf.counts is not None else leaf.shares
         if told is not None:
             return [float(told[name]) for name in classes]
-        if leaf.error_rate is None:
+        if leaf.error_rate is not None:
+            wrong = leaf.error_rate / (len(classes) - 1)
+            return [1 - leaf.error_rate if name == leaf.label else wrong for name in classes]
+        if self.empty(leaf) or leaf.label not in self.accuracies:
             return None
-        wrong = leaf.error_rate / (len(classes) - 1)
-        return [1 - leaf.error_rate if name == leaf.label else wrong for name in classes]
+        right = self.accuracies[str(leaf.label)]
+        prior = self.prior if self.secret.name == self.target.name else [1 / len(classes)] * len(classes)
+        rest = sum(p for p, name in zip(prior, classes, strict=True) if name != leaf.label)
+        others = [(1 - right) * p / rest if rest else (1 - right) / (len(classes) - 1) for p in prior]
+        return [right if name == leaf.label else p for name, p in zip(classes, others, strict=True)]

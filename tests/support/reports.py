@@ -22,7 +22,8 @@ HOSTILE = {
     "xml": "]]></testcase>&amp;<![CDATA[",
     "nothing": "",
 }
-KEPT = {"format", "verdict", "audience", "sha256", "kind", "risk", "status", "judged_on", "issued", "expires", "scored"}
+KEPT = {"format", "verdict", "audience", "sha256", "kind", "risk", "status", "judged_on", "issued", "expires"}
+KEPT |= {"scored", "scored_because"}
 
 
 def audited(folder: Path, changes: dict[str, Any] | None = None, *, audience: str = "auditor") -> dict[str, Any]:

@@ -18,7 +18,7 @@ from survey import PEOPLE, survey
 
 FORESTS: dict[str, Any] = {
     "build": {"use": "dp_random_trees", "trees": 4, "k": 5, "beta": 0.2, "delta": 0.01, "combine": "sum"},
-    "attacks": [{"use": "distinguish", "runs": 20}],
+    "attacks": [{"use": "distinguish"}],
     "metrics": [{"use": "differential_privacy", "at_most": 9, "delta": 0.01}],
 }
 

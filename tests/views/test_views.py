@@ -183,6 +183,7 @@ def test_text_is_what_the_audit_said(report: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 def test_names_nobody_would_choose_do_no_harm_in_any_format(tmp_path: Path, name: str) -> None:
     plain = audited(tmp_path, CHANGES["fail"])
+    plain["release"]["file"] = {"name": "model.onnx", "format": "onnx", "sha256": "ab" * 32}
     told = renamed(plain, name)
     for form in Format:
         text = view(told, form).decode()
@@ -197,6 +198,70 @@ def test_names_nobody_would_choose_do_no_harm_in_any_format(tmp_path: Path, name
     assert not re.search(r"(?<!\\)\]\(|<!--|<script", markdown)
     Draft4Validator(SCHEMA).validate(json.loads(view(told, Format.sarif)))
     assert len(list(junitparser.JUnitXml.fromstring(view(told, Format.junit)))) == 1
+
+
+DIGEST = "ab" * 32
+
+
+@pytest.fixture
+def of_a_file(tmp_path: Path) -> dict[str, Any]:
+    """The report of a release that was read from a file; real but for the file's name, format and digest."""
+    told = audited(tmp_path, CHANGES["fail"])
+    told["release"] = {"file": {"name": "model.onnx", "format": "onnx", "sha256": DIGEST}, **told["release"]}
+    return told
+
+
+def test_every_format_names_the_audited_file_before_anything_else_about_the_release(of_a_file: dict[str, Any]) -> None:
+    line = f'audited file "model.onnx" (onnx), sha256 {DIGEST}'
+    assert view(of_a_file, Format.text).decode().splitlines()[1] == f"  {line}"
+    listed = [line for line in view(of_a_file, Format.markdown).decode().splitlines() if line.startswith("- ")]
+    assert listed[0] == f'- audited file "model.onnx" (onnx), sha256 `{DIGEST}`'
+    page = Seen(view(of_a_file, Format.html)).text
+    assert page.index(f'Audited file "model.onnx" (onnx), sha256 {DIGEST}') < page.index("FAIL: do not publish")
+    [suite] = list(junitparser.JUnitXml.fromstring(view(of_a_file, Format.junit)))
+    facts = [(one.name, one.value) for one in suite.properties()]  # type: ignore[no-untyped-call]
+    assert facts[:3] == [("file_name", "model.onnx"), ("file_format", "onnx"), ("file_sha256", DIGEST)]
+    [run] = json.loads(view(of_a_file, Format.sarif))["runs"]
+    [artifact] = run["artifacts"]
+    assert (artifact["location"], artifact["hashes"]) == ({"uri": "model.onnx"}, {"sha-256": DIGEST})
+    assert next(iter(run["properties"].items())) == ("file", of_a_file["release"]["file"])
+    assert {result["analysisTarget"]["index"] for result in run["results"]} == {0}
+    Draft4Validator(SCHEMA).validate(json.loads(view(of_a_file, Format.sarif)))
+    sarif_pydantic.Sarif.model_validate_json(view(of_a_file, Format.sarif))
+
+
+def test_a_report_of_no_file_names_none_in_any_format(report: dict[str, Any]) -> None:
+    for form in Format:
+        text = view(report, form).decode().lower()
+        assert not [word for word in ("audited file", "file_name", "artifacts", "analysistarget") if word in text]
+
+
+def test_an_alert_stays_the_same_alert_when_the_file_changes(of_a_file: dict[str, Any]) -> None:
+    other = json.loads(json.dumps(of_a_file).replace(DIGEST, "cd" * 32).replace("model.onnx", "other.onnx"))
+    prints = [[r["partialFingerprints"] for r in results_of(view(one, Format.sarif))] for one in (of_a_file, other)]
+    assert prints[0] == prints[1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f'model.onnx" (onnx), sha256 {"00" * 32}',
+        "a\n  ok    everything",
+        "../../etc/passwd",
+        "https://example.org/?a#b",
+        *HOSTILE.values(),
+    ],
+)
+def test_a_files_name_passes_for_nothing_but_a_name(of_a_file: dict[str, Any], name: str) -> None:
+    of_a_file["release"]["file"]["name"] = f"{name}.onnx"
+    line = view(of_a_file, Format.text).decode().splitlines()[1]
+    assert line.isprintable()
+    _, end = json.JSONDecoder().raw_decode(line.removeprefix("  audited file "))
+    assert line.removeprefix("  audited file ")[end:] == f" (onnx), sha256 {DIGEST}"
+    uri = json.loads(view(of_a_file, Format.sarif))["runs"][0]["artifacts"][0]["location"]["uri"]
+    assert not set(uri) & set('/:?#\\<>"')
+    markdown = view(of_a_file, Format.markdown).decode()
+    assert not re.search(r"(?<!\\)\]\(|<!--|<script|https:", markdown.split("- policy")[0])
 
 
 def test_a_waived_finding_is_skipped_suppressed_and_seen(tmp_path: Path) -> None:
@@ -299,3 +364,10 @@ def test_the_templates_come_with_the_package() -> None:
         "report.html.j2",
         "style.css",
     }
+
+
+def test_a_histogram_ends_at_the_smallest_cell_where_all_groups_are_smaller(tmp_path: Path) -> None:
+    leafgate("audit", survey(tmp_path, {"build.k": 2, "metrics.0.at_least": 2}), "--out", tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    told["findings"][0]["distribution"] = [{"from": 2.0, "to": 10, "people": 24, "past": False}]
+    assert "How protection is spread over people" in Seen(view(told, Format.html)).text

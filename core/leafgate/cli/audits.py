@@ -63,7 +63,7 @@ def audit(
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
         remove_files(out, RESULTS)
-    audited = run.audit()
+    audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
     if out is not None:
         write_results(audited, audience.value, out, to or ())
     from leafgate.disclosure import document

@@ -134,9 +134,13 @@ def _of_reports(old: Path, new: Path) -> Told:
 
 def _report_lines(found: Sequence[Moved]) -> Iterator[str]:
     from leafgate.policy_inheriting import shown
-    from leafgate.words import number
+    from leafgate.words import file_words, number, printable
 
     for one in found:
+        if one.what == "file":
+            files = ("no file" if file is None else printable(file_words(file)) for file in (one.old, one.new))
+            yield f"{one.kind:9}  the audited file is another: {' became '.join(files)}"
+            continue
         was, now = (
             shown(told if told is None or isinstance(told, bool) else number(told)) for told in (one.old, one.new)
         )

@@ -73,7 +73,7 @@ def scrub(
     refuse_different(proofs, leaves.value, model.name, digits)
     less = with_unproved(found, less) if policy is None else less
     write_file(out, written(less), EVERYONE)
-    same = " and ".join(f"{proof.points:,} {where}" for where, proof in proofs)
+    same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
     change = shares_changed(found, leaves.value, digits)
     say(f"{out}: tells {less.level} on its leaves{change}; predicts the same on {same}")
     if names := unproved(less):

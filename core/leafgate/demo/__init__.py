@@ -76,7 +76,7 @@ _ROWS = (
     ("verdict", lambda report: report["verdict"].upper()),
     ("people in the smallest group", lambda report: number(_of(report, "k_anonymity")["value"])),
     ("people in groups smaller than 20", lambda report: number(_of(report, "k_anonymity")["beyond"])),
-    ("people whose illness is certain", lambda report: number(_of(report, "exposure")["beyond"])),
+    ("people whose illness is exposed", lambda report: number(_of(report, "exposure")["beyond"])),
     ("accuracy on 3,000 other people", lambda report: f"{_of(report, 'accuracy')['value']:.3f}"),
     ("leaves", lambda report: number(report["release"]["leaves"])),
 )

@@ -11,7 +11,8 @@ from typing import Any
 from leafgate.diffing.digested import untold
 from leafgate.diffing.partial import read_one
 from leafgate.diffing.ranges import Direction, range_of_value, share
-from leafgate.interfaces import Metric
+from leafgate.diffing.reports import scored_in
+from leafgate.interfaces import Metric, RecordMetric
 from leafgate.plugins import load_plugins
 from leafgate.policy_comparing import Change, compared
 from leafgate.policy_file import as_json
@@ -69,12 +70,26 @@ def _foresee(
     other = next(_otherwise(finding, changes), "")
     if other or finding["passed"] is None:
         return Foreseen(name, "cannot tell", other or "the report could not tell either")
-    passes = _passes(finding, _metric(told), audience)
+    metric = _metric(told)
+    if _judged_otherwise(finding, metric):
+        scored = scored_in(finding["limit"])
+        return Foreseen(name, "cannot tell", f"the report is by `scored: {scored}`, the policy by another distribution")
+    passes = _passes(finding, metric, audience)
     if passes is None:
         return Foreseen(name, "cannot tell", "what the report tells of the number does not decide it")
     if passes == finding["passed"]:
         return Foreseen(name, "still passes" if passes else "still fails")
     return Foreseen(name, "would pass" if passes else "would fail")
+
+
+def _judged_otherwise(finding: Mapping[str, Any], metric: Metric) -> bool:
+    """Is the finding by another distribution of the secret than the metric's limit is?
+
+    It is not where an audit judges what is derived although the policy asks for the worse of both, and says why.
+    """
+    if not isinstance(metric, RecordMetric) or finding["evidence"].get("scored_because"):
+        return False
+    return metric.scored != scored_in(finding["limit"])
 
 
 def _metric(told: Mapping[str, Any]) -> Metric:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafgate.diffing.ranges import Direction, range_of_value
+from leafgate.words import audited_file
 
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most")
 WORSE = {"worse", "vanished"}
@@ -48,6 +49,10 @@ def _whole(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
     if old["verdict"] != new["verdict"]:
         kind = {"pass": "worse"}.get(old["verdict"], "better" if new["verdict"] == "pass" else "different")
         yield Moved(kind, "", "verdict", old["verdict"], new["verdict"])
+    files = [audited_file(report) for report in (old, new)]
+    digests_of_files = [None if file is None else file["sha256"] for file in files]
+    if digests_of_files[0] != digests_of_files[1]:
+        yield Moved("different", "", "file", *files)
     for what in ("policy", "data", "release"):
         digests = _digests(what, old[what] or {}, new[what] or {})
         if digests[0] != digests[1]:
@@ -80,13 +85,20 @@ def _finding(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
 
 def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Are the two scores of one kind?"""
-    return all(old.get(key) == new.get(key) for key in ("average", "scored"))
+    return old.get("average") == new.get("average") and scored_in(old) == scored_in(new)
+
+
+def scored_in(limit: Mapping[str, Any]) -> str:
+    """The distribution of the secret that a stored limit was judged by; older reports do not write `derived`."""
+    return str(limit.get("scored", "derived"))
 
 
 def _limit(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Moved]:
     """A limit that is laxer is worse, whatever the score."""
     for key in sorted({*old, *new}):
         before, after = old.get(key), new.get(key)
+        if key == "scored":
+            before, after = scored_in(old), scored_in(new)
         if before == after:
             continue
         kind = "different"
@@ -94,4 +106,6 @@ def _limit(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
             kind = "better" if (after > before) == (key == "at_least") else "worse"
         if key == "average":
             kind = "worse" if after else "better"
+        if key == "scored" and "worst" in {before, after}:
+            kind = "better" if after == "worst" else "worse"
         yield Moved(kind, name, f"limit {key}", before, after)

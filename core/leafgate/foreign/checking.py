@@ -9,8 +9,9 @@ from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.contradicting import contradictory
 from leafgate.foreign.model import LEAF, Flags, Floats, Foreign, ForeignTree, Ids
 from leafgate.tree_file import MAX_DEPTH
+from leafgate.tree_file import MAX_TREES as MAX_TREES
 
-MAX_NODES, MAX_TREES, MAX_FEATURES, MAX_CLASSES = 4_000_000, 20_000, 100_000, 1_000
+MAX_NODES, MAX_FEATURES, MAX_CLASSES = 4_000_000, 100_000, 1_000
 MOST = 1e150
 """Larger numbers on leaves could not be added up."""
 
@@ -60,6 +61,9 @@ def _check_shapes(model: Foreign, tree: ForeignTree, place: str) -> None:
     told = [] if tree.size is None else [tree.size.shape]
     if n == 0 or any(shape != (n,) for shape in (*shapes, *told)) or tree.says.shape != (n, outputs):
         raise ReleaseError("its arrays are not of one length", place=place)
+    sizes = [len(each.values) if each.members is None else n for each in tree.numbers]
+    if any(size != n for size in sizes):
+        raise ReleaseError("its numbers are not one for each node", place=place)
     if tree.counts is not None and tree.counts.shape != (n, len(model.classes)):
         raise ReleaseError("its counts are not one for each class", place=place)
     if outputs == 1 and model.classes and not (tree.output is None or 0 <= tree.output < len(model.classes)):
@@ -128,6 +132,10 @@ def _check_counts(tree: ForeignTree, place: str) -> None:
         wrong = (apart > CLOSE * np.maximum(1.0, rows[inner])).any(axis=1)
         if wrong.any():
             raise ReleaseError("its children count not as many as it does", place=f"{place}.nodes[{inner[wrong][0]}]")
+    for each in tree.numbers:
+        rows = each.values.reshape(len(each.values), -1)
+        strange = np.asarray(((rows < 0) | np.isinf(rows)).any(axis=1))
+        _refuse(strange, f"`{each.name}` is less than nobody, or no number", place)
     if tree.counts is not None and tree.size is not None:
         _refuse(_unlike(tree.counts.sum(axis=1), tree.size), "its classes count not as many as all", place)
 

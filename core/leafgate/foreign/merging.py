@@ -26,7 +26,7 @@ def merged(tree: ForeignTree) -> ForeignTree:
         low, high = int(tree.low[node]), int(tree.high[node])
         if feature[node] != LEAF and feature[low] == feature[high] == LEAF and (says[low] == says[high]).all():
             feature[node], says[node] = LEAF, says[low]
-    return _compact(replace(tree, feature=feature, says=says, counts=None, size=None))
+    return _compact(replace(tree, feature=feature, says=says, counts=None, size=None, numbers=()))
 
 
 def _compact(tree: ForeignTree) -> ForeignTree:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from leafgate.disclosed import NUMBERS, SCORES, Disclosure
 from leafgate.foreign.origins import Origin
 from leafgate.levels import LEVELS, Level
+from leafgate.node_numbers import NO_SAMPLING, Hessians, Kind, NodeNumbers, Sampling
 from leafgate.release import Combine, Counted
 
 Floats = NDArray[np.float64]
@@ -40,7 +41,8 @@ class ForeignTree:
     model codes them as. A missing x goes low where `missing_low[i]`, else high. `says[i]` are a leaf's numbers, one for
     each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
     number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in
-    all, where the file tells it; NaN where it tells it not of this node.
+    all, where the file tells it; NaN where it tells it not of this node. `numbers` are the numbers that the file itself
+    has on the nodes, each with what it counts, where `counts` and `size` do not say all of it.
     """
 
     feature: Ids
@@ -55,6 +57,7 @@ class ForeignTree:
     counts: Floats | None = None
     size: Floats | None = None
     output: int | None = None
+    numbers: tuple[NodeNumbers, ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -71,6 +74,14 @@ class ForeignTree:
 
 
 @dataclass(frozen=True)
+class CategoryList:
+    """Values that a file lists, as texts; `column` is what the file calls their column, empty where it does not."""
+
+    column: str
+    values: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Foreign:
     """A model as its file tells it.
 
@@ -80,8 +91,11 @@ class Foreign:
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
     second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
     `untold_missing` says why the file does not tell where missing cells go, of the columns `untold_of` (none: of
-    any); it is empty where it does. A leaf of labels that says nothing of any class predicts nothing. `settings`
-    are the learner's, where the file tells them, by scikit-learn's names.
+    any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
+    tests need them or not; `other_names` are names of columns beside those of features and origins. A leaf of labels
+    that says nothing of any class predicts nothing. `settings` are the learner's, where the file tells them, by
+    scikit-learn's names. `sampling` is how the rows of each tree were drawn, and `hessians` how sums of second
+    derivatives follow from scores.
     """
 
     format: str
@@ -98,6 +112,10 @@ class Foreign:
     untold_missing: str = ""
     untold_of: frozenset[str] = frozenset()
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    category_lists: tuple[CategoryList, ...] = ()
+    other_names: tuple[str, ...] = ()
+    sampling: Sampling = NO_SAMPLING
+    hessians: Hessians | None = None
 
     @property
     def level(self) -> Level:
@@ -119,3 +137,14 @@ class Foreign:
         if self.trees and all(tree.counts is not None for tree in self.trees):
             return "counts"
         return "labels" if self.says == "labels" else "shares"
+
+    def numbers_of(self, tree: ForeignTree) -> tuple[NodeNumbers, ...]:
+        """Every number of people on the tree's nodes: the file's own, and what `counts` and `size` come to."""
+        kinds: Mapping[str, Kind] = {"exact": "rows", "sampled": "rows", "bootstrap": "draws"}
+        found = list(tree.numbers)
+        if tree.counts is not None and not any(each.values.ndim == 2 for each in found):
+            found.append(NodeNumbers("counts", kinds.get(self.counted, "weight"), tree.counts))
+        elif tree.counts is None and tree.size is not None and not found:
+            told = np.nan_to_num(tree.size)
+            found.append(NodeNumbers("size", "rows" if (told == np.rint(told)).all() else "weight", tree.size))
+        return tuple(found)

@@ -17,13 +17,14 @@ from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree,
 from leafgate.foreign.neutral_left import left
 from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, OneOf, Operation, Origin, Step, Unknown
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at, one_of
+from leafgate.node_numbers import NO_SAMPLING, Sampling
 from leafgate.release import Combine, Counted
 from leafgate.strict_json import canonical, is_number, refuse_unknown
 
 FORMAT = "leafgate/model/1"
 MAX_BYTES = 512 * 2**20
 KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
-SOMETIMES = ("untold_missing", "untold_of", "settings", "groups")
+SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling")
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
 NUMBERS = ("counts", "size")
 ORIGINS = {"number": Number, "coded": Coded, "absent": Absent, "unknown": Unknown}
@@ -52,6 +53,7 @@ def written(model: Foreign) -> bytes:
         **({"untold_missing": model.untold_missing} if model.untold_missing else {}),
         **({"untold_of": sorted(model.untold_of)} if model.untold_of else {}),
         **({"settings": dict(model.settings)} if model.settings else {}),
+        **({"sampling": _sampling_told(model.sampling)} if model.sampling != NO_SAMPLING else {}),
         "discloses": [item.described() for item in model.discloses],
         "trees": [_tree_told(tree) for tree in model.trees],
     }
@@ -151,6 +153,7 @@ def read(content: bytes, place: str) -> Foreign:
         untold_missing=_text(told.get("untold_missing", ""), f"{place}.untold_missing"),
         untold_of=_untold_of(told.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(told.get("settings", {}), f"{place}.settings"),
+        sampling=_sampling(told, f"{place}.sampling"),
     )
     return replace(model, discloses=(*model.discloses, *_undeclared(model), *left(told, model)))
 
@@ -340,6 +343,35 @@ def _text(told: Any, place: str) -> str:
     if not isinstance(told, str):
         raise ReleaseError("must be a text", place=place)
     return told
+
+
+def _sampling_told(sampling: Sampling) -> dict[str, Any]:
+    told = {"rate": list(sampling.rate), "held_out": sampling.held_out, "draws": sampling.draws}
+    return told | ({"root": list(sampling.root)} if sampling.root is not None else {})
+
+
+def _sampling(model: Mapping[str, Any], place: str) -> Sampling:
+    """How each tree's rows were drawn; of a bootstrap as many as there are, where the file does not say so."""
+    if model.get("sampling") is None:
+        return Sampling(draws=1.0) if model.get("counted") == "bootstrap" else NO_SAMPLING
+    told = object_at(model["sampling"], place)
+    refuse_unknown(told, ("rate", "root", "held_out", "draws"), ReleaseError, place)
+    for key in ("rate", "root"):
+        pair = told.get(key, [1.0, 1.0])
+        if not are_numbers(pair) or len(pair) != 2 or not 0 < pair[0] <= pair[1] <= 1:
+            raise ReleaseError("must be two shares, the smaller first", place=f"{place}.{key}")
+    held_out, draws = told.get("held_out", 0.0), told.get("draws")
+    if not is_number(held_out) or not 0 <= held_out < 1e12:
+        raise ReleaseError("must be a share or a number of rows", place=f"{place}.held_out")
+    if draws is not None and not (is_number(draws) and 0 < draws < 1e12):
+        raise ReleaseError("must be a share or a number of rows", place=f"{place}.draws")
+    rate, root = told.get("rate", [1.0, 1.0]), told.get("root")
+    return Sampling(
+        (float(rate[0]), float(rate[1])),
+        None if root is None else (float(root[0]), float(root[1])),
+        float(held_out),
+        draws,
+    )
 
 
 def _settings(told: Any, place: str) -> dict[str, Setting]:

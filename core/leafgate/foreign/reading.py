@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from leafgate.errors import LeafgateError, ReleaseError
+from leafgate.foreign import neutral_file
 from leafgate.foreign.betraying import with_betrayed
 from leafgate.foreign.categories import values_told
 from leafgate.foreign.checking import check
@@ -73,6 +74,11 @@ def read_foreign(content: bytes, place: str) -> Foreign:
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
 
 
+def file_format(content: bytes, model: Foreign) -> str:
+    """The format of the file that the model was read from; a neutral file's `from` is that of an earlier file."""
+    return neutral_file.FORMAT if neutral_file.sniff(content[:HEAD]) else model.format
+
+
 def _read_by(reader: Reader, content: bytes, place: str) -> Foreign:
     """What a reader makes of a file; whatever it stumbles over is a refusal.
 
@@ -85,12 +91,6 @@ def _read_by(reader: Reader, content: bytes, place: str) -> Foreign:
     except Exception as error:
         kind = type(error).__name__
         raise ReleaseError(f"is not what its format says ({kind})", place=place) from None
-
-
-def head_of(path: Path) -> bytes:
-    """How a file begins; ReleaseError when it cannot be read, or is no file but a pipe or a device."""
-    with _opened(path) as file:
-        return file.read(HEAD)
 
 
 def read_bounded(path: Path, most: int = MAX_BYTES) -> bytes:

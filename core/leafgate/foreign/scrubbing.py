@@ -20,6 +20,7 @@ from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.rounding import DIGITS, largest_change, same_labels, with_rounded
 from leafgate.foreign.sampling import random_cells, rows_of
 from leafgate.foreign.score_betraying import with_scores_betrayed
+from leafgate.node_numbers import NO_SAMPLING
 from leafgate.release import Combine
 
 Left = Literal["labels", "shares", "counts"]
@@ -56,7 +57,9 @@ def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> 
         kept = [model.origins[f] for f in asked]
         origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
-    less = needed(replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={}))
+    sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
+    kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={})
+    less = needed(replace(kept_model, sampling=sampling, hessians=None))
     return with_scores_betrayed(with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less)))))
 
 
@@ -72,15 +75,21 @@ def shares_changed(model: Foreign, leaves: Left, digits: int = DIGITS) -> str:
 def _at_level(model: Foreign, leaves: Left) -> Foreign:
     """The leaves cut down, and what they still tell."""
     if not model.classes or model.says == "scores":
-        trees = tuple(replace(tree, counts=None, size=None) for tree in model.trees)
+        trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
         return replace(model, trees=trees, discloses=(SCORES,))
     if leaves == "counts":
-        trees = tuple(replace(tree, counts=_at_leaves(tree, tree.counts), size=None) for tree in model.trees)
+        trees = tuple(
+            replace(tree, counts=_at_leaves(tree, tree.counts), size=None, numbers=()) for tree in model.trees
+        )
         return replace(model, trees=trees, discloses=(COUNTS,))
     if leaves == "shares":
-        trees = tuple(replace(tree, says=_shares(model, tree), counts=None, size=None) for tree in model.trees)
+        trees = tuple(
+            replace(tree, says=_shares(model, tree), counts=None, size=None, numbers=()) for tree in model.trees
+        )
         return replace(model, trees=trees, says="shares", discloses=(RATIOS,))
-    trees = tuple(merged(replace(tree, says=_labels(tree.says), counts=None, size=None)) for tree in model.trees)
+    trees = tuple(
+        merged(replace(tree, says=_labels(tree.says), counts=None, size=None, numbers=())) for tree in model.trees
+    )
     combine: Combine = "one" if model.combine == "one" else "vote"
     return replace(model, trees=trees, says="labels", combine=combine, discloses=(), counted="unknown")
 
@@ -138,10 +147,15 @@ def _asked(model: Foreign) -> set[int]:
 
 @dataclass(frozen=True)
 class Proof:
-    """How many points two models were held against each other on, and on how many they differ."""
+    """How many points two models were held against each other on, and on how many they differ.
+
+    Of points that are a table's records neither number is told: how many distinct records there are, or how few
+    are predicted otherwise, is a fact about the people (docs/threat-model.md).
+    """
 
     points: int
     different: int
+    of_people: bool = False
 
 
 def compared(one: Foreign, other: Foreign, seed: int) -> Proof:
@@ -164,8 +178,9 @@ def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: s
     }
     for where, proof in proofs:
         if proof.different:
+            count = "some of the" if proof.of_people else f"{proof.different:,} of {proof.points:,}"
             raise ReleaseError(
-                f"would predict otherwise on {proof.different:,} of {proof.points:,} {where}",
+                f"would predict otherwise on {count} {where}",
                 place=place,
                 remedy=remedies[leaves],
             )

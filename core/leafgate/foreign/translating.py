@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,30 @@ import numpy as np
 from leafgate.disclosed import Disclosure, ModelFile
 from leafgate.errors import Problem, ReleaseError
 from leafgate.foreign.asking import asked_features
+from leafgate.foreign.categories import lists_of_people, names_of_people
 from leafgate.foreign.cutting import Asked, told
 from leafgate.foreign.encoding import Encoding, class_values, names_of, origins_of, plainly
 from leafgate.foreign.merging import downwards
 from leafgate.foreign.model import LEAF, Foreign, ForeignTree
 from leafgate.foreign.origins import Origin
+from leafgate.node_numbers import FileNumbers, TreeNumbers
 from leafgate.release import Publish, Release
 from leafgate.schema import Column, Schema
-from leafgate.tree import Leaf, Node
+from leafgate.tree import Leaf, Node, children
 
 
-def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str, Encoding], place: str) -> Release:
+def release_of(
+    model: Foreign,
+    content: bytes,
+    schema: Schema,
+    said: Mapping[str, Encoding],
+    place: str,
+    people: int | None = None,
+) -> Release:
     """The model, checked before, over the policy's columns; it tells what the file tells, whatever the policy says.
 
-    `said` is what the policy says of the features' encoding. Raises ReleaseError for what cannot be told in the
+    `said` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
+    Raises ReleaseError for what cannot be told in the
     policy's columns, each by its name.
     """
     target = schema.target
@@ -34,18 +45,20 @@ def release_of(model: Foreign, content: bytes, schema: Schema, said: Mapping[str
     origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
-    trees = [_tree(model, tree, origins, values, schema) for tree in model.trees]
-    file = ModelFile(
-        model.format, hashlib.sha256(content).hexdigest(), (*model.tells, *_strange_columns(model, schema))
-    )
+    translated = [_tree(model, tree, origins, values, schema) for tree in model.trees]
+    columns = _policy_columns(model, origins, said)
+    listed = lists_of_people(_with_codes(model, said), schema, columns, people)
+    told = (*model.tells, *_strange_columns(model, schema), *listed)
+    file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), told)
     return Release(
         _builder(model),
         schema,
-        (*_base(model, values, schema), *trees),
+        (*_base(model, values, schema), *(tree for tree, _ in translated)),
         Publish(model.leaf_level, measure=False),
         counted=model.counted,
         combine=model.combine,
         file=file,
+        node_numbers=FileNumbers(tuple(numbers for _, numbers in translated), values, model.hessians, model.sampling),
     )
 
 
@@ -87,11 +100,27 @@ def _check_spelling(model: Foreign, origins: Mapping[int, Origin], schema: Schem
         raise ReleaseError.listing(Problem(place, f"{name!r} may be another column of it", remedy) for name in twice)
 
 
+def _policy_columns(model: Foreign, origins: Mapping[int, Origin], said: Mapping[str, Encoding]) -> dict[str, str]:
+    """The policy's column for what the file calls a column, of those that tests ask about."""
+    told = model.origins or (None,) * len(model.features)
+    asked = {i: model.features[i] if told[i] is None else told[i].column for i in origins}  # type: ignore[union-attr]
+    return {name: origins[i].column for i, name in asked.items()}
+
+
+def _with_codes(model: Foreign, said: Mapping[str, Encoding]) -> Foreign:
+    """The model without lists of the numbers that the policy itself gives as a feature's codes."""
+    codes = {name: {f"{code:g}" for code in one.codes.values()} for name, one in said.items() if one.codes is not None}
+    kept = tuple(one for one in model.category_lists if not one.values <= codes.get(one.column, set()))
+    return replace(model, category_lists=kept)
+
+
 def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
-    """That the file names columns which the policy drops, if no tree asks about them."""
+    """That the file names columns which the policy drops, if no tree asks about them; dummies of them name people."""
     origins = model.origins or (None,) * len(model.features)
     names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
     known = names_of(schema)
+    if people := names_of_people(names | set(model.other_names), known, schema):
+        return list(people)
     strange = [name for name in names if not {name, name.partition("__")[2]} & known]
     says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
     return [Disclosure("column_names", "medium", says)] if strange else []
@@ -109,21 +138,72 @@ def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
 
 def _tree(
     model: Foreign, tree: ForeignTree, origins: Mapping[int, Origin], values: Sequence[str], schema: Schema
-) -> Node:
-    """One tree, from the leaves up; no recursion, however deep it is."""
+) -> tuple[Node, TreeNumbers]:
+    """One tree, from the leaves up, and where its nodes' numbers belong; no recursion, however deep it is."""
     leaf = _leaves(model, tree, values, schema)
     built: dict[int, Node] = {}
     flags = [tree.flag(name).tolist() for name in ("strict", "float32", "missing_low")]
     strict, float32, missing_low = flags
     feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
+    numbers, ways = model.numbers_of(tree), [BOTH] * tree.nodes
     for node in downwards(tree)[::-1].tolist():
         if feature[node] == LEAF:
             built[node] = leaf(node)
             continue
         origin = origins[feature[node]]
         test = Asked(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
-        built[node] = told(test, origin, schema[origin.column], built.pop(low[node]), built.pop(high[node]))
-    return built[0]
+        below = built.pop(low[node]), built.pop(high[node])
+        built[node] = told(test, origin, schema[origin.column], *below)
+        if numbers:
+            ways[node] = _ways(built[node], *below)
+    if not numbers:
+        none = np.zeros(0, dtype=np.int32)
+        return built[0], TreeNumbers((), none, none, none, tree.output)
+    first, last, depth = (each.astype(np.int32) for each in _leaves_below(tree, np.array(ways, dtype=np.int8)))
+    return built[0], TreeNumbers(numbers, first, last, depth, tree.output)
+
+
+BOTH, TURNED, LOW, HIGH = range(4)
+"""Which ways of a test the release's node has: low and then high, high and then low, one alone."""
+
+
+def _ways(made: Node, low: Node, high: Node) -> int:
+    """The order in which a node's ways stand below what was made of it."""
+    if made is low or made is high:
+        return LOW if made is low else HIGH
+    below = children(made)
+    if len(below) == 1:
+        return LOW if below[0] is low else HIGH
+    return BOTH if below[0] is low else TURNED
+
+
+def _leaves_below(tree: ForeignTree, ways: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each node the release's first leaf below it, the one after the last, and how many tests are above.
+
+    Twice 0 where nobody can come.
+    """
+    levels, rows = [], np.array([0])
+    while len(rows):
+        levels.append(rows)
+        inner = rows[tree.feature[rows] != LEAF]
+        rows = np.concatenate([tree.low[inner], tree.high[inner]])
+    leaves, first, depth = (np.zeros(tree.nodes, dtype=np.int64) for _ in range(3))
+    inner_of = [rows[tree.feature[rows] != LEAF] for rows in levels]
+    leaves[tree.leaves] = 1
+    for inner in reversed(inner_of):
+        leaves[tree.low[inner][ways[inner] == HIGH]] = 0
+        leaves[tree.high[inner][ways[inner] == LOW]] = 0
+        leaves[inner] = leaves[tree.low[inner]] + leaves[tree.high[inner]]
+    gone = np.zeros(tree.nodes, dtype=bool)
+    for level, (rows, inner) in enumerate(zip(levels, inner_of, strict=True)):
+        depth[rows] = level
+        low, high, turned = tree.low[inner], tree.high[inner], ways[inner] == TURNED
+        first[low] = first[inner] + np.where(turned, leaves[high], 0)
+        first[high] = first[inner] + np.where(turned, 0, leaves[low])
+        gone[low] = gone[inner] | (ways[inner] == HIGH)
+        gone[high] = gone[inner] | (ways[inner] == LOW)
+    first[gone] = 0
+    return first, np.where(gone, 0, first + leaves), depth
 
 
 def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.connection
-import os
 import re
 import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
 from leafgate.errors import InconclusiveError
 from leafgate.sweep.axes import Point
 from leafgate.sweep.point_audit import Auditor, Result, Task
+from leafgate.worker_processes import worker_pool
 
 
 def run_points(points: Sequence[Point], task: Task, workers: int, done: Callable[[], None]) -> list[Result]:
@@ -27,7 +24,7 @@ def run_points(points: Sequence[Point], task: Task, workers: int, done: Callable
     named = list(zip(points, folders_of(points), strict=True))
     if workers <= 1 or len(points) <= 1:
         return list(_told(map(Auditor(task), named), done))
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (task,)) as pool:
+    with worker_pool(workers, _begin, (task,)) as pool:
         try:
             with _deaf_to_interrupts():
                 results = pool.map(_work, named)
@@ -76,15 +73,6 @@ _worker: list[Auditor] = []
 
 def _begin(task: Task) -> None:
     _worker[:] = [Auditor(task)]
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A worker whose sweep was killed has nobody to work for."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        multiprocessing.connection.wait([parent.sentinel])
-        os._exit(1)
 
 
 def _work(named: tuple[Point, str]) -> Result:

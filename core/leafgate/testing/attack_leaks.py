@@ -60,12 +60,12 @@ def _tells_apart(leaking: list[tuple[Setting, World, Belief]]) -> None:
             )
 
 
-NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed", "unknown")
+NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
 """Numbers that no adversary can take for those of the people."""
 
 
 def takes_noise_for_noise(subject: AttackSubject) -> None:
-    """Numbers that are said to be noisy, or that nobody vouches for, make it certain of nobody."""
+    """Numbers that are said to be noisy, or of changed cells, make it certain of nobody."""
     counted = [each for each in NOT_TRUE if each in subject.attack.reads]
     trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
     tried = 0

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from leafgate.errors import LeafgateError
-from leafgate.leaf_numbers import strange_leaves, strange_records
+from leafgate.leaf_numbers import strange_leaves
+from leafgate.record_matching import strange_records
 from leafgate.release import Release
 from leafgate.release_file import document
 from leafgate.table import Table

@@ -108,7 +108,7 @@ def release_case(setting: Setting, learned: Learned = "everything", change: Chan
 
 def case_of(world: World) -> Case:
     """A case of a release alone."""
-    return Case(world.table, world.table, world.release, world.known, origins=world.origins)
+    return Case(world.table, world.table, world.release, world.known, origins=world.origins, built=True)
 
 
 def alone(case: Case) -> Case | None:

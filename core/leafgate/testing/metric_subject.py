@@ -66,9 +66,9 @@ class MetricSubject:
         return found
 
     def case(self, kind: Shown, learned: Learned = "everything", change: Change = unchanged) -> Case:
-        """A case as the policy's options have it."""
-        scored = self.metric.scored if isinstance(self.metric, RecordMetric) else "derived"
-        return replace(kind.case(learned, change), scored=scored)
+        """A case as the policy's options have it; by `scored: worst` the one of what is derived."""
+        composition = isinstance(self.metric, RecordMetric) and self.metric.scored == "composition"
+        return replace(kind.case(learned, change), scored="composition" if composition else "derived")
 
     def scores(self, case: Case) -> Scores:
         """What it says of a case: a number for each row, or one; infinite on the unsafe side only."""

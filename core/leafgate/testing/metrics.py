@@ -12,9 +12,10 @@ import numpy as np
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.evidence import RESERVED, checked_evidence
+from leafgate.interfaces import RecordMetric
 from leafgate.plugins import use_of
 from leafgate.testing import common
-from leafgate.testing.cases import alone, odd_cases
+from leafgate.testing.cases import alone, odd_cases, unchanged
 from leafgate.testing.checks import DoesNotApply, NonConformance
 from leafgate.testing.metric_leaks import (
     CLOSE,
@@ -173,6 +174,37 @@ def _by_person(subject: MetricSubject, case: Case) -> list[tuple[Key, float]]:
     return list(zip(keys_of(case.table), numbers.tolist(), strict=True))
 
 
+def scores_what_it_declares(subject: MetricSubject) -> None:
+    """`scorable` lists the distributions that it scores: by composition, it goes by `case.chances` and scores too."""
+    metric = subject.metric
+    if not isinstance(metric, RecordMetric):
+        raise DoesNotApply("it scores the release, and no distribution of a secret")
+    if not metric.can_score("derived") or not metric.scorable <= {"worst", "derived", "composition"}:
+        remedy = 'let it list "derived", and "worst" and "composition" if it can score these'
+        raise NonConformance("its `scorable` has no `derived`, or names a distribution that there is not", remedy)
+    if metric.can_score("worst") != metric.can_score("composition"):
+        raise NonConformance(
+            "its `scorable` has one of `worst` and `composition`, and the worse of two scores needs both",
+            "list both, or neither",
+        )
+    for kind in subject.kinds:
+        case = replace(kind.case("everything", unchanged), scored="derived")
+        if case.belief is None or case.belief.groups is None:
+            continue
+        subject.scores(case)
+        reads = "chances" in vars(case)
+        if reads and metric.groups_only:
+            raise NonConformance("it is `groups_only`, and reads `case.chances`", "leave `groups_only` out")
+        if not reads and metric.can_score("composition"):
+            raise NonConformance(
+                "it says that it can score the composition, and does not read `case.chances`",
+                "read `case.chances`, which are of what `scored` says, and not `case.belief`; or say "
+                "`groups_only = True` or `scorable = ONLY_DERIVED` (leafgate.interfaces)",
+            )
+        if metric.can_score("composition"):
+            subject.scores(replace(case, scored="composition"))
+
+
 def errs_in_words(subject: MetricSubject) -> None:
     """Of cases it cannot score it says so in leafgate's errors; it never crashes."""
     for case in odd_cases():
@@ -222,5 +254,6 @@ METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
     "says_who_moves_it": says_who_moves_it,
     "certainty_is_worst": certainty_is_worst,
     "examples_hold": examples_hold,
+    "scores_what_it_declares": scores_what_it_declares,
     "errs_in_words": errs_in_words,
 }

@@ -65,7 +65,7 @@ def _edge(mark: float | None) -> str:
     """A score that fits below an axis."""
     if mark is None:
         return "∞"
-    return _short(int(mark)) or "0" if mark.is_integer() and mark >= 10_000 else f"{mark:.4g}"
+    return _short(int(mark)) or "0" if float(mark).is_integer() and mark >= 10_000 else f"{mark:.4g}"
 
 
 def _apart(edges: Sequence[tuple[float, str]], limit: float | None) -> list[tuple[float, str]]:

@@ -26,8 +26,8 @@ from leafgate.views.telling import (
     state,
     way_to,
 )
-from leafgate.views.tree_picture import RISKS, tree_picture
-from leafgate.words import idle_waivers, number, release_words, verdict_words
+from leafgate.views.tree_picture import RISKS, class_words, tree_picture
+from leafgate.words import audited_file, idle_waivers, number, quoted, release_words, verdict_words
 
 if TYPE_CHECKING:
     from leafgate.release import Release
@@ -74,6 +74,7 @@ def environment() -> Environment:
     made.globals["explained"] = explained
     made.globals["sentence"] = sentence
     made.globals["shortly"] = shortly
+    made.filters["quoted"] = quoted
     made.globals["short"] = lambda name: clean(name, 60)
     return made
 
@@ -89,12 +90,14 @@ def told(report: Mapping[str, Any]) -> dict[str, Any]:
         "verdict": verdict_words(report),
         "counted": counted(report),
         "data_digest": data_digest(report),
+        "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
         "worst": [finding for finding in findings if state(finding) != "passed"][:WORST],
         "findings": findings[:LISTED],
         "more": max(len(findings) - LISTED, 0),
         "tree": tree,
         "picture": tree_picture(nodes) if nodes else None,
+        "larger_classes": any("equivalence_class" in node for node in nodes),
         "cards": [_card(nodes, i) for i in range(len(nodes))][:CARDS],
         "histograms": [histogram(finding) for finding in drawn[:DRAWN]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
@@ -130,6 +133,7 @@ def _card(nodes: list[Mapping[str, Any]], i: int) -> dict[str, Any]:
         "way": way_to(nodes, i),
         "words": node.get("words"),
         "people": node.get("people"),
+        "class_words": class_words(node),
         "past": _most(node.get("past", {})),
         "past_more": max(len(node.get("past", {})) - LINES, 0),
         "beliefs": [_belief(belief) for belief in node.get("beliefs", ())],

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from leafgate.views.telling import LONGEST, clean, counted, explained, message, place, state
-from leafgate.words import idle_waivers
+from leafgate.words import audited_file, idle_waivers
 
 
 def junit(report: Mapping[str, Any]) -> bytes:
@@ -34,8 +34,10 @@ def junit(report: Mapping[str, Any]) -> bytes:
 
 
 def _facts(report: Mapping[str, Any]) -> dict[str, str]:
+    """What the suite is about: the audited file, the verdict, the policy and the release."""
+    file = {f"file_{key}": clean(value) for key, value in (audited_file(report) or {}).items()}
     release = {} if report["release"] is None else {"release": report["release"]["sha256"]}
-    return {"verdict": report["verdict"], "policy": report["policy"]["sha256"], **release}
+    return {**file, "verdict": report["verdict"], "policy": report["policy"]["sha256"], **release}
 
 
 def _case(suite: Element, report: Mapping[str, Any], finding: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from leafgate.views.telling import (
     sentence,
     state,
 )
-from leafgate.words import idle_waivers, number, verdict_words
+from leafgate.words import audited_file, idle_waivers, number, quoted, verdict_words
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
@@ -37,6 +37,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"# {_safe(report['policy']['name'])}: {_safe(verdict_words(report))}"
     yield ""
     release, data = report["release"], report["data"]
+    if file := audited_file(report):
+        yield f"- audited file {_safe(quoted(file['name']))} ({_safe(file['format'])}), sha256 `{file['sha256']}`"
     yield f"- policy `{report['policy']['sha256'][:16]}`"
     if release is not None:
         yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"

@@ -22,7 +22,7 @@ from leafgate.views.telling import (
     state,
     way_to,
 )
-from leafgate.words import idle_waivers
+from leafgate.words import audited_file, idle_waivers
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 RESULTS, PLACES = 5000, 50
@@ -40,13 +40,40 @@ def sarif(report: Mapping[str, Any]) -> bytes:
     }
     run = {
         "tool": {"driver": driver},
+        **_artifacts(report),
         "results": [
             _result(report, finding, names.index(_rule(finding))) for finding in findings if state(finding) != "passed"
         ],
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _idle(report)}],
-        "properties": {"verdict": report["verdict"], "policy": report["policy"]["sha256"], "waived": report["waived"]},
+        "properties": _properties(report),
     }
     return readable({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _artifacts(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The audited file as the run's only artifact, by its name alone: no report tells a path."""
+    file = audited_file(report)
+    if file is None:
+        return {}
+    location = {"uri": _file_uri(file)}
+    return {"artifacts": [{"location": location, "roles": ["analysisTarget"], "hashes": {"sha-256": file["sha256"]}}]}
+
+
+def _properties(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What the run is about: the audited file, the verdict, the policy, the release, and how many limits are waived."""
+    file, release = audited_file(report), report["release"]
+    return {
+        **({} if file is None else {"file": {key: clean(value) for key, value in file.items()}}),
+        "verdict": report["verdict"],
+        "policy": report["policy"]["sha256"],
+        **({} if release is None else {"release": release["sha256"]}),
+        "waived": report["waived"],
+    }
+
+
+def _file_uri(file: Mapping[str, str]) -> str:
+    """The audited file's name as a relative reference: nothing in it is a folder, a scheme or a query."""
+    return quote(clean(file["name"]), safe="")
 
 
 def _idle(report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -92,6 +119,7 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
         "kind": "fail",
         "level": "error",
         "message": {"text": "\n".join([message(finding), *explained(finding)])},
+        **_analysis_target(report),
         "locations": [_location(report, finding)],
         "partialFingerprints": {"leafgateFinding/v1": _fingerprint(report, finding)},
         "properties": {"state": state(finding)},
@@ -100,6 +128,12 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
         why = f"{clean(finding['waiver']['id'])}: {clean(finding['waiver']['reason'])}"
         told["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
     return told
+
+
+def _analysis_target(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The audited file, by its place among the run's artifacts: a result's location is a line of the policy."""
+    file = audited_file(report)
+    return {} if file is None else {"analysisTarget": {"uri": _file_uri(file), "index": 0}}
 
 
 def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:

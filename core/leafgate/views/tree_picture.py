@@ -141,7 +141,10 @@ def _spot(nodes: Sequence[Mapping[str, Any]], i: int, x: float, y: float, width:
     node, risk = nodes[i], _risk(nodes[i])
     words = _short(node.get("words", ""), LONGEST) if node["kind"] == "test" else ""
     title = "; ".join(
-        filter(None, [_what(node), ", ".join(way_to(nodes, i)), _people(node), RISKS[risk] if risk else ""])
+        filter(
+            None,
+            [_what(node), ", ".join(way_to(nodes, i)), _people(node), class_words(node), RISKS[risk] if risk else ""],
+        )
     )
     return Spot(i, node["kind"], risk, SIGNS[risk], x, y, width, words, _beside(node), clean(title, 400))
 
@@ -156,12 +159,26 @@ def _people(node: Mapping[str, Any]) -> str:
     return f"{number(node['people'])} {'person' if node['people'] == 1 else 'people'}" if "people" in node else ""
 
 
+def class_words(node: Mapping[str, Any]) -> str:
+    """Of a leaf that fewer people reach than share their equivalence class: how large that is, and why; else empty."""
+    told = node.get("equivalence_class")
+    if told is None:
+        return ""
+    columns = ", ".join(clean(name, LONGEST) for name in told["unknown"])
+    return (
+        f"the adversary cannot tell them apart from others: their equivalence class has {number(told['people'])} "
+        f"people or more, because tests above ask for what is not known of them ({columns})"
+    )
+
+
 def _beside(node: Mapping[str, Any]) -> str:
     """What stands at the end of a path."""
     if node["kind"] == "test":
         return ""
     if node["kind"] == "leaf":
-        return " → ".join(filter(None, [_people(node), _short(node.get("words", ""), 34)]))
+        told = node.get("equivalence_class")
+        people = _people(node) + (f" in a class of {number(told['people'])}" if told else "")
+        return " → ".join(filter(None, [people, _short(node.get("words", ""), 34)]))
     past = f", {number(node['leaves_past'])} past a limit" if node.get("leaves_past") else ""
     return f"+ {number(node['leaves'])} leaves{past}"
 

@@ -15,9 +15,10 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import BitSets, Budget, refuse_many
 from leafgate.foreign.checking import MAX_TREES
-from leafgate.foreign.lightgbm.categories import belonging, origin_of, texts_in
+from leafgate.foreign.lightgbm.categories import CODES, belonging, origin_of, texts_in
 from leafgate.foreign.lightgbm.left import PATHS, left
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree, Ids, Setting
+from leafgate.foreign.model import LEAF, CategoryList, Floats, Foreign, ForeignTree, Ids, Setting
+from leafgate.node_numbers import NO_SAMPLING, Hessians, NodeNumbers, Sampling
 
 MAX_BYTES = 128 * 2**20
 MAX_LINES = 2_000_000
@@ -83,9 +84,72 @@ def read(content: bytes, place: str) -> Foreign:
         combine="boost" if classes else "sum",
         discloses=(*_disclosed(file, trees), *left(content.decode(), features)),
         origins=tuple(coded) if any(coded) else None,
+        category_lists=_category_lists(file, features, lists.lists),
         producer=f"LightGBM, file version {file.head['version'][:20]}",
         settings=_settings(file.settings, len(file.trees) // each),
+        sampling=_sampling(file.settings, place),
+        hessians=_hessians(file, objective, len(classes), each, place),
     )
+
+
+def _share(told: Lines, key: str, place: str, default: float = 1.0, least: float = 0.0) -> float:
+    """A setting that is a share of rows."""
+    text = told.get(key, str(default))
+    found = float(text) if re.fullmatch(r"[0-9.]{1,20}(e-\d{1,3})?", text) and text.count(".") < 2 else -1.0
+    if not (least < found <= 1 or found == least == 0):
+        raise ReleaseError("must be a share of rows", place=f"{place}.parameters.{key}")
+    return found
+
+
+def _sampling(told: Lines, place: str) -> Sampling:
+    """On which part of the rows each tree was grown.
+
+    With `goss` a row is drawn with the probability that those of small gradients have, at least.
+    """
+    if "goss" in (told.get("data_sample_strategy"), told.get("boosting")):
+        top, other = _share(told, "top_rate", place, 0.2), _share(told, "other_rate", place, 0.1)
+        least = other / (1 - top) if top + other < 1 else 1.0
+        return Sampling((least, 1.0), root=(min(1.0, top + other), 1.0))
+    if told.get("bagging_freq", "0") == "0":
+        return NO_SAMPLING
+    by_class = [_share(told, f"{name}_bagging_fraction", place) for name in ("pos", "neg")]
+    if min(by_class) < 1:
+        return Sampling((min(by_class), max(by_class)))
+    rate = _share(told, "bagging_fraction", place)
+    return Sampling((rate, rate))
+
+
+PRINTED = 1e-5
+"""Relative error of numbers that are written with six digits."""
+
+
+def _hessians(file: File, objective: Sequence[str], classes: int, each: int, place: str) -> Hessians:
+    """How the sums of second derivatives follow from the scores; not at all where the settings leave it open."""
+    told, rounds = file.settings, tuple(i // each for i in range(len(file.trees)))
+    plain = told.get("use_quantized_grad", "0") == "0" and "goss" not in (
+        told.get("data_sample_strategy"),
+        told.get("boosting"),
+    )
+    sure = plain and told.get("is_unbalance", "0") == "0" and told.get("boosting") in {"gbdt", "dart", "rf"}
+    if not sure or "path_smooth" not in told:
+        return Hessians("unknown", rounds)
+    if told["boosting"] == "rf":
+        rounds = (0,) * len(rounds)  # every tree starts from the same scores
+    later = told["boosting"] != "dart"
+    average = told.get("boost_from_average", "0") == "1"
+    if objective[0] in {"regression", "regression_l1", "huber", "quantile"}:
+        return Hessians("constant", rounds, rounding=PRINTED)
+    if objective[0] == "binary":
+        scale = next((part.partition(":")[2] for part in objective if part.startswith("sigmoid:")), "1")
+        weight = told.get("scale_pos_weight", "1")
+        if not all(re.fullmatch(r"[0-9.]{1,20}", text) and text.count(".") < 2 for text in (scale, weight)):
+            return Hessians("unknown", rounds)
+        start: tuple[float, ...] | None = None if average else (0.0,)
+        return Hessians("logistic", rounds, start, 1.0, float(scale), float(weight), later, PRINTED)
+    if objective[0] == "multiclass":
+        start = None if average else (0.0,) * classes
+        return Hessians("softmax", rounds, start, classes / (classes - 1), later=later, rounding=PRINTED)
+    return Hessians("unknown", rounds)
 
 
 def _settings(told: Lines, rounds: int) -> dict[str, Setting]:
@@ -199,6 +263,11 @@ def _tree(told: Lines, names: Names, budget: Budget, rounds: int, output: int | 
     missing = np.where(by_set, False, _missing_left(kind, threshold, by_set, place))
     none = np.full(leaves, LEAF)
     value = _floats(told, "leaf_value", place, leaves) / rounds
+    counts = _on_nodes(told, "count", inner, place)
+    whole = len(told.get("leaf_weight", "").split()) == leaves and len(told.get("internal_weight", "").split()) == inner
+    weights = _on_nodes(told, "weight", inner, place) if whole else None
+    numbers = [] if counts is None else [NodeNumbers("leaf_count, internal_count", "rows", counts)]
+    numbers += [] if weights is None else [NodeNumbers("leaf_weight, internal_weight", "hessian", weights)]
     return ForeignTree(
         feature=np.concatenate([feature, none]),
         threshold=np.concatenate([np.where(by_set, np.nan, _beside_zero(threshold)), np.full(leaves, np.nan)]),
@@ -208,7 +277,8 @@ def _tree(told: Lines, names: Names, budget: Budget, rounds: int, output: int | 
         strict=np.concatenate([(threshold >= -ZERO) & (threshold < 0), np.zeros(leaves, dtype=bool)]),
         missing_low=np.concatenate([missing, np.zeros(leaves, dtype=bool)]),
         subsets=_subsets(told, np.flatnonzero(by_set), threshold, feature, names, budget, place),
-        size=_sizes(told, inner, place),
+        size=counts,
+        numbers=tuple(numbers),
         output=output,
     )
 
@@ -276,12 +346,27 @@ def _subsets(
     return found
 
 
-def _sizes(told: Lines, inner: int, place: str) -> Floats | None:
-    """The people on every node, where the file has them."""
-    if not told.get("leaf_count") or (inner and not told.get("internal_count")):
+def _on_nodes(told: Lines, name: str, inner: int, place: str) -> Floats | None:
+    """Numbers of tests (`internal_`) and leaves (`leaf_`), where the file has both."""
+    if not told.get(f"leaf_{name}") or (inner and not told.get(f"internal_{name}")):
         return None
-    below = _floats(told, "leaf_count", place, inner + 1)
-    return np.concatenate([_floats(told, "internal_count", place, inner), below]) if inner else below
+    below = _floats(told, f"leaf_{name}", place, inner + 1)
+    return np.concatenate([_floats(told, f"internal_{name}", place, inner), below]) if inner else below
+
+
+def _category_lists(
+    file: File, features: Sequence[str], lists: Mapping[int, Sequence[Any]]
+) -> tuple[CategoryList, ...]:
+    """The lists of a data frame's categories, and the whole numbers that features are categories of."""
+    infos = file.head.get("feature_infos", "").split(" ")
+    numbers = [(name, info.split(":")) for name, info in zip(features, infos, strict=False) if CODES.fullmatch(info)]
+    named = {id(told): features[i] for i, told in lists.items()}
+    told = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
+    return tuple(CategoryList(name, frozenset(each)) for name, each in (*numbers, *told))
+
+
+def _text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _disclosed(file: File, trees: Sequence[ForeignTree]) -> list[Disclosure]:

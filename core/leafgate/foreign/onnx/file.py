@@ -13,6 +13,7 @@ from leafgate.foreign.onnx.cells import Wire
 from leafgate.foreign.onnx.ensembles import KINDS, model_of
 from leafgate.foreign.onnx.left import left
 from leafgate.foreign.onnx.parts import Operator, graph_of
+from leafgate.foreign.onnx.tells import category_lists
 from leafgate.foreign.onnx.tensors import DOUBLE, Tensor
 from leafgate.foreign.origins import Number, distinct
 
@@ -37,7 +38,13 @@ def read(content: bytes, place: str) -> Foreign:
     _check_precision(found[0], asked, place)
     model = _of_columns(model, asked)
     told_more = (*model.discloses, *left(content, graph, found[0], place))
-    return replace(model, discloses=told_more, producer=f"ONNX by {graph.producer}".strip())
+    return replace(
+        model,
+        discloses=told_more,
+        producer=f"ONNX by {graph.producer}".strip(),
+        category_lists=category_lists(graph, found[0]),
+        other_names=tuple(graph.given),
+    )
 
 
 def _check_precision(ensemble: Operator, asked: Wire, place: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, ForeignTree, Ids
 from leafgate.foreign.onnx.parts import Operator, numbers, texts
+from leafgate.node_numbers import Kind, NodeNumbers
 
 LOW, STRICT, REVERSED, EQUAL = b"BRANCH_LEQ", {b"BRANCH_LT", b"BRANCH_GTE"}, {b"BRANCH_GT", b"BRANCH_GTE"}, b"BRANCH_EQ"
 MODES = {LOW, *STRICT, *REVERSED, EQUAL, b"BRANCH_NEQ", b"LEAF"}
@@ -46,7 +47,19 @@ def trees_of(ensemble: Operator, place: str) -> tuple[list[Grown], int]:
     starts = np.flatnonzero(np.diff(lists["treeids"][order], prepend=lists["treeids"][order][:1] - 1))
     parts = np.split(order, starts[1:]) if len(order) else []
     made = [_tree({**lists, **ways}, values, kinds, tracks != 0, rows, place) for rows in parts]
-    return made, width
+    return _with_rates(made, numbers(ensemble, "nodes_hitrates", place), parts), width
+
+
+def _with_rates(trees: list[Grown], rates: Floats | None, parts: Sequence[Ids]) -> list[Grown]:
+    """The trees with how often each node was reached, where the file tells it; converters write 0 or 1 everywhere."""
+    if rates is None or len(rates) != sum(map(len, parts)) or np.isin(rates, (0, 1)).all():
+        return trees
+    told = rates.astype(np.float64)
+    kind: Kind = "rows" if told.max() > 1 and (told == np.rint(told)).all() else "weight"
+    return [
+        replace(each, tree=replace(each.tree, numbers=(NodeNumbers("nodes_hitrates", kind, told[rows]),)))
+        for each, rows in zip(trees, parts, strict=True)
+    ]
 
 
 def whole(ensemble: Operator, name: str, place: str) -> Ids:

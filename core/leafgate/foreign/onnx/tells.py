@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from leafgate.disclosed import Disclosure
+from leafgate.foreign.model import CategoryList
 from leafgate.foreign.onnx.before import leading
 from leafgate.foreign.onnx.parts import Graph, Operator
 
@@ -27,6 +29,22 @@ def tells(graph: Graph, ensemble: Operator) -> tuple[Disclosure, ...]:
     unused = [name for name in graph.given if name not in used]
     says = f"the names of {len(unused)} column(s) that the model does not use (its graph's inputs)"
     return (*found, *([Disclosure("column_names", "medium", says)] if unused else []))
+
+
+LISTS = ("cats_strings", "cats_int64s", "keys_strings", "keys_int64s", "keys_floats", "values_strings")
+"""Attributes of encoders that list values of a column."""
+
+
+def category_lists(graph: Graph, ensemble: Operator) -> tuple[CategoryList, ...]:
+    """Every list of values that an operator before the trees holds, also of cells that no tree is given."""
+    told = (op.attributes.get(name) for op in leading(graph, ensemble) for name in LISTS)
+    return tuple(CategoryList("", frozenset(map(_text, each))) for each in told if isinstance(each, list | np.ndarray))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(int(value)) if float(value).is_integer() else str(value)
 
 
 def _of(op: Operator) -> Iterator[Disclosure]:

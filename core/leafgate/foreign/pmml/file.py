@@ -11,11 +11,12 @@ import numpy as np
 
 from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import Floats, Foreign, ForeignTree, Says
+from leafgate.foreign.model import CategoryList, Floats, Foreign, ForeignTree, Says
 from leafgate.foreign.pmml.fields import Field, fields_of, predicate_of
 from leafgate.foreign.pmml.left import left
 from leafgate.foreign.pmml.walking import Missing, PmmlNode, Walk, names_in
 from leafgate.foreign.pmml.xml import name_of, named, only, parse_xml
+from leafgate.node_numbers import NO_SAMPLING, Kind, Sampling
 from leafgate.release import Combine
 from leafgate.tree_file import MAX_DEPTH
 
@@ -64,7 +65,8 @@ def read(content: bytes, place: str) -> Foreign:
     ]
     names = tuple(dict.fromkeys(name for node in roots for name in _asked(node)))
     untold = _untold(parts, bool(classes) and combine != "mean_per_tree")
-    walks = [_walk(part, node, names, not untold, here) for part, node in zip(parts, roots, strict=True)]
+    kind: Kind = "rows" if len(parts) == 1 else "draws"
+    walks = [_walk(part, node, names, not untold, kind, here) for part, node in zip(parts, roots, strict=True)]
     says, trees = _said(walks, classes, combine, here)
     disclosed = _disclosed(roots, trees)
     counts_told = any(item.level == "counts" for item in disclosed)
@@ -81,8 +83,18 @@ def read(content: bytes, place: str) -> Foreign:
             *left(root, content, counts_told, {*names, target}),
         ),
         producer=_producer(root),
+        category_lists=_category_lists(root),
+        other_names=tuple(fields),
         untold_missing=untold,
+        sampling=NO_SAMPLING if len(parts) == 1 else Sampling(draws=1.0),  # trees of one forest may be of a bootstrap
     )
+
+
+def _category_lists(root: Element) -> tuple[CategoryList, ...]:
+    """The values of every field of the data dictionary."""
+    declared = [field for dictionary in named(root, "DataDictionary") for field in named(dictionary, "DataField")]
+    values = ((field.get("name", ""), [each.get("value", "") for each in named(field, "Value")]) for field in declared)
+    return tuple(CategoryList(name, frozenset(told)) for name, told in values if told)
 
 
 def _target(model: Element, place: str) -> str:
@@ -164,6 +176,7 @@ def _node(told: Element, fields: Mapping[str, Field], classes: Sequence[str], pl
         counts,
         tuple(_node(child, fields, classes, f"{place}.{i}", depth + 1) for i, child in enumerate(below)),
         default[0] if default else None,
+        _number(told.get("recordCount", "nan"), place),
     )
 
 
@@ -210,14 +223,16 @@ def _asked(node: PmmlNode) -> list[str]:
     return found
 
 
-def _walk(part: Element, node: PmmlNode, names: Sequence[str], ever_missing: bool, place: str) -> ForeignTree:
+def _walk(
+    part: Element, node: PmmlNode, names: Sequence[str], ever_missing: bool, kind: Kind, place: str
+) -> ForeignTree:
     how = part.get("missingValueStrategy", "none")
     if how not in MISSING:
         raise ReleaseError(f"treats missing values by {how[:40]!r}, which is not read", place=place)
     last = part.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
     silent = np.zeros_like(node.says) if len(node.says) > 1 else np.full(1, np.nan)
     numbers = {name: i for i, name in enumerate(names)}
-    return Walk(numbers, MISSING[how], last, silent, np.zeros_like(node.counts), ever_missing).tree(node, place)
+    return Walk(numbers, MISSING[how], last, silent, np.zeros_like(node.counts), ever_missing).tree(node, place, kind)
 
 
 def _said(

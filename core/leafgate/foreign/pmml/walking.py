@@ -13,6 +13,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, ForeignTree
 from leafgate.foreign.pmml.fields import Predicate, Several, Test
 from leafgate.foreign.pmml.paths import Known, Left, left_of, split
+from leafgate.node_numbers import Kind, NodeNumbers
 
 MAX_NODES = 100_000
 """So many nodes a tree may come to, once compound predicates are asked one after the other."""
@@ -29,13 +30,17 @@ Missing = Literal["false", "last", "null", "default"]
 
 @dataclass(frozen=True, eq=False)
 class PmmlNode:
-    """A node of the file; `says` and `counts` are rows of numbers by class, `counts` NaN where they are not told."""
+    """A node of the file; `says` and `counts` are rows of numbers by class, `counts` NaN where they are not told.
+
+    `size` is its recordCount, NaN where it has none.
+    """
 
     predicate: Predicate
     says: Floats
     counts: Floats
     children: tuple[PmmlNode, ...]
     default: int | None = None
+    size: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -114,10 +119,11 @@ class Walk:
     rows: list[tuple[Floats, Floats]] = field(default_factory=list)
     subsets: dict[int, frozenset[str | float]] = field(default_factory=dict)
     seen: dict[PmmlNode, int] = field(default_factory=dict)
+    entered: list[tuple[PmmlNode, int]] = field(default_factory=list)
     asked: int = 0
 
-    def tree(self, root: PmmlNode, place: str) -> ForeignTree:
-        """Everything below the root."""
+    def tree(self, root: PmmlNode, place: str, kind: Kind = "rows") -> ForeignTree:
+        """Everything below the root; `kind` is what whole numbers of its nodes count."""
         waiting: list[tuple[Way, Known, int, int]] = [
             (Ask(root.predicate, Enter(root), Nothing(), Nothing()), {}, -1, 0)
         ]
@@ -128,7 +134,28 @@ class Walk:
             if parent >= 0:
                 self.below[parent][side] = len(self.feature)
             waiting += self._step(way, known)
-        return self._made()
+        return replace(self._made(), numbers=self._numbers(root, kind))
+
+    def _numbers(self, root: PmmlNode, kind: Kind) -> tuple[NodeNumbers, ...]:
+        """The numbers of the file's nodes, in the order they stand; none where all are shares, which count nobody."""
+        nodes, waiting = list[PmmlNode](), [root]
+        while waiting:
+            nodes.append(waiting.pop())
+            waiting.extend(reversed(nodes[-1].children))
+        position = {node: i for i, node in enumerate(nodes)}
+        items = np.array([position[node] for node, _ in self.entered], dtype=np.int64)
+        members = items, np.array([node for _, node in self.entered], dtype=np.int64)
+        told = {
+            "recordCount": np.array([node.size for node in nodes]),
+            "ScoreDistribution": np.array([node.counts for node in nodes]),
+        }
+        found = []
+        for name, values in told.items():
+            people = np.nan_to_num(values)
+            whole = bool((people == np.rint(people)).all())
+            if people.max() > 1 and (name == "recordCount" or len(self.nobody) > 1):
+                found.append(NodeNumbers(name, kind if whole else "weight", values, members))
+        return tuple(found)
 
     def _step(self, way: Way, known: Known) -> list[tuple[Way, Known, int, int]]:
         """Add the next node; what is to be done below it."""
@@ -136,6 +163,7 @@ class Walk:
         while True:
             if isinstance(way, Enter):
                 self.seen[way.node] = self.seen.get(way.node, 0) + 1
+                self.entered.append((way.node, len(self.feature)))
                 counts = way.node.counts
                 way = Try(way.node, 0) if way.node.children else Stay(way.node)
                 if isinstance(way, Stay):

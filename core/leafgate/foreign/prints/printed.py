@@ -9,6 +9,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, ForeignTree
+from leafgate.node_numbers import NodeNumbers
 
 MAX_LINES, MAX_LINE = 100_000, 10_000
 
@@ -76,7 +77,9 @@ class Growing:
         self.ways.append([LEAF, LEAF])
         return len(self.feature) - 1
 
-    def tree(self, counts: Floats | None = None, size: Floats | None = None) -> ForeignTree:
+    def tree(
+        self, counts: Floats | None = None, size: Floats | None = None, numbers: Sequence[NodeNumbers] = ()
+    ) -> ForeignTree:
         """The tree, each label a row with 1 for its class."""
         says = np.zeros((len(self.feature), len(self.classes)))
         for node, label in enumerate(self.labels):
@@ -93,4 +96,5 @@ class Growing:
             subsets=self.subsets,
             counts=counts,
             size=size,
+            numbers=tuple(numbers),
         )

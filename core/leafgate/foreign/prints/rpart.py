@@ -13,6 +13,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Floats, Foreign
 from leafgate.foreign.prints.left import left
 from leafgate.foreign.prints.printed import Growing, lines_of, number_in
+from leafgate.node_numbers import NodeNumbers
 
 MAX_BYTES = 16 * 2**20
 DEEPEST = 31
@@ -59,7 +60,7 @@ def read(content: bytes, place: str) -> Foreign:
         format="rpart",
         features=tuple(growing.names),
         classes=classes,
-        trees=(growing.tree(counts),),
+        trees=(growing.tree(counts, numbers=[_rows(growing, told, where)]),),
         says="labels",
         counted="exact" if counts is not None else "unknown",
         discloses=(shares if counts is None else people, *left(lines, _read(lines, told[1]))),
@@ -172,6 +173,15 @@ def _test(growing: Growing, node: int, left: Line, right: Line) -> list[tuple[in
     growing.ways[at][1] = further
     growing.ways[further][1] = growing.leaf(None)
     return [(2 * node, at, 0), (2 * node + 1, further, 0)]
+
+
+def _rows(growing: Growing, told: Mapping[int, Line], where: Mapping[int, int]) -> NodeNumbers:
+    """How many rows rpart says reach each node, with weights too; nobody where it does not say what happens."""
+    rows = np.full(len(growing.feature), np.nan)
+    rows[[node for node, label in enumerate(growing.labels) if label is None and growing.feature[node] < 0]] = 0
+    for node, line in told.items():
+        rows[where[node]] = line.people
+    return NodeNumbers("n", "rows", rows)
 
 
 def _counts(

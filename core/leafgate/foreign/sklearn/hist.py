@@ -14,6 +14,7 @@ from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn.columns import transformed
 from leafgate.foreign.sklearn.made import Made
 from leafgate.foreign.sklearn.read import Read, classes_of
+from leafgate.node_numbers import NO_SAMPLING, NodeNumbers, Sampling
 from leafgate.release import Counted
 
 
@@ -21,6 +22,16 @@ def _of_validation(estimator: Seen) -> Counted:
     """The same of histogram boosting, which keeps no weights: whether every row weighed 1 cannot be seen."""
     stops = estimator.get("do_early_stopping_", estimator.get("early_stopping", True))
     return "sampled" if stops and estimator.get("validation_fraction", 0.1) is not None else "unknown"
+
+
+def _held_out(estimator: Seen) -> Sampling:
+    """How many rows were set aside to know when to stop."""
+    told = estimator.get("validation_fraction", 0.1)
+    if _of_validation(estimator) != "sampled":
+        return NO_SAMPLING
+    if not isinstance(told, int | float) or not 0 < told < 1e12:
+        raise ReleaseError("its `validation_fraction` is neither a share nor a number of rows", place=estimator.place)
+    return Sampling(held_out=float(told))
 
 
 def _hist(estimator: Seen, trees_per_stage: int) -> tuple[ForeignTree, ...]:
@@ -52,6 +63,7 @@ def _hist_tree(estimator: Seen, predictor: Any, budget: Budget, output: int | No
         missing_low=nodes["missing_go_to_left"].astype(bool),
         subsets=dict(_bit_sets(predictor, nodes, leaf, budget)),
         size=nodes["count"].astype(np.float64),
+        numbers=(NodeNumbers("count", "rows", nodes["count"].astype(np.float64)),),
         output=output,
     )
 
@@ -87,11 +99,19 @@ def hist_classifier(estimator: Seen) -> Read:
     classes = classes_of(estimator)
     several = len(classes) if len(classes) > 2 else 1
     base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
-    return Read(classes, _hist(estimator, several), "boost", _of_validation(estimator), base, _hist_columns)
+    return Read(
+        classes,
+        _hist(estimator, several),
+        "boost",
+        _of_validation(estimator),
+        base,
+        _hist_columns,
+        _held_out(estimator),
+    )
 
 
 def hist_regressor(estimator: Seen) -> Read:
     if estimator.get("loss", "squared_error") not in {"squared_error", "absolute_error", "quantile"}:
         raise ReleaseError("predicts by the exponential of its trees' sum", place=estimator.place)
     base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
-    return Read((), _hist(estimator, 1), "boost", _of_validation(estimator), base, _hist_columns)
+    return Read((), _hist(estimator, 1), "boost", _of_validation(estimator), base, _hist_columns, _held_out(estimator))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, other_content
+from leafgate.foreign.model import CategoryList
 from leafgate.foreign.seen import Seen
-from leafgate.foreign.sklearn.made import Made
+from leafgate.foreign.sklearn.made import Made, is_missing, text_of
 from leafgate.foreign.sklearn.odd import odd
 
 PARAMETERS = """
@@ -47,8 +49,12 @@ KNOWN = frozenset((PARAMETERS + FITTED).split())
 """Attributes of scikit-learn's own: read here, told of elsewhere, or how the algorithm was set."""
 
 STEPS = 2_000_000
-TEXT = 200
-"""Signs of the longest text that is a setting."""
+SETTING = re.compile(r"[\w.+<>/:()-]{0,40}( [\w.+<>/:()-]{1,20}){0,2}")
+"""A setting that is a text, or the name of a step: up to three words."""
+
+STEPS_OF = {"steps", "transformers", "transformers_", "transformer_list"}
+MAX_STEPS_NAMED = 50
+"""Steps of one pipeline, parts of one transformer: what has more of them has names of something else."""
 
 
 def left(whole: Seen, made: Sequence[Made]) -> tuple[Disclosure, ...]:
@@ -64,6 +70,39 @@ def left(whole: Seen, made: Sequence[Made]) -> tuple[Disclosure, ...]:
     found = [Disclosure("column_names", "medium", says)] if strange else []
     found += [SEED] if random else []
     return (*found, *other_content(unknown))
+
+
+def category_lists(whole: Seen) -> tuple[CategoryList, ...]:
+    """Every list of values that an object of the file holds, whether any feature is made with it or not.
+
+    Encoders keep them fitted (`categories_`) and as they were asked for (`categories`), label encoders as `classes_`,
+    imputers what they fill gaps with.
+    """
+    found = list[CategoryList]()
+    for each in _objects(whole):
+        names = [str(name) for name in _listed(each.get("feature_names_in_"))]
+        fill = each.get("fill_value")
+        for key in ("categories_", "categories"):
+            told = each.get(key)
+            lists = list(told) if isinstance(told, tuple | np.ndarray) else []
+            columns = names if len(names) == len(lists) else [""] * len(lists)
+            found += [_values(column, one, fill) for column, one in zip(columns, lists, strict=True)]
+        if each.kind in LABEL_ENCODERS:
+            found.append(_values("", each.get("classes_"), fill))
+        found += [_values("", (one,), fill) for one in _listed(each.get("statistics_")) if isinstance(one, str)]
+    return tuple(dict.fromkeys(one for one in found if one.values))
+
+
+LABEL_ENCODERS = {"LabelEncoder", "LabelBinarizer", "MultiLabelBinarizer", "TargetEncoder"}
+
+
+def _values(column: str, told: Any, fill: Any) -> CategoryList:
+    return CategoryList(column, frozenset(text_of(one) for one in _listed(told) if not is_missing(one) and one != fill))
+
+
+def names_in(whole: Seen) -> tuple[str, ...]:
+    """The names of columns that any object of the file was given."""
+    return tuple({str(name): None for each in _objects(whole) for name in _listed(each.get("feature_names_in_"))})
 
 
 SEED = Disclosure("seed", "medium", "the state of the generator of random numbers that it was trained with")
@@ -93,9 +132,21 @@ def _of(each: Seen) -> Iterator[tuple[str, int]]:
     for name in sorted(each.names):
         if name not in KNOWN and (told := each.get(name)) is not None:
             yield f"an attribute of its {each.kind[:40]!r}", size(told)
-        elif name in KNOWN and isinstance(told := each.get(name), str) and len(told) > TEXT:
-            yield f"a long text in its {each.kind[:40]!r}", len(told) // SIGNS
+        elif name in KNOWN and isinstance(told := each.get(name), str) and not SETTING.fullmatch(told):
+            yield f"a text among the settings of its {each.kind[:40]!r}", 1 + len(told) // SIGNS
+        if name in STEPS_OF:
+            yield from _names_of_steps(each, name)
     yield from odd(each, KNOWN)
+
+
+def _names_of_steps(each: Seen, name: str) -> Iterator[tuple[str, int]]:
+    """Names of steps that are no short words, or of more steps than a pipeline has."""
+    told = each.get(name)
+    named = [one[0] for one in told if isinstance(one, tuple) and one] if isinstance(told, tuple) else []
+    texts = [one for one in named if isinstance(one, str)]
+    strange = [one for one in texts if not SETTING.fullmatch(one)] if len(texts) <= MAX_STEPS_NAMED else texts
+    if strange:
+        yield f"names of steps of its {each.kind[:40]!r}", sum(1 + len(one) // SIGNS for one in strange)
 
 
 def _listed(names: Any) -> Sequence[Any]:

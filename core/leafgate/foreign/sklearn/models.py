@@ -11,7 +11,7 @@ from leafgate.foreign.origins import Number, distinct
 from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn.columns import transformed
 from leafgate.foreign.sklearn.hist import hist_classifier, hist_regressor
-from leafgate.foreign.sklearn.left import left
+from leafgate.foreign.sklearn.left import category_lists, left, names_in
 from leafgate.foreign.sklearn.made import Made, raw
 from leafgate.foreign.sklearn.read import Read
 from leafgate.foreign.sklearn.tells import tells
@@ -53,6 +53,9 @@ def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
         origins=tuple(one.origin for one in made) if told else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
         settings=settings_of(estimator),
+        category_lists=category_lists(thing),
+        other_names=names_in(thing),
+        sampling=read.sampling,
     )
 
 

@@ -9,12 +9,16 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import ForeignTree
 from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn.made import Made
+from leafgate.node_numbers import NO_SAMPLING, Sampling
 from leafgate.release import Combine, Counted
 
 
 @dataclass(frozen=True)
 class Read:
-    """What an estimator comes to: classes (none for numbers), trees, how they combine, what they count."""
+    """What an estimator comes to: classes (none for numbers), trees, how they combine, what they count.
+
+    `sampling` says on which rows each tree was grown.
+    """
 
     classes: tuple[str, ...]
     trees: tuple[ForeignTree, ...]
@@ -22,6 +26,7 @@ class Read:
     counted: Counted
     base: tuple[float, ...] = ()
     made: Callable[[Seen, list[Made]], list[Made]] | None = None
+    sampling: Sampling = NO_SAMPLING
 
 
 def classes_of(estimator: Seen) -> tuple[str, ...]:

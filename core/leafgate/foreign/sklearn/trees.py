@@ -12,6 +12,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import LEAF, Floats, ForeignTree
 from leafgate.foreign.seen import Seen, as_tuple
 from leafgate.foreign.sklearn.read import Read, classes_of
+from leafgate.node_numbers import NO_SAMPLING, NodeNumbers, Sampling
 from leafgate.release import Counted
 
 CLOSE = 1e-6
@@ -23,6 +24,7 @@ def _structure(tree: Seen) -> tuple[dict[str, Any], np.ndarray]:
     wanted = {"left_child", "right_child", "feature", "threshold", "n_node_samples", "weighted_n_node_samples"}
     if nodes.dtype.names is None or not wanted <= set(nodes.dtype.names) or nodes.ndim != 1:
         raise ReleaseError("its tree's `nodes` are not those of scikit-learn", place=tree.place)
+    rows, weights = (nodes[name].astype(np.float64) for name in ("n_node_samples", "weighted_n_node_samples"))
     low, high = nodes["left_child"].astype(np.int64), nodes["right_child"].astype(np.int64)
     leaf = low == LEAF
     for name in ("n_node_samples", "weighted_n_node_samples"):
@@ -36,7 +38,11 @@ def _structure(tree: Seen) -> tuple[dict[str, Any], np.ndarray]:
         "high": np.where(leaf, LEAF, high),
         "float32": True,
         "missing_low": missing,
-        "size": nodes["n_node_samples"].astype(np.float64),
+        "size": rows,
+        "numbers": (
+            NodeNumbers("n_node_samples", "rows", rows),
+            NodeNumbers("weighted_n_node_samples", "weight", weights),
+        ),
     }
     return arrays, nodes
 
@@ -80,7 +86,8 @@ def _class_tree(estimator: Any, classes: int, place: str) -> ForeignTree:
         counts = shares * weight[:, None]
     whole = bool((abs(counts - np.rint(counts)) <= CLOSE * np.maximum(1, counts)).all())
     if not whole:
-        return ForeignTree(**arrays, says=shares)
+        shares_of_weight = NodeNumbers("value", "weight", shares)
+        return ForeignTree(**{**arrays, "numbers": (*arrays["numbers"], shares_of_weight)}, says=shares)
     return ForeignTree(**{**arrays, "size": np.rint(weight)}, says=shares, counts=np.rint(counts))
 
 
@@ -113,17 +120,37 @@ def forest_classifier(estimator: Seen) -> Read:
     if not all(tree.counts is not None for tree in trees):
         trees = tuple(replace(tree, counts=None) for tree in trees)
     if estimator.get("bootstrap") is True:
+        trees = tuple(_with_draws(tree) for tree in trees)
         counted: Counted = "bootstrap" if trees and trees[0].counts is not None else "unknown"
     else:
         plain = all(_rows_equal_people(one, tree) for one, tree in zip(members, trees, strict=True))
         counted = "exact" if plain else "unknown"
-    return Read(classes, trees, "mean_per_tree", counted)
+    return Read(classes, trees, "mean_per_tree", counted, sampling=_bootstrap(estimator))
+
+
+def _bootstrap(estimator: Seen) -> Sampling:
+    """How many rows a forest draws for each tree; all of them where it does not draw."""
+    if estimator.get("bootstrap") is not True:
+        return NO_SAMPLING
+    draws = estimator.get("max_samples")
+    good = isinstance(draws, int | float) and not isinstance(draws, bool) and 0 < draws < 1e12
+    return Sampling(draws=draws if good else 1.0)
+
+
+def _with_draws(tree: ForeignTree) -> ForeignTree:
+    """The tree with its nodes' weights as numbers of draws, where they are whole."""
+    rows, weight, *others = tree.numbers
+    whole = bool((weight.values == np.rint(weight.values)).all())
+    return replace(tree, numbers=(rows, replace(weight, kind="draws" if whole else "weight"), *others))
 
 
 def forest_regressor(estimator: Seen) -> Read:
     members = estimator.many("estimators_")
     trees = tuple(_number_tree(one, estimator.place) for one in members)
-    return Read((), trees, "mean_per_tree", "bootstrap" if estimator.get("bootstrap") is True else "exact")
+    if estimator.get("bootstrap") is not True:
+        return Read((), trees, "mean_per_tree", "exact")
+    drawn = tuple(_with_draws(tree) for tree in trees)
+    return Read((), drawn, "mean_per_tree", "bootstrap", sampling=_bootstrap(estimator))
 
 
 def _stages(estimator: Seen) -> list[tuple[Any, ...]]:
@@ -145,8 +172,9 @@ def boosting_classifier(estimator: Seen) -> Read:
     classes, prior, counted = classes_of(estimator), _prior(estimator), _of_subsample(estimator)
     trees = _boosted(estimator)
     if len(classes) > 2:
-        return Read(classes, trees, "boost", counted, prior)
-    return Read(classes[::-1], tuple(replace(tree, output=0) for tree in trees), "boost", counted, (prior[-1], 0.0))
+        return Read(classes, trees, "boost", counted, prior, sampling=_subsample(estimator))
+    turned = tuple(replace(tree, output=0) for tree in trees)
+    return Read(classes[::-1], turned, "boost", counted, (prior[-1], 0.0), sampling=_subsample(estimator))
 
 
 def boosting_regressor(estimator: Seen) -> Read:
@@ -155,7 +183,8 @@ def boosting_regressor(estimator: Seen) -> Read:
         base = float(init.array("constant_").ravel()[0])
     elif init != "zero":
         raise ReleaseError("its boosting starts from another model's predictions", place=estimator.place)
-    return Read((), _boosted(estimator), "boost", _of_subsample(estimator), (base,))
+    counted = _of_subsample(estimator)
+    return Read((), _boosted(estimator), "boost", counted, (base,), sampling=_subsample(estimator))
 
 
 def _of_subsample(estimator: Seen) -> Counted:
@@ -165,6 +194,16 @@ def _of_subsample(estimator: Seen) -> Counted:
     nodes = [_tree_of(one, estimator.place).array("nodes") for stage in _stages(estimator) for one in stage]
     plain = all(np.array_equal(each["n_node_samples"], each["weighted_n_node_samples"]) for each in nodes)
     return "exact" if plain else "unknown"
+
+
+def _subsample(estimator: Seen) -> Sampling:
+    """Which part of the rows each tree was grown on, and how many were set aside to know when to stop."""
+    rate, held_out = float(estimator.get("subsample", 1.0)), 0.0
+    if estimator.get("n_iter_no_change") is not None:
+        held_out = float(estimator.get("validation_fraction", 0.1))
+    if not 0 < rate <= 1 or not 0 <= held_out < 1:
+        raise ReleaseError("its `subsample` or `validation_fraction` is no share", place=estimator.place)
+    return Sampling((rate, rate), held_out=held_out)
 
 
 def _prior(estimator: Seen) -> tuple[float, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,13 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.arrays import floats_at, used, whole_at
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import refuse_many
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.foreign.model import LEAF, CategoryList, Floats, Foreign, ForeignTree, Ids
 from leafgate.foreign.origins import Coded, numbered
 from leafgate.foreign.xgboost.left import left
 from leafgate.foreign.xgboost.sizes import sizes
 from leafgate.foreign.xgboost.ubjson import parse_ubjson
 from leafgate.json_parts import are_texts, list_at, object_at
+from leafgate.node_numbers import Hessians, NodeNumbers
 from leafgate.strict_json import is_number
 
 MAX_BYTES = 256 * 2**20
@@ -64,7 +67,8 @@ def read(content: bytes, place: str) -> Foreign:
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(drop, len(trees), at), strict=True))
     )
     rounds = whole_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
-    sized, disclosed = sizes(made, [_hessians(tree) for tree in trees], base, objective, rounds)
+    positive = _positive_weight(learner)
+    sized, disclosed = sizes(made, base, objective, rounds, weighted=positive != 1.0)
     return Foreign(
         format="xgboost",
         features=features,
@@ -75,8 +79,48 @@ def read(content: bytes, place: str) -> Foreign:
         base=base,
         discloses=(*disclosed, *_more([*names, *numbers], trees), *left(told)),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
+        category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
         producer="XGBoost " + ".".join(str(part) for part in _version(told)),
+        hessians=_hessians(objective, base, positive, _rounds(booster, groups, rounds), dart=drop is not None),
     )
+
+
+def _positive_weight(learner: Mapping[str, Any]) -> float:
+    """How much rows of the second class weigh (scale_pos_weight)."""
+    told = learner["objective"].get("reg_loss_param")
+    text = told.get("scale_pos_weight", "1") if isinstance(told, dict) else "1"
+    try:
+        found = float(text)
+    except (TypeError, ValueError):
+        found = math.nan
+    return float(np.float32(found)) if 0 < found < 1e9 else 1.0
+
+
+def _rounds(booster: Mapping[str, Any], groups: Ids, starts: Ids | None) -> tuple[int, ...]:
+    """The round in which each tree was grown; before 2.1 the file has parallel trees' number alone."""
+    if starts is not None and len(starts) > 1 and (np.diff(starts) > 0).all() and starts[-1] == len(groups):
+        return tuple(np.repeat(np.arange(len(starts) - 1), np.diff(starts)).tolist())
+    shape = booster.get("gbtree_model_param")
+    parallel = shape.get("num_parallel_tree", "1") if isinstance(shape, dict) else "1"
+    several = int(parallel) if isinstance(parallel, str) and re.fullmatch(r"[1-9]\d{0,5}", parallel) else 1
+    each = several * (int(groups.max(initial=0)) + 1)
+    return tuple(i // each for i in range(len(groups)))
+
+
+def _hessians(
+    objective: str, base: Sequence[float], positive: float, rounds: tuple[int, ...], *, dart: bool
+) -> Hessians:
+    """How the sums of second derivatives follow from the scores; with `dart` nobody knows which trees were left out."""
+    if objective in {"binary:logistic", "binary:logitraw"}:
+        return Hessians("logistic", rounds, tuple(base), positive=positive, later=not dart)
+    if objective in MULTI:
+        return Hessians("softmax", rounds, tuple(base), factor=2.0, later=not dart)
+    constant = {"reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror"}
+    if objective in constant and positive == 1.0:
+        return Hessians("constant", rounds)
+    if objective == "binary:hinge":
+        return Hessians("hinge", rounds, tuple(base), later=not dart)
+    return Hessians("bounded" if objective == "reg:pseudohubererror" else "unknown", rounds)
 
 
 def _part(told: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
@@ -250,6 +294,7 @@ def _tree(told: Any, group: int, classes: int, names: Names, weight: float, plac
         missing_low=default_left != by_set,
         subsets=subsets,
         output=group if classes > 2 else None,
+        numbers=_sums(told, place, n),
     )
     return _without_deleted(tree)
 
@@ -312,15 +357,16 @@ def _without_deleted(tree: ForeignTree) -> ForeignTree:
         missing_low=tree.flag("missing_low")[kept],
         subsets={int(number[node]): chosen for node, chosen in tree.subsets.items() if number[node] != LEAF},
         output=tree.output,
+        numbers=tuple(replace(each, values=each.values[kept]) for each in tree.numbers),
     )
 
 
-def _hessians(told: Mapping[str, Any]) -> Floats | None:
-    """The sums of second derivatives on every node, where the file has them and the tree is whole."""
+def _sums(told: Mapping[str, Any], place: str, nodes: int) -> tuple[NodeNumbers, ...]:
+    """The sums of second derivatives on every node, where the file has one for each."""
     if "sum_hessian" not in told:
-        return None
-    found = _single(floats_at(told, "sum_hessian", "tree"), "sum_hessian").astype(np.float64)
-    return found if len(found) == len(told["left_children"]) else None
+        return ()
+    found = _single(floats_at(told, "sum_hessian", place), f"{place}.sum_hessian").astype(np.float64)
+    return (NodeNumbers("sum_hessian", "hessian", found),) if len(found) == nodes else ()
 
 
 def _more(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[Disclosure]:

@@ -19,31 +19,34 @@ WHOLE = 0.02
 
 def sizes(
     trees: tuple[ForeignTree, ...],
-    hessians: Sequence[Floats | None],
     base: Sequence[float],
     objective: str,
     rounds: Ids | None,
+    *,
+    weighted: bool,
 ) -> tuple[tuple[ForeignTree, ...], list[Disclosure]]:
     """The trees with the people on every node where the file tells them, and what the sums disclose.
 
     In the first round everybody has the same second derivative: of the logistic loss p (1 - p), of softmax
     2 p (1 - p), p being the chance that the base gives, of squared errors 1. Divided by it, the sums are numbers of
-    people, if nobody weighed more than others.
+    people, if nobody weighed more than others; where the classes have weights (`weighted`), they are sums of these.
 
     Source: XGBoost 3.2, src/objective/regression_loss.h, src/objective/multiclass_obj.cu.
     """
-    if all(each is None for each in hessians):
+    if not any(tree.numbers for tree in trees):
         return trees, []
     first = int(rounds[1]) if rounds is not None and len(rounds) > 1 else 0
-    told = list(trees)
-    for i, (tree, sums) in enumerate(zip(trees, hessians, strict=True)):
+    told, whole = list(trees), False
+    for i, tree in enumerate(trees):
+        sums = tree.numbers[0].values if tree.numbers else None
         each = _second_derivative(base, objective, tree.output)
         everywhere = each == 1.0
         if sums is not None and each is not None and (i < first or everywhere) and len(sums) == tree.nodes:
             people = _people(tree, sums / each)
-            told[i] = tree if people is None else replace(tree, size=people)
+            whole |= people is not None
+            told[i] = tree if people is None or weighted else replace(tree, size=people)
     found = [Disclosure("second derivatives", "high", "their sum on every node: people, the unsure ones weighing more")]
-    if any(tree.size is not None for tree in told):
+    if whole:
         says = "the people on every node of the first trees; with the leaves' values the people of each class"
         found.insert(0, Disclosure("sizes", "high", says, "counts"))
     return tuple(told), found

@@ -214,6 +214,28 @@ class Untold(Doubt):
         return {"scores": scores}
 
 
+class ByTheBelief(Doubt):
+    """Reads the belief itself, which is never the composition."""
+
+    def score(self, case: Case) -> pd.Series:
+        from dataclasses import replace
+
+        own = replace(case, scored="derived")
+        return super().score(own)
+
+
+class NoGroupsOnly(Doubt):
+    """Says that it reads groups alone, and reads what is believed."""
+
+    groups_only = True
+
+
+class HalfDeclared(Doubt):
+    """Says that it can score the worse of two, and not both of the two."""
+
+    scorable = frozenset({"worst", "derived"})
+
+
 class ByTheTest(ReleaseAtLeast):
     """The commonest class's share of the test people, to the last digit and for everyone."""
 
@@ -257,4 +279,7 @@ BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
     (WrongExample(at_least=0), "examples_hold"),
     (Unproven(at_least=0), "examples_hold"),
     (Crashes(at_least=0), "errs_in_words"),
+    (ByTheBelief(at_least=0), "scores_what_it_declares"),
+    (NoGroupsOnly(at_least=0), "scores_what_it_declares"),
+    (HalfDeclared(at_least=0), "scores_what_it_declares"),
 )

@@ -1,0 +1,145 @@
+"""Nothing that an audit or a sweep started outlives it, not even where it is killed and can clean up nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from command_line import start
+from patience import SECONDS
+from survey import survey
+
+WORKERS = 2
+STAY_AT_WORK = """
+import os, socket, sys, time
+if "--multiprocessing-fork" in sys.argv:
+    import {module} as module
+    def stay(*given):
+        with socket.create_connection(("127.0.0.1", {port})) as told:
+            time.sleep(600)
+    module.{function} = stay
+"""
+PROC = Path("/proc/self/stat")
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing is killed so here")
+
+
+def people_of_three_classes() -> str:
+    rng = random.Random(5)  # a tree whose MaxEnt problem has several optima
+    rows = [",".join([*(rng.choice("xy") for _ in range(4)), rng.choice("pqr")]) for _ in range(24)]
+    return "\n".join(["a,b,c,d,ill", *rows]) + "\n"
+
+
+def audit_with_workers(folder: Path) -> list[object]:
+    """An audit whose MaxEnt problem has many optima, so that several starts run side by side."""
+    public = {name: {"role": "quasi_identifier", "values": ["x", "y"]} for name in "abcd"}
+    secret = {"role": ["class", "sensitive"], "values": ["p", "q", "r"]}
+    changes = {
+        "data.columns": {**public, "ill": secret},
+        "build": {"use": "id3", "measure": "gini", "min_split": 8},
+        "publish": {"leaves": "error_rates", "measure": True},
+        "attacks": [{"use": "maxent", "starts": WORKERS, "internal": True}],
+        "metrics": [{"use": "confidence", "at_most": 1}],
+    }
+    return ["audit", survey(folder, changes, people_of_three_classes())]
+
+
+def sweep_with_workers(folder: Path) -> list[object]:
+    words = ["--over", "build.k=1,2,3,4", "--out", folder / "swept", "--workers", WORKERS]
+    return ["sweep", survey(folder), *words]
+
+
+def session_of(process: int) -> tuple[str, int]:
+    """The state of a process (Z: it has ended), and its session."""
+    try:
+        state, _, _, session = (Path("/proc") / str(process) / "stat").read_text().rpartition(") ")[2].split()[:4]
+    except OSError:
+        return "Z", 0
+    return state, int(session)
+
+
+def running_in(session: int) -> list[int]:
+    numbers = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+    return [number for number in numbers if session_of(number)[1] == session and session_of(number)[0] not in "ZX"]
+
+
+@contextmanager
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(SECONDS)
+        yield server
+
+
+def assert_nothing_outlives(running: subprocess.Popen[str], server: socket.socket, workers: int) -> None:
+    """Kill a process, the leader of a session, once its workers have said that they are at work."""
+    connections = [server.accept()[0] for _ in range(workers)]
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate()
+    for connection in connections:
+        with connection:
+            connection.settimeout(SECONDS)
+            assert connection.recv(1) == b"", "the connection closes when the worker ends"
+    deadline = time.monotonic() + SECONDS
+    while PROC.exists() and running_in(running.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+FEW_STARTS = "import os, leafgate_maxent.starts as s; s.LARGE = 0; os.cpu_count = lambda: 2"
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "function", "before"),
+    [
+        (audit_with_workers, "leafgate_maxent.searching", "one_start", FEW_STARTS),
+        (sweep_with_workers, "leafgate.sweep.sweeping", "_work", ""),
+    ],
+    ids=["audit", "sweep"],
+)
+def test_workers_end_with_a_parent_that_was_killed(
+    tmp_path: Path, command: Callable[[Path], list[object]], module: str, function: str, before: str
+) -> None:
+    with listening() as server:
+        stay = STAY_AT_WORK.format(module=module, function=function, port=server.getsockname()[1])
+        (tmp_path / "sitecustomize.py").write_text(stay)
+        running = start(*command(tmp_path), before=before, path=tmp_path, start_new_session=True)
+        assert_nothing_outlives(running, server, WORKERS)
+
+
+SLEEPER = """
+import socket, sys, time
+from typing import Literal
+from leafgate import TreeBuilder
+
+class Sleeper(TreeBuilder):
+    use: Literal["sleeper"] = "sleeper"
+    port: int
+
+    def build(self, table, rng):
+        with socket.create_connection(("127.0.0.1", self.port)):
+            time.sleep(600)
+"""
+ASK = """
+import sys
+from leafgate.testing.elsewhere import asked_elsewhere
+from sleeper import Sleeper
+asked_elsewhere(Sleeper(port=int(sys.argv[1])), ())
+"""
+
+
+def test_the_conformance_kits_other_process_ends_with_a_parent_that_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "sleeper.py").write_text(SLEEPER)
+    with listening() as server:
+        command = [sys.executable, "-c", ASK, str(server.getsockname()[1])]
+        running = subprocess.Popen(command, cwd=tmp_path, text=True, start_new_session=True)
+        assert_nothing_outlives(running, server, 1)

@@ -1,0 +1,332 @@
+"""Which file a report is about: its name, its format and the digest of the very bytes that were audited."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate
+from leafgate import fitting
+from leafgate.disclosure import document
+from leafgate.errors import PolicyError, ReportError
+from leafgate.foreign.neutral_file import written
+from leafgate.foreign.reading import read_bounded
+from leafgate.policy_waivers import Waiver, waivers_sha256
+from leafgate.report_file import parse_report
+from leafgate.running import Run, prepare
+from leafgate.strict_json import canonical, readable
+from leafgate.views import Format, view
+from sample_model import MODEL
+
+TODAY = date(2026, 11, 22)
+J48 = """J48 pruned tree
+------------------
+
+school = none: low (3.0/1.0)
+school = basic: low (3.0)
+school = high: high (3.0/1.0)
+
+Number of Leaves  : \t3
+
+Size of the tree : \t4
+"""
+PEOPLE = "age,school,income\n" + "20,none,low\n30,basic,low\n" * 2 + "37.5,high,low\n25,high,high\n"
+PEOPLE += "40,none,high\n?,?,high\n50,high,high\n60,basic,low\n"
+FINDING = "k_anonymity@linking#income"
+WAIVER = {
+    "id": "W-1",
+    "finding": FINDING,
+    "owner": "jane@example.org",
+    "approved_by": "dpo@example.org",
+    "reason": "a pilot of two weeks",
+    "issued": "2026-11-01",
+    "expires": "2026-12-01",
+}
+
+
+def policy(folder: Path, path: str, *, school: str = "quasi_identifier", waivers: Any = (), **changes: Any) -> Path:
+    """A policy that audits the file at `path` below the folder, and asks for larger groups than there are."""
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [17, 90]},
+        "school": {"role": school, "values": ["none", "basic", "high"]},
+        "income": {"role": ["class", "sensitive"], "values": ["low", "high"]},
+    }
+    told = {
+        "leafgate": 1,
+        "name": "model",
+        "data": {"path": "people.csv", "missing": ["?"], "on_missing": "keep", "columns": columns},
+        "build": {"use": "published", "path": path},
+        "attacks": [{"use": "linking"}],
+        "metrics": [{"use": "k_anonymity", "at_least": 5}],
+        "waivers": list(waivers),
+        **changes,
+    }
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "policy.yaml").write_text(json.dumps(told))
+    return folder / "policy.yaml"
+
+
+def run(folder: Path, path: str = "model.json", **changes: Any) -> Run:
+    return prepare(policy(folder, path, **changes))
+
+
+def report(folder: Path, path: str = "model.json", **changes: Any) -> dict[str, Any]:
+    """The public report of an audit, as its file has it."""
+    told: dict[str, Any] = json.loads(readable(document(run(folder, path, **changes).audit(TODAY).report, "public")))
+    return told
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the model as a neutral file, and as J48 prints one."""
+    (tmp_path / "model.json").write_bytes(written(MODEL))
+    (tmp_path / "j48.txt").write_text(J48)
+    return tmp_path
+
+
+# The report
+
+
+@pytest.mark.parametrize(("name", "format"), [("model.json", "leafgate/model/1"), ("j48.txt", "j48")])
+def test_the_report_says_first_which_model_file_was_audited(folder: Path, name: str, format: str) -> None:
+    release = report(folder, name, **({"data": without_missing()} if format == "j48" else {}))["release"]
+    file = {"name": name, "format": format, "sha256": sha256((folder / name).read_bytes())}
+    assert next(iter(release.items())) == ("file", file)
+    assert release["sha256"] != file["sha256"]
+
+
+def without_missing() -> dict[str, Any]:
+    """The data of the policy without people whose cells are missing."""
+    columns = {
+        "age": {"role": "quasi_identifier", "bounds": [17, 90]},
+        "school": {"role": "quasi_identifier", "values": ["none", "basic", "high"]},
+        "income": {"role": ["class", "sensitive"], "values": ["low", "high"]},
+    }
+    return {"path": "people.csv", "missing": ["?"], "on_missing": "drop", "columns": columns}
+
+
+def test_a_columns_role_changes_the_renditions_digest_and_not_the_files(folder: Path) -> None:
+    known, unknown = (report(folder, school=role)["release"] for role in ("quasi_identifier", "private"))
+    assert known["file"] == unknown["file"]
+    assert known["sha256"] != unknown["sha256"]
+
+
+def test_the_digest_of_a_release_file_is_that_of_the_release(folder: Path) -> None:
+    sealed = run(folder).audit(TODAY).sealed
+    assert sealed is not None
+    (folder / "release.json").write_bytes(sealed.content)
+    release = report(folder, "release.json")["release"]
+    assert release["file"] == {"name": "release.json", "format": "leafgate/release/1", "sha256": sealed.sha256}
+    assert release["sha256"] == sealed.sha256
+
+
+@pytest.mark.parametrize("build", [{"use": "kadet", "k": 3}, {"use": "c45"}])
+def test_a_release_that_was_built_names_no_file(folder: Path, build: dict[str, Any]) -> None:
+    told = report(folder, build=build, data=without_missing())
+    assert "file" not in told["release"]
+    assert "audited file" not in view(told, Format.text).decode()
+
+
+def test_the_digest_is_of_the_bytes_that_were_read_though_the_file_is_replaced_meanwhile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audited = run(folder)
+    before, reads = (folder / "model.json").read_bytes(), []
+
+    def replaced_after_reading(path: Path) -> bytes:
+        content = read_bounded(path)
+        reads.append(path)
+        path.write_text("another file")
+        return content
+
+    monkeypatch.setattr(fitting, "read_bounded", replaced_after_reading)
+    sealed = audited.audit(TODAY).sealed
+    assert sealed is not None
+    assert sealed.audited_file is not None
+    assert (sealed.audited_file.sha256, len(reads)) == (sha256(before), 1)
+
+
+def test_a_name_has_no_folder(folder: Path) -> None:
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "model.json").rename(folder / "deep" / "er" / "model.json")
+    told = report(folder, "deep/er/model.json")
+    assert told["release"]["file"]["name"] == "model.json"
+    assert str(folder) not in json.dumps(told)
+
+
+def test_a_name_that_is_no_text_is_told_as_one(folder: Path) -> None:
+    name = os.fsdecode(b"model\xff.json")
+    try:
+        (folder / "model.json").rename(folder / name)
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    (folder / "link.json").symlink_to(name)
+    assert report(folder, "link.json")["release"]["file"]["name"] == "model\N{REPLACEMENT CHARACTER}.json"
+
+
+def test_the_files_name_is_no_part_of_the_release(folder: Path) -> None:
+    first = report(folder)["release"]
+    (folder / "model.json").rename(folder / "renamed.json")
+    second = report(folder, "renamed.json")["release"]
+    assert first["sha256"] == second["sha256"]
+    assert (first["file"]["name"], second["file"]["name"]) == ("model.json", "renamed.json")
+
+
+# Stored reports
+
+
+def stored(folder: Path, change: Callable[[dict[str, Any]], Any]) -> bytes:
+    told = report(folder)
+    change(told)
+    return json.dumps(told).encode()
+
+
+def test_a_stored_report_without_a_file_is_read_as_before(folder: Path) -> None:
+    content = stored(folder, lambda told: told["release"].pop("file"))
+    assert "file" not in parse_report(content, "report.json")["release"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda told: told["release"]["file"].update(sha256="0" * 64), "is about another file"),
+        (lambda told: told["release"]["file"].update(format="leafgate/release/1"), "its digest is not the release's"),
+        (lambda told: told["release"]["file"].update(sha256="0" * 63), "release.file.sha256"),
+        (lambda told: told["release"]["file"].update(path="/home"), "release.file: has a key"),
+        (lambda told: told["release"]["file"].update(name=""), "release.file.name"),
+        (lambda told: told["release"]["file"].pop("format"), "has no 'format'"),
+        (lambda told: told["release"].update(file=None), "release.file"),
+    ],
+)
+def test_a_stored_report_that_contradicts_itself_about_the_file_is_refused(
+    folder: Path, change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    with pytest.raises(ReportError, match=message):
+        parse_report(stored(folder, change), "report.json")
+
+
+def test_the_diff_of_two_reports_says_that_the_file_is_another(folder: Path) -> None:
+    for name in ("old", "new"):
+        leafgate("audit", policy(folder, "model.json"), "--out", folder / name)
+        (folder / "model.json").write_bytes(written(MODEL) + b"\n")  # a byte that changes nothing but the file
+    old, new = folder / "old" / "report.json", folder / "new" / "report.json"
+    first, *_ = leafgate("diff", old, new, "--json").document["changes"]
+    files = [json.loads(path.read_bytes())["release"]["file"] for path in (old, new)]
+    assert first == {"kind": "different", "finding": None, "what": "file", "old": files[0], "new": files[1]}
+    lines = leafgate("diff", old, new).out.splitlines()
+    digests = [sha256(written(MODEL)), sha256(written(MODEL) + b"\n")]
+    one, other = (f'"model.json" (leafgate/model/1), sha256 {digest}' for digest in digests)
+    assert lines[0] == f"different  the audited file is another: {one} became {other}"
+    assert "audited file" not in leafgate("diff", old, old).out
+
+
+# Waivers
+
+
+def waiver(**changes: Any) -> dict[str, Any]:
+    return WAIVER | changes
+
+
+def of_file(folder: Path) -> dict[str, Any]:
+    """A waiver of the model file."""
+    return waiver(file=sha256((folder / "model.json").read_bytes()))
+
+
+def status(folder: Path, *waivers: dict[str, Any], **changes: Any) -> str:
+    told = report(folder, waivers=waivers, **changes)
+    parse_report(json.dumps(told).encode(), "report.json")
+    return str(told["waivers"][0]["status"])
+
+
+def test_a_waiver_of_a_file_stays_when_a_columns_role_changes(folder: Path) -> None:
+    for role in ("quasi_identifier", "private"):
+        assert status(folder, of_file(folder), school=role) == "applied"
+
+
+def test_a_waiver_of_a_file_lets_no_other_file_through(folder: Path) -> None:
+    waived = of_file(folder)
+    (folder / "model.json").write_bytes(written(MODEL) + b"\n")
+    told = report(folder, waivers=[waived])
+    assert (told["verdict"], told["waived"], told["waivers"][0]["status"]) == ("fail", 0, "other_release")
+    digest = sha256(written(MODEL) + b"\n")
+    assert told["waivers"][0]["message"] == f"it is for file {waived['file'][:16]}, and this is {digest[:16]}"
+
+
+def test_a_waiver_of_a_file_lets_no_release_through_that_says_it_was_made_of_that_file(folder: Path) -> None:
+    made_up = run(folder).audit(TODAY).sealed
+    assert made_up is not None
+    (folder / "release.json").write_bytes(made_up.content)
+    digest = sha256((folder / "model.json").read_bytes())
+    assert digest.encode() in made_up.content
+    told = report(folder, "release.json", waivers=[waiver(file=digest)])
+    assert (told["verdict"], told["waivers"][0]["status"]) == ("fail", "other_release")
+
+
+def test_a_waiver_of_a_file_does_not_apply_where_no_file_was_read(folder: Path) -> None:
+    built: dict[str, Any] = {
+        "build": {"use": "kadet", "k": 3},
+        "data": without_missing(),
+        "metrics": [{"use": "k_anonymity", "at_least": 9}],
+    }
+    (told,) = report(folder, waivers=[of_file(folder)], **built)["waivers"]
+    assert told["status"] == "other_release"
+    assert told["message"].endswith("and this release was not read from a file")
+
+
+def test_a_waiver_of_a_model_files_rendition_still_applies_to_that_file_alone(folder: Path) -> None:
+    waived = waiver(release=report(folder)["release"]["sha256"])
+    assert status(folder, waived) == "applied"
+    assert status(folder, waived, school="private") == "other_release"
+    (folder / "model.json").write_bytes(written(MODEL) + b"\n")  # the rendition tells the file's digest
+    assert status(folder, waived) == "other_release"
+
+
+def test_a_waiver_of_a_release_does_not_take_the_files_digest_for_it(folder: Path) -> None:
+    assert status(folder, waiver(release=of_file(folder)["file"])) == "other_release"
+
+
+@pytest.mark.parametrize(
+    ("waivers", "message"),
+    [
+        ([waiver()], "names one digest"),
+        ([waiver(file="0" * 64, release="0" * 64)], "names one digest"),
+        ([waiver(file="0" * 63)], "waivers.0..file: must be the whole SHA-256, 64 digits: `release.file.sha256`"),
+        ([waiver(file="0" * 64), waiver(id="W-2", file="0" * 64)], "this finding of this release has a waiver already"),
+        ([waiver(file="0" * 64), waiver(id="W-2", release="1" * 64)], "another waiver of this finding names a file"),
+    ],
+)
+def test_waivers_of_a_finding_name_one_digest_each_and_of_one_kind(
+    folder: Path, waivers: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(PolicyError, match=message):
+        run(folder, waivers=waivers)
+
+
+def test_waivers_of_two_files_or_of_two_findings_may_stand_together(folder: Path) -> None:
+    others = [waiver(id="W-2", file="0" * 64), waiver(id="W-3", finding="exposure@linking#income", release="0" * 64)]
+    assert status(folder, of_file(folder), *others) == "applied"
+
+
+def test_a_waiver_of_a_release_keeps_its_digest(folder: Path) -> None:
+    told = waiver(release="0" * 64)
+    without_file = canonical([{**told, "limit": None}])
+    assert waivers_sha256([Waiver.model_validate_json(json.dumps(told))]) == sha256(without_file)
+
+
+def test_a_stored_report_whose_waiver_is_of_another_file_is_refused(folder: Path) -> None:
+    told = report(folder, waivers=[of_file(folder)])
+    assert told["verdict"] == "pass"
+    told["waivers"][0]["file"] = "0" * 64
+    with pytest.raises(ReportError, match="is for another release"):
+        parse_report(json.dumps(told).encode(), "report.json")

@@ -1,0 +1,254 @@
+"""Release files that somebody wrote by hand to expose people, each beside an honest file: none of the former passes."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from command_line import Ended, leafgate
+
+PEOPLE = [("north", "ill", 20 + i % 5) for i in range(30)] + [
+    ("south", "ill" if i % 2 else "well", 20 + i % 5) for i in range(30)
+]
+COLUMNS: dict[str, Any] = {
+    "name": {"role": "identifier"},
+    "town": {"role": "quasi_identifier", "values": ["north", "south"]},
+    "state": {"role": ["class", "sensitive"], "values": ["ill", "well"]},
+    "age": {"role": "private", "bounds": [0, 120]},
+}
+SCHEMA: dict[str, Any] = {
+    "town": {"role": ["quasi_identifier"], "values": ["north", "south"]},
+    "state": {"role": ["class", "sensitive"], "values": ["ill", "well"]},
+    "age": {"role": ["private"], "bounds": [0, 120]},
+}
+
+
+def leaf(ill: float, well: float, **more: Any) -> dict[str, Any]:
+    return {"kind": "leaf", "label": "ill", "counts": {"ill": ill, "well": well}, **more}
+
+
+def by_town(north: dict[str, Any], south: dict[str, Any]) -> dict[str, Any]:
+    branches = [{"values": ["north"], "node": north}, {"values": ["south"], "node": south}]
+    return {"kind": "fan", "column": "town", "branches": branches}
+
+
+def release(**changes: Any) -> dict[str, Any]:
+    """A tree of one leaf that tells nothing about anybody alone, with other content at some keys."""
+    told: dict[str, Any] = {
+        "format": "leafgate/release/1",
+        "builder": {"use": "hand"},
+        "target": "state",
+        "classes": ["ill", "well"],
+        "publish": {"leaves": "counts", "measure": None},
+        "counted": "exact",
+        "selection": None,
+        "schema": copy.deepcopy(SCHEMA),
+        "trees": [leaf(45, 15)],
+    }
+    return told | changes
+
+
+def records(rows: list[list[Any]], weight: list[int], columns: tuple[str, ...] = ("town", "state")) -> dict[str, Any]:
+    return {
+        "model": "none",
+        "trees": [],
+        "records": {"columns": list(columns), "rows": rows, "weight": weight},
+    }
+
+
+def audited(folder: Path, told: dict[str, Any], roles: dict[str, Any] | None = None, **policy: Any) -> Ended:
+    """The audit of a release file under a policy that forbids to be certain and right about anybody."""
+    lines = [f"Person {i},{town},{state},{age}" for i, (town, state, age) in enumerate(PEOPLE)]
+    (folder / "people.csv").write_text("\n".join(["name,town,state,age", *lines]) + "\n")
+    (folder / "release.json").write_text(json.dumps(told))
+    document = {
+        "leafgate": 1,
+        "name": "made up",
+        "data": {"path": "people.csv", "columns": COLUMNS | (roles or {})},
+        "build": {"use": "published", "path": "release.json"},
+        "attacks": [{"use": "linking"}],
+        "metrics": [{"use": "exposure", "at_most": 0}, {"use": "k_anonymity", "at_least": 5}],
+    } | policy
+    (folder / "policy.yaml").write_text(json.dumps(document))
+    return leafgate("audit", folder / "policy.yaml", "--json")
+
+
+def test_an_honest_tree_passes(tmp_path: Path) -> None:
+    assert audited(tmp_path, release()).code == 0
+
+
+def test_scores_without_a_model_file_leave_the_class_open(tmp_path: Path) -> None:
+    def scored(ill: float) -> dict[str, Any]:
+        return {"kind": "leaf", "label": "ill", "scores": {"ill": ill, "well": 0.0}}
+
+    told = release(trees=[by_town(scored(50.0), scored(0.0))], combine="boost", counted="unknown")
+    told["publish"]["leaves"] = "labels"
+    assert audited(tmp_path, told).code == 3
+
+
+def test_scores_beside_counts_of_unknown_people_leave_the_class_open(tmp_path: Path) -> None:
+    def scored(ill: float) -> dict[str, Any]:
+        return leaf(1.5, 1.5, scores={"ill": ill, "well": 0.0})
+
+    told = release(trees=[by_town(scored(50.0), scored(0.0))], combine="boost", counted="unknown")
+    assert audited(tmp_path, told).code == 3
+
+
+def test_numbers_on_leaves_of_a_class_of_texts_are_refused(tmp_path: Path) -> None:
+    ended = audited(tmp_path, release(trees=[leaf(45, 15, value=20.0017)]))
+    assert ended.code == 2
+    assert "value" in ended.problems[0]["message"]
+
+
+ROWS = [[f"Person {i}", town, state] for i, (town, state, _) in enumerate(PEOPLE)]
+SOMEBODY = "Person 17 of north is ill"
+FREE: dict[str, dict[str, Any]] = {
+    "rows among the options": {"builder": {"use": "hand", "people": ROWS}},
+    "rows in an object": {"builder": {"use": "hand", "of": {"people": {"Person 17": "ill"}}}},
+    "a sentence among the options": {"builder": {"use": "hand", "note": SOMEBODY}},
+    "a sentence as an option's name": {"builder": {"use": "hand", SOMEBODY: 1}},
+    "a sentence for the builder": {"builder": {"use": SOMEBODY}},
+    "many numbers": {"builder": {"use": "hand"} | {f"x{i}": i for i in range(9)}},
+    "options an installed builder does not have": {"builder": {"use": "c45", "people": 17}},
+    "an installed builder's option of another kind": {"builder": {"use": "c45", "min_leaf": ROWS}},
+    "rows in the selection": {"selection": {"measure": "gini", "people": ROWS}},
+    "rows for a fact of the selection": {"selection": {"measure": "gini", "k": ROWS}},
+    "a sentence for a fact of the selection": {"selection": {"measure": "gini", "split": SOMEBODY}},
+    "a claim of many numbers": {"guarantee": {"k": [{"at_least": 1 + i / 1000} for i in range(200)]}},
+    "a sentence for an alternative": {"alternatives": {SOMEBODY: leaf(45, 15)}},
+    "rows as a switch of a column": {"schema": SCHEMA | {"age": SCHEMA["age"] | {"ordered": ROWS}}},
+    "rows as a column's bins": {"schema": SCHEMA | {"age": SCHEMA["age"] | {"bins": ROWS}}},
+    "a model file's disclosures": {
+        "file": {"format": "xgboost", "sha256": "0", "discloses": [{"kind": "x", "severity": "low", "says": SOMEBODY}]}
+    },
+}
+
+
+@pytest.mark.parametrize("case", FREE)
+def test_content_that_nobody_audits_is_refused(tmp_path: Path, case: str) -> None:
+    told = release(**FREE[case])
+    told["publish"]["measure"] = (told["selection"] or {}).get("measure")
+    ended = audited(tmp_path, told)
+    assert ended.code == 2
+    assert all("Person" not in str(problem) for problem in ended.problems)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"builder": {"use": "c45", "min_leaf": 2, "prune": False}},
+        {"builder": {"use": "acme.trees", "depth": 3, "rule": "greedy", "deep": True}},
+        {"selection": {"measure": "gain_ratio", "average_gain": True, "min_leaf": 2, "from": "complete records"}},
+    ],
+)
+def test_options_and_facts_about_the_algorithm_are_no_trouble(tmp_path: Path, told: dict[str, Any]) -> None:
+    whole = release(**told)
+    whole["publish"]["measure"] = (whole["selection"] or {}).get("measure")
+    assert audited(tmp_path, whole).code == 0
+
+
+@pytest.mark.parametrize("attack", ["maxent", "counting"])
+@pytest.mark.parametrize("part", ["records", "alternatives"])
+def test_a_published_part_that_no_attack_reads_is_inconclusive(tmp_path: Path, attack: str, part: str) -> None:
+    parts = {"records": {"records": HONEST["records"]}, "alternatives": {"alternatives": {"plain": EXACT}}}
+    limits = [{"use": "exposure", "at_most": 0}]
+    told = release(**parts[part])
+    assert audited(tmp_path, told, attacks=[{"use": attack}], metrics=limits).code == 3
+    assert audited(tmp_path, told, attacks=[{"use": attack}, {"use": "linking"}], metrics=limits).code == 1
+    assert audited(tmp_path, release(), attacks=[{"use": attack}], metrics=limits).code == 0
+
+
+EXACT = by_town(leaf(30, 0), leaf(15, 15))
+
+
+@pytest.mark.parametrize("counted", ["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"])
+def test_exact_counts_expose_under_whatever_label(tmp_path: Path, counted: str) -> None:
+    assert audited(tmp_path, release(trees=[EXACT], counted=counted)).code == 1
+
+
+def test_exact_shares_labelled_unknown_expose(tmp_path: Path) -> None:
+    def shares(ill: float) -> dict[str, Any]:
+        return {"kind": "leaf", "label": "ill", "shares": {"ill": ill, "well": 1 - ill}}
+
+    told = release(trees=[by_town(shares(1.0), shares(0.5))], counted="unknown")
+    told["publish"]["leaves"] = "shares"
+    assert audited(tmp_path, told).code == 1
+
+
+def test_whole_numbers_labelled_unknown_that_are_other_peoples_are_inconclusive(tmp_path: Path) -> None:
+    ended = audited(tmp_path, release(trees=[by_town(leaf(29, 1), leaf(16, 14))], counted="unknown"))
+    assert ended.code == 3
+    assert any(finding["id"] == "counted" for finding in ended.document["findings"])
+
+
+HONEST = records([["north", "ill"], ["south", "ill"], ["south", "well"]], [30, 15, 15])
+SUPPRESSED = records([[{"withheld": True}, "ill"], [{"withheld": True}, "well"]], [45, 15])
+
+
+def test_an_honest_table_that_withholds_the_town_passes(tmp_path: Path) -> None:
+    assert audited(tmp_path, release(**SUPPRESSED)).code == 0
+
+
+def test_an_honest_table_that_shows_a_town_of_ill_people_fails(tmp_path: Path) -> None:
+    assert audited(tmp_path, release(**HONEST)).code == 1
+
+
+@pytest.mark.parametrize("counted", ["exact", "unknown", "sampled"])
+def test_records_with_true_secrets_that_match_nobody_are_inconclusive(tmp_path: Path, counted: str) -> None:
+    roles = {"town": COLUMNS["town"] | {"values": ["north", "south", "nowhere", "west"]}}
+    schema = SCHEMA | {"town": SCHEMA["town"] | {"values": ["north", "south", "nowhere", "west"]}}
+    told = records([["nowhere", "ill"], ["west", "ill"], ["west", "well"]], [30, 15, 15])
+    assert audited(tmp_path, release(schema=schema, counted=counted, **told), roles).code == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "weight"),
+    [
+        ([["north", "well"], ["south", "ill"]], [30, 30]),  # the right towns, other secrets
+        ([[{"in": ["north"]}, "ill"], [{"withheld": True}, "well"], [{"withheld": True}, "ill"]], [31, 15, 14]),
+        ([[{"withheld": True}, "ill"], [{"withheld": True}, "well"]], [40, 20]),
+    ],
+)
+def test_records_that_cannot_be_the_people_never_pass(tmp_path: Path, rows: Any, weight: list[int]) -> None:
+    ended = audited(tmp_path, release(**records(rows, weight)))
+    assert ended.code in {1, 3}
+    assert any(finding["id"] == "counted" for finding in ended.document["findings"])
+
+
+def shared(scale: float, told: float) -> dict[str, Any]:
+    """Everybody's age under noise of one scale; the release says another."""
+    noise = np.random.default_rng(0).normal(0, scale, len(PEOPLE))
+    rows = [[float(age + r)] for (_, _, age), r in zip(PEOPLE, noise.tolist(), strict=True)]
+    return {
+        **records(rows, [1] * len(rows), ("age",)),
+        "counted": "perturbed",
+        "noise": {"age": {"law": "gaussian", "scale": told}},
+    }
+
+
+SECRET_AGE = {"age": {"role": "sensitive", "bins": [0, 20.5, 22.5, 120]}}
+
+
+def test_noise_on_a_secret_that_the_release_calls_private_is_looked_through(tmp_path: Path) -> None:
+    schema = SCHEMA | {"age": {"role": ["private"], "bounds": [0, 120], "bins": [0, 20.5, 22.5, 120]}}
+    metrics = [{"use": "k_anonymity", "at_least": 5}]
+    ended = audited(tmp_path, release(schema=schema, **shared(1e-6, 1e-6)), SECRET_AGE, metrics=metrics)
+    assert ended.code == 3
+    assert any(finding["id"] == "records#age" for finding in ended.document["findings"])
+
+
+def test_numbers_with_less_noise_than_the_release_says_are_inconclusive(tmp_path: Path) -> None:
+    metrics = [{"use": "k_anonymity", "at_least": 5}]
+    assert audited(tmp_path, release(**shared(30.0, 30.0)), metrics=metrics).code == 0
+    assert audited(tmp_path, release(**shared(1.0, 30.0)), metrics=metrics).code == 3
+    assert audited(tmp_path, release(**shared(0.0, 0.001)), metrics=metrics).code == 3
+
+
+def test_trees_beside_noise_are_attacked_unless_they_ask_for_noisy_numbers(tmp_path: Path) -> None:
+    told = shared(30.0, 30.0) | {"model": "trees", "trees": [leaf(45, 15)], "alternatives": {"plain": EXACT}}
+    metrics = [{"use": "k_anonymity", "at_least": 40}]
+    assert audited(tmp_path, release(**told), metrics=metrics).code == 1
+    assert audited(tmp_path, release(**told | {"alternatives": {}}), metrics=metrics).code == 0

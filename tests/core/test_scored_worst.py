@@ -1,0 +1,501 @@
+"""`scored: worst`, the default: for each person the worse of what is derived and the group's true composition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from jsonschema import Draft7Validator
+
+from leafgate import AttackModel, Belief, Case, InconclusiveError, Known, Release
+from leafgate.diffing.policies import foreseen
+from leafgate.diffing.reports import moved
+from leafgate.disclosure import document
+from leafgate.errors import PolicyError
+from leafgate.explaining import explanation
+from leafgate.interfaces import ONLY_DERIVED, RecordMetric
+from leafgate.plugins import load_plugins
+from leafgate.policy_comparing import compared
+from leafgate.policy_file import load_policy, policy_of
+from leafgate.policy_schema import policy_schema
+from leafgate.policy_waivers import Waiver
+from leafgate.policy_written import Written
+from leafgate.report import Finding, People, Private, Report, ScoredPeople, SecondaryScore
+from leafgate.running import prepare
+from leafgate.words import summary
+from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
+
+PLUGINS = load_plugins(["leafgate"])
+
+# Eight people of two zip codes. Zip 1: three have flu, one a cold; nobody is rich. Zip 2: two and two; two are rich.
+
+
+def doubt(case: Case) -> pd.Series:
+    """The chance of all values but the likeliest."""
+    return 1 - case.chances.max(axis=1)
+
+
+def believing(*flu: float, **more: Any) -> type[AttackModel]:
+    """An attack that tells both zip codes apart and believes so much of flu in either."""
+
+    def infer(release: Release, known: Known) -> Sequence[Belief]:
+        chances = pd.DataFrame({"flu": flu, "cold": [1 - each for each in flu]})
+        return [Belief("ill", np.arange(2), chances, **more)]
+
+    return attack_that(infer)
+
+
+def judged(
+    *flu: float, score: Callable[[Case], Any] = doubt, belief: Mapping[str, Any] | None = None, **said: Any
+) -> Finding:
+    """The finding of a limit of 0.1, or another, on `doubt`, or another score, about who is ill."""
+    asked = {"use": "odd", "at_least": 0.1, **said}
+    report = audited(believing(*flu, **(belief or {})), metric_that(score), attacks=[{"use": "nosy"}], metrics=[asked])
+    return finding(report, "odd@nosy#ill")
+
+
+def values(found: Finding) -> dict[str, Any]:
+    """The scores beside the judged one."""
+    told = {key: found.evidence.get(key) for key in ("derived", "composition")}
+    bare = {key: score.content if isinstance(score, Private) else score for key, score in told.items()}
+    return {key: score.value for key, score in bare.items() if isinstance(score, SecondaryScore)}
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "beyond", "passed"),
+    [
+        ({}, 0.1, 0, True),  # zip 1: .5 derived and .25 in truth; zip 2: .1 and .5
+        ({"at_least": 0.2}, 0.1, 4, False),
+        ({"at_least": 0.2, "allow": 0.5}, 0.1, 4, True),
+        ({"at_least": 0.3, "allow": 0.5}, 0.1, 8, False),
+        ({"average": True, "at_least": 0.175}, 0.175, None, True),  # (4 * .25 + 4 * .1) / 8
+        ({"average": True, "at_least": 0.2}, 0.175, None, False),
+        ({"scored": "derived", "average": True}, 0.3, None, True),
+        ({"scored": "composition", "average": True}, 0.375, None, True),
+    ],
+)
+def test_of_each_person_the_worse_score_counts_and_then_the_mean_or_those_beyond(
+    said: dict[str, Any], value: float, beyond: int | None, passed: bool
+) -> None:
+    found = judged(0.5, 0.9, **said)
+    assert found.value == pytest.approx(value)
+    assert (found.beyond, found.passed) == (beyond, passed)
+    assert found.limit["scored"] == said.get("scored", "worst")
+    if found.limit["scored"] == "worst":
+        average = said.get("average", False)
+        expected = {"derived": 0.3, "composition": 0.375} if average else {"derived": 0.1, "composition": 0.25}
+        assert values(found) == pytest.approx(expected)
+
+
+def test_pictures_and_worst_groups_are_of_the_worse_scores() -> None:
+    found = judged(0.5, 0.9, at_least=0.3)
+    assert found.scored is not None
+    assert found.scored.scores.tolist() == pytest.approx([0.25, 0.25, 0.1, 0.1])
+    assert found.scored.past.all()
+    assert [group["people"].count for group in found.evidence["worst"]] == [4, 4]
+    assert found.spread == pytest.approx(0.15)
+
+
+def test_where_less_is_safer_the_higher_score_is_the_worse() -> None:
+    asked = {"use": "confidence", "at_most": 0.7}
+    folderless = audited(believing(0.5, 0.9), PLUGINS.by_name["confidence"], attacks=[{"use": "nosy"}], metrics=[asked])
+    found = finding(folderless, "confidence@nosy#ill")
+    assert (found.value, found.beyond, found.passed) == (0.9, 8, False)  # .75 of four in truth
+    assert values(found) == {"derived": 0.9, "composition": 0.75}
+
+
+def test_where_the_release_tells_the_composition_and_it_is_what_is_derived_nothing_stands_beside() -> None:
+    found = judged(0.75, 0.5, at_least=0.3)
+    assert (found.value, found.private, values(found)) == (0.25, False, {})
+    lines = summary(document(Report({"name": "p"}, {}, None, [found], {}, 1), "public"))
+    assert "the worse of" not in lines
+
+
+# Labels alone
+
+
+def with_a_pure_leaf(folder: Path, *metrics: Mapping[str, Any], leaves: str = "labels", **more: Any) -> Path:
+    """A policy on 20 people of town a, who are all sick, and 20 of town b, of whom every second one is."""
+    (folder / "people.csv").write_text("town,ill\n" + "a,yes\n" * 20 + "b,yes\n" * 10 + "b,no\n" * 10)
+    told = {
+        "leafgate": 1,
+        "name": "towns",
+        "data": {
+            "path": "people.csv",
+            "columns": {
+                "town": {"role": "quasi_identifier", "values": ["a", "b"]},
+                "ill": {"role": ["class", "sensitive"], "values": ["yes", "no"]},
+            },
+        },
+        "build": {"use": "kadet", "k": 5, "prune": False},
+        "publish": {"leaves": leaves},
+        "attacks": [{"use": "linking"}],
+        "metrics": list(metrics),
+        **more,
+    }
+    path = folder / "policy.yaml"
+    path.write_text(json.dumps(told))
+    return path
+
+
+EXPOSING: list[dict[str, Any]] = [
+    {"use": "confidence", "at_most": 0.9},
+    {"use": "exposure", "at_most": 0},
+    {"use": "l_diversity", "form": "distinct", "at_least": 2},
+]
+
+
+@pytest.mark.parametrize("metric", EXPOSING, ids=lambda metric: str(metric["use"]))
+def test_a_pure_group_fails_though_labels_alone_are_published(tmp_path: Path, metric: dict[str, Any]) -> None:
+    report = prepare(with_a_pure_leaf(tmp_path, metric)).audit().report
+    (found,) = (found for found in report.findings if found.metric == metric["use"])
+    assert (found.passed, found.beyond, found.limit["scored"]) == (False, 20, "worst")
+    public, auditor = (document(report, audience) for audience in ("public", "auditor"))
+    (shown,) = (told for told in public["findings"] if told["metric"] == metric["use"])
+    assert (shown["value"], shown["beyond"]) == (None, None)
+    assert set(shown["evidence"]) <= {"derived"}
+    for told in map(summary, (public, auditor)):
+        assert "judged is the worse of what is derived and the group's true composition" in told
+    assert "the groups' true composition is 1" in summary(auditor)
+    assert "composition is" not in summary(public)
+    assert "town = a" in summary(auditor)
+    assert "town = a" not in summary(public)
+
+
+@pytest.mark.parametrize("metric", EXPOSING, ids=lambda metric: str(metric["use"]))
+def test_the_same_tree_with_counts_fails_in_public_with_its_number(tmp_path: Path, metric: dict[str, Any]) -> None:
+    report = prepare(with_a_pure_leaf(tmp_path, metric, leaves="counts")).audit().report
+    (shown,) = (told for told in document(report, "public")["findings"] if told["metric"] == metric["use"])
+    assert (shown["passed"], shown["value"], shown["limit"]["scored"]) == (False, 1, "worst")
+    assert not {"derived", "composition"} & set(shown["evidence"])
+
+
+# What stays derived, and why
+
+
+def test_a_column_that_the_release_says_nothing_of_is_judged_by_what_is_derived() -> None:
+    # The tree predicts who is ill and asks the zip code alone; nobody of zip 1 is rich.
+    report = audited(metric_that(doubt), metrics=[{"use": "odd", "at_least": 0.5}])
+    rich, ill = finding(report, "odd@calm#rich"), finding(report, "odd@calm#ill")
+    assert (rich.passed, rich.limit["scored"]) == (True, "derived")
+    assert rich.evidence["scored_because"] == "the release neither predicts nor tests nor publishes this column"
+    assert (ill.passed, ill.limit["scored"]) == (False, "worst")
+    assert f"judged is what is derived: {rich.evidence['scored_because']}" in summary(document(report, "public"))
+
+
+CLAIM: dict[str, Any] = {"build": {"use": "stump", "claims": {"epsilon": 1}}}
+
+
+@pytest.mark.parametrize(("score", "scored"), [(1, "derived"), (-1, "worst"), (float("nan"), "worst")])
+def test_a_claim_of_differential_privacy_keeps_a_limit_on_what_is_derived_once_it_is_verified(
+    score: float, scored: str
+) -> None:
+    kept = release_metric_that(lambda case: score, checks="epsilon")  # a claim of 1 is kept by a score of 1 or more
+    asked = [{"use": "odd", "at_least": 0.3, "secret": "ill"}]
+    report = audited(kept, metric_that(doubt), metrics=asked, **CLAIM)
+    found = finding(report, "odd@calm#ill")
+    assert (found.limit["scored"], found.passed) == (scored, scored == "derived")
+    assert ("scored_because" in found.evidence) == (scored == "derived")
+    assert [each.id for each in report.findings] == ["odd@calm#ill", "guarantee:epsilon"]
+    (shown,) = (each for each in document(report, "public")["findings"] if each["id"] == found.id)
+    assert shown["evidence"] == (
+        {"scored_because": "the release's claim of differential privacy was verified"} if scored == "derived" else {}
+    )
+
+
+def test_a_claim_of_differential_privacy_that_nobody_can_check_is_none() -> None:
+    report = audited(metric_that(doubt), metrics=[{"use": "odd", "at_least": 0.3, "secret": "ill"}], **CLAIM)
+    assert finding(report, "odd@calm#ill").limit["scored"] == "worst"
+    assert report.exit_code == 1
+
+
+def test_a_metric_that_can_only_score_what_is_derived_says_so_and_refuses_anything_else() -> None:
+    kind = metric_that(doubt, scorable=ONLY_DERIVED)
+    found = finding(audited(kind, metrics=[{"use": "odd", "at_least": 0.3, "secret": "ill"}]), "odd@calm#ill")
+    assert (found.passed, found.limit["scored"], values(found)) == (True, "derived", {})
+    assert found.evidence["scored_because"] == "the metric can only score what is derived"
+    for scored in ("worst", "composition"):
+        with pytest.raises(Exception, match=f"it cannot score `{scored}`; leave `scored` out, or choose derived"):
+            audited(kind, metrics=[{"use": "odd", "at_least": 0.3, "scored": scored}])
+
+
+@pytest.mark.parametrize(("use", "limit"), [("divergence", "at_least"), ("gain", "at_most")])
+def test_what_compares_a_belief_with_the_truth_is_judged_by_what_is_derived(use: str, limit: str) -> None:
+    assert PLUGINS.by_name[use].model_validate({"use": use, limit: 1}).scored == "derived"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="it cannot score `composition`"):
+        PLUGINS.by_name[use].model_validate({"use": use, limit: 1, "scored": "composition"})
+
+
+@pytest.mark.parametrize("use", ["k_anonymity", "uniques", "reidentification_risk", "k_map", "normalised_rmse"])
+def test_metrics_of_groups_alone_are_judged_as_before_and_say_why(tmp_path: Path, use: str) -> None:
+    kind = PLUGINS.by_name[use]
+    assert issubclass(kind, RecordMetric)
+    limit = {"use": use, kind.direction: 1}
+    assert kind.model_validate(limit).scored == "derived"
+    assert kind.model_validate({**limit, "scored": "derived"}).scored == "derived"
+    with pytest.raises(ValueError, match="it scores groups alone, so `scored` changes nothing; leave it out"):
+        kind.model_validate({**limit, "scored": "worst"})
+
+
+def test_a_mistaken_distribution_is_one_clear_error(tmp_path: Path) -> None:
+    path = with_a_pure_leaf(tmp_path, {"use": "divergence", "at_least": 0, "scored": "composition"})
+    with pytest.raises(PolicyError) as error:
+        load_policy(path)
+    (problem,) = error.value.problems
+    assert problem.place == "metrics[0]"
+    assert problem.message == "it cannot score `composition`; leave `scored` out, or choose derived"
+
+
+def test_a_claim_of_a_number_is_about_the_worse_of_both_and_a_mapping_about_the_composition() -> None:
+    # Everything is equally likely for all that is derived: 1/2. Of zip 1 three of four have flu: 1/4.
+    kind = metric_that(doubt, checks="calm", checked_by="calm")
+
+    def passed(claim: Any) -> bool | None:
+        report = audited(kind, build={"use": "stump", "claims": {"calm": claim}})
+        return finding(report, "guarantee:calm").passed
+
+    assert passed([{"at_least": 0.25, "secret": "ill"}]) is True
+    assert passed([{"at_least": 0.3, "secret": "ill"}]) is False
+    assert passed(0.25) is True  # of the rich, of whom the tree says nothing, what is derived
+    assert passed(0.3) is False
+
+
+# Half of the evidence
+
+
+def only(distribution: str) -> Callable[[Case], Any]:
+    """A score that works out for one distribution alone."""
+
+    def score(case: Case) -> Any:
+        chances = case.chances
+        if case.scored != distribution:
+            raise InconclusiveError("this one has no score")
+        return 1 - chances.max(axis=1)
+
+    return score
+
+
+@pytest.mark.parametrize(
+    ("scored", "limit", "passed"),
+    [
+        ("derived", 0.1, None),
+        ("derived", 0.2, False),
+        ("composition", 0.25, None),
+        ("composition", 0.3, False),
+    ],
+)
+def test_on_half_of_the_evidence_a_limit_fails_or_is_inconclusive_and_never_holds(
+    scored: str, limit: float, passed: bool | None
+) -> None:
+    found = judged(0.5, 0.9, score=only(scored), at_least=limit)
+    assert (found.passed, found.limit["scored"]) == (passed, "worst")
+    other = {"derived": "the group's true composition", "composition": "what the adversary derives"}[scored]
+    assert found.evidence["problem"] == f"{other} could not be scored: this one has no score"
+
+
+def test_a_score_of_neither_is_inconclusive_for_one_reason() -> None:
+    found = judged(0.5, 0.9, score=only("neither"))
+    assert (found.passed, found.evidence) == (None, {"problem": "this one has no score"})
+
+
+def test_a_composition_that_alone_breaks_a_limit_fails_whatever_the_attack_cannot_decide() -> None:
+    # Two beliefs, of which one keeps a limit of .2; of zip 1 only .25 is in doubt in truth.
+    beliefs = {"alternatives": (pd.DataFrame({"flu": [0.5, 0.9], "cold": [0.5, 0.1]}),)}
+    assert judged(0.5, 0.5, belief=beliefs, at_least=0.2, scored="derived").passed is None
+    assert judged(0.5, 0.5, belief=beliefs, at_least=0.2).passed is None
+    assert judged(0.5, 0.5, belief=beliefs, at_least=0.3).passed is False
+    assert judged(0.5, 0.5, belief={"unread": True}, at_least=0.3).passed is False
+    assert judged(0.5, 0.5, belief={"unread": True}, at_least=0.2).passed is None
+
+
+# What an average beside a judged one tells
+
+
+def average(value: float, secondary: SecondaryScore, *, scores: Sequence[float] = (0.5, 0.6)) -> dict[str, Any]:
+    people = ScoredPeople(np.array(scores), np.array([600, 400]), np.array([False, False]), everyone=True)
+    limit = {"at_most": 0.9, "average": True, "allow": 0.0, "scored": "worst"}
+    found = Finding(
+        "confidence@a", "confidence", True, value=value, attack="a", secret="ill", limit=limit, people=1000,
+        scored=people, spread=0.1, smallest_group=400, private=True, evidence={"derived": secondary},
+    )  # fmt: skip
+    report = Report({"name": "p"}, {"people": People(1000)}, None, [found], {}, 10)
+    [told] = document(report, "public")["findings"]
+    return dict(told["evidence"])
+
+
+def test_fewer_people_than_the_smallest_cell_cannot_move_a_secondary_average_by_a_step() -> None:
+    # Ten of 1,000 people move an average of scores that are .5 apart by .005: it is told to two places.
+    told = [average(0.7, SecondaryScore(0.612345 + i * 0.0004, spread=0.5))["derived"] for i in range(10)]
+    assert set(told) == {0.61, 0.62}
+    assert average(0.7, SecondaryScore(0.612345, spread=0.5))["derived"] == 0.61
+
+
+def test_a_secondary_average_is_rounded_by_its_own_scores_and_exact_for_auditors() -> None:
+    wide, narrow = (average(0.7, SecondaryScore(0.612345, spread=spread))["derived"] for spread in (0.5, 0.05))
+    assert (wide, narrow) == (0.61, 0.612)
+    report = Report({"name": "p"}, {}, None, [judged(0.5, 0.9, average=True)], {}, 10)
+    assert document(report, "auditor")["findings"][0]["evidence"]["derived"] == pytest.approx(0.3)
+
+
+# Policies that extend others, and differences
+
+
+def option(scored: str | None, use: str = "confidence", limit: str = "at_most") -> dict[str, Any]:
+    return {"metrics": [{"use": use, limit: 0.9, **({} if scored is None else {"scored": scored})}]}
+
+
+def written(document: dict[str, Any]) -> Written:
+    return Written(document, "policy.yaml", {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ("derived", "worst", ["tighter"]),
+        ("composition", "worst", ["tighter"]),
+        ("derived", None, ["tighter"]),
+        ("composition", None, ["tighter"]),
+        ("worst", "derived", ["looser"]),
+        ("worst", "composition", ["looser"]),
+        (None, "derived", ["looser"]),
+        (None, "composition", ["looser"]),
+        ("derived", "composition", ["different"]),
+        ("composition", "derived", ["different"]),
+        (None, "worst", []),
+        ("worst", None, []),
+    ],
+)
+def test_worst_is_tighter_than_either_and_these_are_in_no_order(
+    tmp_path: Path, old: str | None, new: str | None, kinds: list[str]
+) -> None:
+    changes = compared(written(option(old)), written(option(new)), PLUGINS)
+    assert [(change.kind, change.place) for change in changes] == [(kind, "metrics[0].scored") for kind in kinds]
+    for metric in (option(old)["metrics"][0], option(new)["metrics"][0]):
+        assert policy_of_metrics(tmp_path, metric)
+    parent, child = tmp_path / "parent.yaml", tmp_path / "policy.yaml"
+    with_a_pure_leaf(tmp_path, *option(old)["metrics"]).rename(parent)
+    child.write_text(json.dumps({"leafgate": 1, "extends": parent.name, **option(new)}))
+    if new is None or kinds in ([], ["tighter"]):
+        assert load_policy(child).policy.metrics  # what is left out is the parent's
+    else:
+        with pytest.raises(PolicyError, match=r"metrics\[0\].scored"):
+            load_policy(child)
+
+
+def policy_of_metrics(folder: Path, *metrics: Mapping[str, Any]) -> bool:
+    return bool(load_policy(with_a_pure_leaf(folder, *metrics)).policy.metrics)
+
+
+def test_writing_what_a_metric_can_only_score_changes_nothing() -> None:
+    for use, limit in (("k_anonymity", "at_least"), ("divergence", "at_least"), ("gain", "at_most")):
+        bare, explicit = (written(option(scored, use, limit)) for scored in (None, "derived"))
+        assert compared(bare, explicit, PLUGINS) == []
+
+
+def told(scored: str | None, value: float = 0.5, **more: Any) -> dict[str, Any]:
+    """A stored finding, without `scored` as older reports have it."""
+    limit = {"at_most": 0.9, "average": False, "allow": 0.0, **({} if scored is None else {"scored": scored})}
+    return {
+        "id": "confidence@linking#ill", "metric": "confidence", "attack": "linking", "secret": "ill", "value": value,
+        "limit": limit, "passed": True, "people": 100, "beyond": 0, "evidence": {}, **more,
+    }  # fmt: skip
+
+
+def stored(*findings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "verdict": "pass",
+        "audience": "auditor",
+        "policy": None,
+        "data": None,
+        "release": None,
+        "findings": findings,
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        (None, "derived", []),
+        (None, "worst", [("better", "limit scored")]),
+        ("derived", "worst", [("better", "limit scored")]),
+        ("composition", "worst", [("better", "limit scored")]),
+        ("worst", "derived", [("worse", "limit scored")]),
+        ("worst", None, [("worse", "limit scored")]),
+        (None, "composition", [("different", "limit scored")]),
+    ],
+)
+def test_a_stored_report_without_scored_was_judged_by_what_is_derived(
+    old: str | None, new: str | None, kinds: list[tuple[str, str]]
+) -> None:
+    found = moved(stored(told(old)), stored(told(new, 0.5)))
+    assert [(each.kind, each.what) for each in found] == kinds
+    values_too = moved(stored(told(old)), stored(told(new, 0.6)))
+    assert ("value" in {each.what for each in values_too}) == (not kinds)  # numbers of two kinds are not compared
+
+
+def test_what_a_newer_policy_would_make_of_a_report_by_another_distribution_cannot_be_told() -> None:
+    def outcome(scored: str | None, asked: str | None, **evidence: Any) -> str:
+        document = option(asked) | {"attacks": [{"use": "linking"}]}
+        (found,) = foreseen(stored(told(scored, evidence=evidence)), written(document), [])
+        return found.outcome
+
+    assert outcome(None, None) == "cannot tell"
+    assert outcome(None, "derived") == "still passes"
+    assert outcome("worst", None) == "still passes"
+    assert outcome("worst", "derived") == "cannot tell"
+    assert outcome("derived", None, scored_because="the release's claim was verified") == "still passes"
+
+
+# What is said of it
+
+
+def test_explain_and_the_schema_say_what_a_metric_can_score() -> None:
+    pages = {use: explanation(PLUGINS.by_name[use], "leafgate") for use in ("confidence", "divergence", "k_anonymity")}
+    assert 'scored: worst | derived | composition (default "worst")' in pages["confidence"]
+    assert "the worse of what is derived and the group's true composition (`scored: worst`)" in pages["confidence"]
+    assert 'scored: derived (default "derived")' in pages["divergence"]
+    assert "It judges what is derived (`scored: derived`)." in pages["divergence"]
+    assert "It judges groups of people, and no distribution of a secret." in pages["k_anonymity"]
+    schema = policy_schema(PLUGINS)["definitions"]
+    assert schema["Confidence"]["properties"]["scored"]["default"] == "worst"
+    assert schema["Divergence"]["properties"]["scored"]["enum"] == ["derived"]
+    own = {"$ref": "#/definitions/Gain", "definitions": schema}
+    accepts = Draft7Validator(own).is_valid
+    assert accepts({"use": "gain", "at_most": 1, "scored": "derived"})
+    assert not accepts({"use": "gain", "at_most": 1, "scored": "worst"})
+
+
+def test_a_strangers_metric_that_never_reads_what_is_believed_is_the_same_by_worst() -> None:
+    found = finding(audited(metrics=[{"use": "sizes", "at_least": 4}]), "sizes@calm#ill")
+    assert (found.value, found.passed, found.private, values(found)) == (4, True, False, {})
+
+
+def test_the_digest_of_a_policy_tells_which_distribution_is_judged() -> None:
+    digests = {
+        policy_with(plugins_with(metric_that(doubt)), metrics=[{"use": "odd", "at_least": 0, **said}]).sha256
+        for said in ({}, {"scored": "worst"}, {"scored": "derived"}, {"scored": "composition"})
+    }
+    assert len(digests) == 3
+
+
+def test_a_waiver_with_a_limit_of_its_own_is_judged_by_the_same_distribution() -> None:
+    said = {
+        "id": "w", "finding": "odd@calm", "release": "0" * 64, "owner": "Ada", "approved_by": "Bob", "reason": "so",
+        "issued": "2026-01-01", "expires": "2026-02-01", "limit": {"at_least": 0.2},
+    }  # fmt: skip
+    metric = metric_that(doubt).model_validate({"use": "odd", "at_least": 0.3, "scored": "composition"})
+    weaker = Waiver.model_validate_json(json.dumps(said)).weaker(metric)
+    assert isinstance(weaker, RecordMetric)
+    assert (weaker.limit, weaker.scored) == (0.2, "composition")
+
+
+def test_a_policy_in_memory_takes_the_same_default(tmp_path: Path) -> None:
+    document = json.loads(with_a_pure_leaf(tmp_path, EXPOSING[0]).read_text())
+    (metric,) = policy_of(document, tmp_path).policy.metrics
+    assert isinstance(metric, RecordMetric)
+    assert metric.scored == "worst"

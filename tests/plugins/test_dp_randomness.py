@@ -1,0 +1,285 @@
+"""The test whether published counts were drawn as the release claims: what it refuses, and how seldom an honest one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from command_line import leafgate
+from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
+from leafgate.case import Case
+from leafgate.errors import InconclusiveError
+from leafgate.known import known_of
+from leafgate.release import Release, map_leaves
+from leafgate.release_file import document
+from leafgate.strict_json import readable
+from leafgate.table import Table
+from leafgate.tree import Leaf, leaves
+from leafgate_dp_random_trees import DifferentialPrivacy
+from leafgate_dp_random_trees.coins import Ids, Key, kept
+from leafgate_dp_random_trees.randomness import (
+    LEVEL,
+    LOG_LIMIT,
+    Counters,
+    counters_of,
+    log_evidence_against_noise,
+    log_evidence_against_sampling,
+    would_refuse_false_samples,
+)
+
+TABLE = survey(people=3_000)
+BUILDER = dp_trees(combine="sum")
+RELEASE = released(BUILDER, TABLE)
+NOISY = released(laplace_trees(trees=16, combine="sum"), TABLE)
+BROKEN = "not drawn from this table as the release claims"
+
+Draw = Callable[[Ids, np.random.Generator], Ids]
+
+
+def with_numbers(release: Release, table: Table, draw: Draw, k: int = 10, seed: int = 0) -> Release:
+    """The release with other numbers on its leaves: `draw` says them from the people who are there; below k is 0."""
+    counters = counters_of(release, table)
+    drawn = draw(counters.people, np.random.default_rng(seed))
+    numbers = iter(np.where(drawn >= k, drawn, 0).reshape(-1, len(release.classes)).tolist())
+
+    def change(_: Leaf) -> Leaf:
+        row = next(numbers)
+        label = release.classes[int(np.argmax(row))] if any(row) else None
+        return Leaf(label, dict(zip(release.classes, row, strict=True)))
+
+    return replace(release, trees=tuple(map_leaves(tree, change) for tree in release.trees))
+
+
+FALSE: dict[str, Draw] = {
+    "everybody": lambda people, _: people,
+    "rounded to the nearest": lambda people, _: np.rint(people / 10).astype(np.int64),
+    "rounded down": lambda people, _: people // 10,
+    "rounded up": lambda people, _: -(-people // 10),
+    "a lower rate": lambda people, rng: rng.binomial(people, 0.08),
+    "a higher rate": lambda people, rng: rng.binomial(people, 0.12),
+    "the mean of eight samples": lambda people, rng: np.rint(
+        rng.binomial(people, 0.1, (8, len(people))).mean(axis=0)
+    ).astype(np.int64),
+    "rates that differ from leaf to leaf": lambda people, rng: rng.binomial(
+        people, rng.uniform(0.02, 0.18, len(people))
+    ),
+    "nothing shown": lambda people, _: np.zeros_like(people),
+    "everybody in one leaf of twenty, and samples": lambda people, rng: np.where(
+        rng.random(len(people)) < 0.05, people, rng.binomial(people, 0.1)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FALSE)
+def test_numbers_that_no_sample_at_the_claimed_rate_shows_are_refused(kind: str) -> None:
+    twin = with_numbers(RELEASE, TABLE, FALSE[kind])
+    assert epsilon(twin, TABLE) == np.inf
+    assert any(BROKEN in told for told in problems(twin, TABLE)["broken"])
+
+
+def test_numbers_drawn_as_claimed_are_not_refused() -> None:
+    drawn = with_numbers(RELEASE, TABLE, lambda people, rng: rng.binomial(people, 0.1))
+    assert epsilon(drawn, TABLE) == epsilon(RELEASE, TABLE) == RELEASE.guarantee["epsilon"]["at_most"]
+
+
+def test_samples_of_other_people_are_refused() -> None:
+    table, other = survey(people=10_000), survey(people=10_000, seed=1)
+    ages = other.frame.assign(age=100 - other.frame["age"])
+    assert epsilon(released(BUILDER, Table(other.schema, ages, other.weight)), table) == np.inf
+
+
+@pytest.mark.parametrize("kind", ["one sample for all trees", "samples of a fixed size"])
+def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first: dict[str, Ids] = {}
+
+    def drawn(weight: Ids, beta: float, key: Key) -> Ids:
+        if kind == "one sample for all trees":
+            return first.setdefault("sample", kept(weight, beta, key))
+        return np.asarray(key.generator().multivariate_hypergeometric(weight, int(beta * weight.sum())))
+
+    monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", drawn)
+    table, builder = survey(people=10_000), dp_trees(trees=16, combine="sum")
+    twin = released(builder, table)
+    assert log_evidence_against_sampling(counters_of(twin, table), 10, 0.1) >= LOG_LIMIT
+
+
+def noisy(people: Ids, scale: float, rng: np.random.Generator) -> Ids:
+    """The people with discrete Laplace noise."""
+    return np.asarray(np.maximum(people + stats.dlaplace(1 / scale).rvs(len(people), random_state=rng), 0))
+
+
+NOISELESS: dict[str, Draw] = {
+    "everybody": lambda people, _: people,
+    "half of the noise": lambda people, rng: noisy(people, 5.0, rng),
+    "twice the noise": lambda people, rng: noisy(people, 20.0, rng),
+    "a part of the people": lambda people, rng: rng.binomial(people, 0.5),
+}
+
+
+@pytest.mark.parametrize("kind", NOISELESS)
+def test_numbers_without_the_claimed_noise_are_refused(kind: str) -> None:
+    twin = with_numbers(NOISY, TABLE, NOISELESS[kind], k=1)
+    assert epsilon(twin, TABLE) == np.inf
+    assert epsilon(NOISY, TABLE) == NOISY.guarantee["epsilon"]["at_most"]
+
+
+COUNTERS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=4)
+
+
+@settings(max_examples=12, deadline=None)
+@given(COUNTERS, st.integers(1, 3), st.floats(0.05, 0.95))
+def test_the_expectation_under_the_claim_is_at_most_1(drawn: list[tuple[int, int, int]], k: int, beta: float) -> None:
+    """Summed over every outcome: so an honest release is refused with probability LEVEL at most (Markov)."""
+    tree, label, people = (np.array(column, dtype=np.int64) for column in zip(*sorted(drawn), strict=True))
+    expected = 0.0
+    for sample in itertools.product(*(range(n + 1) for n in people)):
+        shown = np.array([n if n >= k else 0 for n in sample], dtype=np.int64)
+        found = log_evidence_against_sampling(Counters(tree, label, people, shown), k, beta)
+        expected += float(np.exp(found) * stats.binom.pmf(sample, people, beta).prod())
+    assert expected <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(("scale", "people"), [(0.3, (0, 3)), (2.0, (4,))])
+def test_the_expectation_under_the_claimed_noise_is_at_most_1(scale: float, people: tuple[int, ...]) -> None:
+    law, none, reach = stats.dlaplace(1 / scale), np.zeros(len(people), dtype=np.int64), round(40 * scale)
+    expected = 0.0
+    for noise in itertools.product(range(-reach, reach + 1), repeat=len(people)):
+        shown = np.maximum(np.array(people) + np.array(noise), 0)
+        found = log_evidence_against_noise(Counters(none, none, np.array(people), shown), scale)
+        expected += float(np.exp(found) * law.pmf(noise).prod())
+    assert expected <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("people", "k", "beta", "trees"), [(200, 2, 0.25, 4), (2_000, 10, 0.1, 8), (20_000, 20, 0.075, 16)]
+)
+def test_of_100_honest_releases_none_is_refused(people: int, k: int, beta: float, trees: int) -> None:
+    table = survey(people=people)
+    counters = counters_of(released(dp_trees(trees=trees, k=k, beta=beta, combine="sum", delta=0.5), table), table)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        sample = rng.binomial(counters.people, beta)
+        drawn = replace(counters, shown=np.where(sample >= k, sample, 0))
+        assert log_evidence_against_sampling(drawn, k, beta) < LOG_LIMIT
+    assert -np.log(LEVEL) == LOG_LIMIT
+
+
+def test_a_number_that_no_sample_has_is_infinite_evidence() -> None:
+    tree, people = np.zeros(1, dtype=np.int64), np.array([30])
+    for shown in (31, 9):
+        assert log_evidence_against_sampling(Counters(tree, tree, people, np.array([shown])), 10, 0.5) == np.inf
+
+
+def test_without_people_or_trees_there_is_no_evidence() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert log_evidence_against_sampling(Counters(none, none, none, none), 10, 0.5) == 0.0
+    assert log_evidence_against_noise(Counters(none, none, none, none), 1.0) == 0.0
+
+
+FEW: Mapping[str, tuple[Table, Any]] = {
+    "few people": (survey(people=60), dp_trees(k=5, combine="sum")),
+    "nearly everybody sampled": (survey(people=200), dp_trees(k=1, beta=0.98, trees=2, combine="sum", delta=0.9999)),
+    "nearly no noise": (survey(people=200), laplace_trees(scale=0.002, combine="sum")),
+    "one number with noise": (survey(people=200), laplace_trees(trees=1, combine="sum")),
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_where_false_numbers_could_not_be_seen_only_a_release_built_in_the_audit_passes(name: str) -> None:
+    table, builder = FEW[name]
+    release = released(builder, table)
+    metric = DifferentialPrivacy(at_most=1, delta=builder.delta)
+    case = Case(table, None, release, known_of(table))
+    with pytest.raises(InconclusiveError, match="shows too little to tell numbers that are"):
+        metric.score(case)
+    assert metric.score(replace(case, built=True)) == release.guarantee["epsilon"]["at_most"]
+
+
+def test_what_the_test_could_see_is_told_from_the_release_alone() -> None:
+    counters = counters_of(RELEASE, TABLE)
+    unknown = replace(counters, people=np.zeros_like(counters.people))
+    seen = would_refuse_false_samples(counters, 10, 0.1)
+    assert seen == would_refuse_false_samples(unknown, 10, 0.1) == {"exact counts": True, "rounded counts": True}
+
+
+POLICY = """\
+leafgate: 1
+name: survey
+data:
+  path: people.csv
+  columns:
+    q0: {role: quasi_identifier, values: [a, b, c]}
+    q1: {role: quasi_identifier, values: [a, b, c]}
+    q2: {role: quasi_identifier, values: [a, b, c]}
+    q3: {role: quasi_identifier, values: [a, b, c]}
+    age: {role: quasi_identifier, bounds: [0, 100]}
+    truth: {role: [class, sensitive], values: ["no", "yes"]}
+build: BUILD
+publish: {leaves: counts, measure: true}
+attacks: [{use: linking}]
+metrics: [{use: k_anonymity, at_least: 1}]
+"""
+BUILT = "{use: dp_random_trees, trees: 8, k: 10, beta: 0.1, delta: 1.0e-4, combine: sum}"
+
+
+def audited(folder: Path, build: str) -> Any:
+    """An audit whose policy does not ask for the metric: the finding is the claim's."""
+    TABLE.frame[[column.name for column in COLUMNS]].loc[TABLE.frame.index.repeat(TABLE.weight)].to_csv(
+        folder / "people.csv", index=False
+    )
+    (folder / "policy.yaml").write_text(POLICY.replace("BUILD", build))
+    ended = leafgate("audit", folder / "policy.yaml", "--json", "--out", folder / "out")
+    claims = {found["id"]: found for found in ended.document["findings"]}
+    return ended.code, claims
+
+
+def test_every_audit_of_exact_counts_that_claim_to_be_sampled_ends_in_1(tmp_path: Path) -> None:
+    release = document(with_numbers(RELEASE, TABLE, FALSE["everybody"]))
+    (tmp_path / "release.json").write_bytes(readable(release))
+    code, findings = audited(tmp_path, "{use: published, path: release.json}")
+    assert (code, findings["guarantee:epsilon"]["passed"]) == (1, False)
+    assert any(BROKEN in told for told in findings["guarantee:epsilon"]["evidence"]["broken"])
+
+
+def test_an_honest_release_passes_built_and_loaded_and_its_public_report_has_no_number_of_the_test(
+    tmp_path: Path,
+) -> None:
+    code, findings = audited(tmp_path, BUILT)
+    assert (code, findings["guarantee:epsilon"]["passed"]) == (0, True)
+    release = (tmp_path / "out" / "release.json").read_bytes()
+    (tmp_path / "release.json").write_bytes(release)
+    (tmp_path / "out" / "release.json").unlink()
+    code, findings = audited(tmp_path, "{use: published, path: release.json}")
+    assert (code, findings["guarantee:epsilon"]["passed"]) == (0, True)
+    told = findings["guarantee:epsilon"]["evidence"]
+    assert (told["honest_refused_at_most"], told["would_refuse"]) == (1e-6, ["exact counts", "rounded counts"])
+    assert "log10_evidence" not in json.dumps(findings)
+
+
+def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: Path) -> None:
+    exact = with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0)
+    silent = replace(saying(exact, use="somebody's"), guarantee={})
+    (tmp_path / "release.json").write_bytes(readable(document(silent)))
+    code, findings = audited(tmp_path, "{use: published, path: release.json}")
+    assert (code, findings["counted"]["passed"]) == (3, None)
+    assert "count everybody" in findings["counted"]["evidence"]["problem"]
+
+
+def test_a_leaf_short_of_everybody_may_be_a_sample() -> None:
+    from leafgate.leaf_numbers import counts_everybody
+
+    exact = with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0)
+    assert counts_everybody(exact, TABLE)
+    assert not counts_everybody(RELEASE, TABLE)
+    assert not counts_everybody(replace(exact, counted="exact"), TABLE)
+    assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(exact.trees[0])) == TABLE.people

@@ -1,0 +1,377 @@
+"""What a release that publishes little is believed to say: shares, labels, empty leaves, records beside trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from any_table import policy_for_any_table
+from leafgate import AttackModel, Belief
+from leafgate.auditing import Audit, audit
+from leafgate.disclosure import document
+from leafgate.known import Known, known_of
+from leafgate.plugins import load_plugins
+from leafgate.release import Combine, Counted, Level, Publish, Records, Release, published
+from leafgate.release_file import seal
+from leafgate.table import Table
+from leafgate.tree import Branch, Fan, Leaf, Node
+from leafgate_linking import Linking
+from leafgate_maxent import Counting, MaxEnt
+from leafgate_published import Published
+from random_tables import categorical, table_of, tables
+from random_trees import counted, forests
+
+LEVELS: tuple[Level, ...] = ("labels", "error_rates", "shares", "counts")
+AS_THEY_ARE: tuple[Counted, ...] = ("unknown", "bootstrap")
+PLUGINS = load_plugins(["leafgate"])
+WITHHELD = {"withheld": True}
+
+TOWN = categorical("town", "quasi_identifier", values=("a", "b"))
+ILL = categorical("ill", "class", "sensitive", values=("no", "yes"))
+SICK_TOWN = table_of([TOWN, ILL], [("a", "yes"), ("b", "yes"), ("b", "no")], [250, 150, 100])
+
+
+def by_town(*leaves: Leaf) -> Node:
+    return Fan("town", tuple(Branch((name,), leaf) for name, leaf in zip(("a", "b"), leaves, strict=True)))
+
+
+BY_TOWN = by_town(Leaf("yes", {"no": 0, "yes": 250}), Leaf("yes", {"no": 100, "yes": 150}))
+
+
+def told(table: Table, *trees: Node, level: Level = "counts", **facts: Any) -> Release:
+    combine: Combine = "one" if len(trees) == 1 else "vote"
+    draft = Release({"use": "x"}, table.schema, trees, combine=combine, **facts)
+    return published(draft, Publish(level, measure=False), frozenset())
+
+
+def knowing(table: Table, release: Release, **more: Any) -> Known:
+    return known_of(table, release=release, **more)
+
+
+def believed(release: Release, table: Table, attack: AttackModel | None = None, about: str = "") -> dict[Any, Any]:
+    """The posterior of the people of each value of the first public column, about the first secret or another."""
+    known = knowing(table, release)
+    beliefs = {belief.secret: belief for belief in (attack or Linking()).infer(release, known)}
+    chances = beliefs[about or next(iter(beliefs))].chances
+    assert chances is not None
+    return dict(zip(known.records.iloc[:, 0].tolist(), chances.to_numpy().tolist(), strict=True))
+
+
+def audited(release: Release, table: Table, folder: Path, *metrics: dict[str, Any], attack: AttackModel) -> Audit:
+    """The release held, from its file, against limits on what is derived of each secret."""
+    path = folder / "release.json"
+    path.write_bytes(seal(release).content)
+    policy = policy_for_any_table([{"scored": "derived", **metric} for metric in metrics])
+    changes = {"build": Published.model_construct(path=path), "publish": None, "attacks": (attack,)}
+    return audit(policy.model_copy(update=changes), PLUGINS, table)
+
+
+def exposed(release: Release, table: Table, folder: Path, attack: AttackModel) -> bool | None:
+    """Does the limit that nobody is exposed hold?"""
+    done = audited(release, table, folder, {"use": "exposure", "at_most": 0}, attack=attack)
+    return next(finding.passed for finding in done.report.findings if finding.metric == "exposure")
+
+
+# Shares, and numbers whose counting nobody knows
+
+
+@pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
+@pytest.mark.parametrize("level", ["error_rates", "shares", "counts"])
+@pytest.mark.parametrize("numbers", AS_THEY_ARE)
+def test_a_file_that_says_all_of_a_town_are_ill_is_believed_whatever_its_numbers_count(
+    tmp_path: Path, numbers: Counted, level: Level, attack: AttackModel
+) -> None:
+    release = told(SICK_TOWN, BY_TOWN, level=level, counted=numbers)
+    assert believed(release, SICK_TOWN, attack)["a"] == [0, 1]
+    assert exposed(release, SICK_TOWN, tmp_path, attack) is False
+
+
+@pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
+def test_a_forest_is_believed_as_its_mean_of_shares(attack: AttackModel) -> None:
+    shares = [(0.96, 0.7), (0.98, 0.5), (1.0, 0.6)]
+    trees = [by_town(*(Leaf("yes", shares={"no": 1 - p, "yes": p}) for p in pair)) for pair in shares]
+    release = replace(told(SICK_TOWN, *trees, level="shares", counted="bootstrap"), combine="mean_per_tree")
+    known = replace(knowing(SICK_TOWN, release), label_accuracies=None)
+    (belief,) = attack.infer(release, known)
+    assert belief.chances is not None
+    assert belief.chances["yes"].tolist() == pytest.approx([0.98, 0.6])
+
+
+def test_a_tree_that_says_nothing_of_a_group_does_not_water_down_what_another_says() -> None:
+    silent = by_town(Leaf("no", {"no": 0, "yes": 0}), Leaf("yes", {"no": 100, "yes": 150}))
+    pure = by_town(Leaf("yes", {"no": 5, "yes": 95}), Leaf("yes", {"no": 100, "yes": 150}))
+    (belief,) = Linking().infer(told(SICK_TOWN, pure, silent, counted="unknown"), known_of(SICK_TOWN))
+    assert belief.chances is not None
+    assert belief.chances["yes"].tolist() == pytest.approx([0.95, 0.6])
+
+
+# Labels
+
+GROUPS = table_of(
+    [categorical("g", "quasi_identifier", values=("a", "b", "c")), ILL],
+    [("a", "yes"), ("a", "no"), ("b", "yes"), ("c", "no"), ("c", "yes")],
+    [8, 2, 10, 9, 1],
+)
+LABELS = Fan("g", (Branch(("a", "b"), Leaf("yes")), Branch(("c",), Leaf("no"))))
+
+
+@pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
+@pytest.mark.parametrize("numbers", ["exact", "unknown", "bootstrap", "sampled", "noisy"])
+def test_a_label_alone_counts_with_its_accuracy_on_the_table(attack: AttackModel, numbers: Counted) -> None:
+    # 18 of the 20 people labelled yes are ill, 9 of the 10 labelled no are not.
+    beliefs = believed(told(GROUPS, LABELS, level="labels", counted=numbers), GROUPS, attack)
+    assert beliefs["a"] == beliefs["b"] == pytest.approx([0.1, 0.9], abs=1e-6)
+    assert beliefs["c"] == pytest.approx([0.9, 0.1], abs=1e-6)
+
+
+def test_counting_takes_the_accuracy_of_labels_for_people() -> None:
+    beliefs = believed(told(GROUPS, LABELS, level="labels"), GROUPS, Counting())
+    assert beliefs["c"] == pytest.approx([0.9, 0.1])
+    assert beliefs["a"] == pytest.approx([0.1, 0.9])
+
+
+def test_what_a_label_leaves_open_is_spread_by_the_prior() -> None:
+    risk = categorical("risk", "class", "sensitive", values=("low", "mid", "high"))
+    table = table_of([TOWN, risk], [("a", "high"), ("a", "low"), ("b", "mid"), ("b", "low")], [8, 2, 4, 6])
+    release = told(table, by_town(Leaf("high"), Leaf("low")), level="labels")
+    (belief,) = Linking().infer(release, knowing(table, release, distribution=True))
+    assert belief.chances is not None  # .8 high; low and mid are 8 and 4 of 20
+    assert belief.chances.iloc[0].tolist() == pytest.approx([0.2 * 2 / 3, 0.2 / 3, 0.8])
+
+
+def test_an_error_rate_of_the_leaf_goes_before_the_accuracy_of_its_label() -> None:
+    branches = (Branch(("a", "b"), Leaf("yes", error_rate=0.2)), Branch(("c",), Leaf("no", error_rate=0.2)))
+    release = told(GROUPS, Fan("g", branches), level="error_rates")
+    assert release.needs_label_accuracies is False
+    assert believed(release, GROUPS)["a"] == pytest.approx([0.2, 0.8])
+
+
+def test_people_whose_unknown_cells_lead_to_several_labels_are_believed_the_mean_of_these() -> None:
+    car = categorical("car", "private", values=("yes", "no"))
+    rows = [("a", "yes", "yes"), ("a", "no", "no"), ("a", "no", "yes")]
+    table = table_of([TOWN, car, ILL], rows, [4, 3, 1])
+    tree = Fan("car", (Branch(("yes",), Leaf("yes")), Branch(("no",), Leaf("no"))))
+    assert believed(told(table, tree, level="labels"), table)["a"] == pytest.approx([0.375, 0.625])  # of 0, 1; 3/4, 1/4
+
+
+def test_the_trees_of_a_vote_are_believed_by_the_accuracy_of_the_class_they_elect() -> None:
+    g = [Fan("g", tuple(Branch((v,), Leaf(label)) for v, label in zip("abc", labels, strict=True))) for labels in VOTES]
+    for attack in (Linking(), MaxEnt()):
+        beliefs = believed(told(GROUPS, *g, level="labels", counted="unknown"), GROUPS, attack)
+        assert beliefs["a"] == beliefs["b"] == pytest.approx([0.1, 0.9], abs=1e-6)
+        assert beliefs["c"] == pytest.approx([0.9, 0.1], abs=1e-6)
+
+
+VOTES = (("yes", "yes", "no"), ("yes", "no", "no"), ("no", "yes", "yes"))
+"""What three trees label the groups a, b and c: together yes, yes, no."""
+
+
+def test_a_label_that_is_always_right_exposes_people_and_the_public_is_not_told_how_often(tmp_path: Path) -> None:
+    table = table_of([TOWN, ILL], [("a", "yes"), ("b", "no")], [30, 30])
+    release = told(table, by_town(Leaf("yes"), Leaf("no")), level="labels", counted="unknown")
+    done = audited(release, table, tmp_path, {"use": "confidence", "at_most": 0.95}, attack=Linking())
+    found = next(finding for finding in done.report.findings if finding.metric == "confidence")
+    assert (found.passed, found.value, found.private) == (False, 1, True)
+    public = next(f for f in document(done.report, "public")["findings"] if f["metric"] == "confidence")
+    assert (public["value"], public["beyond"], public["passed"]) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("release", "granted"),
+    [
+        (told(SICK_TOWN, BY_TOWN), False),
+        (told(SICK_TOWN, BY_TOWN, level="shares"), False),
+        (told(SICK_TOWN, BY_TOWN, level="shares", counted="unknown"), False),
+        (told(SICK_TOWN, BY_TOWN, level="shares", counted="sampled"), True),
+        (told(SICK_TOWN, BY_TOWN, level="labels"), True),
+        (told(SICK_TOWN, BY_TOWN, BY_TOWN), True),
+        (told(SICK_TOWN, BY_TOWN, level="labels", guarantee={"epsilon": 1.0}), False),
+        (told(SICK_TOWN, by_town(Leaf("yes", {"no": 0, "yes": 0}), Leaf("no")), level="shares"), False),
+        (Release({}, SICK_TOWN.schema, model="none", records=Records(("ill",), (("no",),), (1,))), False),
+    ],
+)
+def test_how_often_labels_are_right_is_granted_where_nothing_published_says_what_they_are_worth(
+    release: Release, granted: bool
+) -> None:
+    assert (knowing(SICK_TOWN, release).label_accuracies is not None) is granted
+
+
+# Leaves of nobody
+
+ILLNESS = categorical("illness", "sensitive", values=("flu", "cold"))
+OUTCOME = categorical("outcome", "class", values=("good", "bad"))
+FLU = table_of(
+    [TOWN, ILLNESS, OUTCOME],
+    [("a", "cold", "good"), ("a", "cold", "bad"), ("b", "flu", "bad"), ("b", "cold", "good")],
+    [30, 10, 30, 30],
+)
+BY_ILLNESS = counted(
+    Fan(
+        "illness",
+        (
+            Branch(("flu",), Fan("town", (Branch(("a",), Leaf("bad")), Branch(("b",), Leaf("bad"))))),
+            Branch(("cold",), Fan("town", (Branch(("a",), Leaf("good")), Branch(("b",), Leaf("good"))))),
+        ),
+    ),
+    FLU,
+)
+
+
+@pytest.mark.parametrize("attack", [Linking(), MaxEnt(), MaxEnt(internal=False)])
+@pytest.mark.parametrize("level", LEVELS[1:])
+def test_a_leaf_left_bare_among_others_tells_that_nobody_has_the_secret_that_leads_there(
+    tmp_path: Path, level: Level, attack: AttackModel
+) -> None:
+    release = told(FLU, BY_ILLNESS, level=level)
+    beliefs = believed(release, FLU, attack, "illness")
+    assert beliefs["a"] == pytest.approx([0, 1], abs=1e-12)
+    assert 0 < beliefs["b"][0] < 1
+    assert exposed(release, FLU, tmp_path, attack) is False
+
+
+def test_among_labels_alone_an_empty_leaf_tells_nothing() -> None:
+    assert believed(told(FLU, BY_ILLNESS, level="labels"), FLU, about="illness")["a"] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("level", LEVELS[1:])
+def test_people_whose_class_is_public_are_in_no_leaf_that_has_nobody_of_it(level: Level) -> None:
+    table = table_of(
+        [TOWN, ILLNESS, replace(OUTCOME, roles=frozenset({"class", "quasi_identifier"}))],
+        [("a", "flu", "bad"), ("a", "cold", "good"), ("a", "cold", "bad"), ("b", "flu", "bad")],
+        [5, 5, 5, 5],
+    )
+    tree = counted(Fan("illness", (Branch(("flu",), Leaf("bad")), Branch(("cold",), Leaf("good")))), table)
+    release = told(table, tree, level=level)
+    known = knowing(table, release)
+    (belief,) = Linking().infer(release, known)
+    assert belief.chances is not None
+    chances = dict(zip(known.records["outcome"], belief.chances.to_numpy().tolist(), strict=False))
+    assert chances["good"] == [0, 1]
+    # Of the bad 10 of 15 have the flu; by shares, 1 of those with flu and 1/2 of those with a cold are bad.
+    assert chances["bad"] == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_a_leaf_said_to_be_empty_where_people_are_is_held_against_the_table(tmp_path: Path) -> None:
+    release = told(FLU, BY_ILLNESS, level="shares")
+    full = table_of([TOWN, ILLNESS, OUTCOME], [("a", "flu", "bad"), ("a", "cold", "good")], [5, 5])
+    done = audited(release, full, tmp_path, {"use": "k_anonymity", "at_least": 1}, attack=Linking())
+    assert done.report.verdict == "inconclusive"
+
+
+# Records beside trees
+
+PURE = by_town(Leaf("yes", {"no": 0, "yes": 250}), Leaf("yes", {"no": 100, "yes": 150}))
+
+
+def rows_of(*rows: Sequence[Any], columns: tuple[str, ...] = ("town", "ill")) -> Records:
+    return Records(columns, tuple(tuple(row[:-1]) for row in rows), tuple(row[-1] for row in rows))
+
+
+def test_withheld_records_beside_a_tree_take_nothing_back(tmp_path: Path) -> None:
+    release = told(SICK_TOWN, PURE, records=rows_of((WITHHELD, WITHHELD, 500)))
+    assert believed(release, SICK_TOWN)["a"] == [0, 1]
+    assert exposed(release, SICK_TOWN, tmp_path, Linking()) is False
+
+
+def test_what_either_a_tree_or_the_records_exclude_is_excluded() -> None:
+    risk = categorical("risk", "class", "sensitive", values=("low", "mid", "high"))
+    table = table_of([TOWN, risk], [("a", "mid"), ("b", "low"), ("b", "high")], [10, 10, 10])
+    # No leaf of the tree for town a has anybody of high risk, no record of a low one: both together leave mid.
+    tree = Fan("town", (Branch(("a", "b"), Leaf("low", {"low": 10, "mid": 10, "high": 0})),))
+    records = Records(("town", "risk"), (("a", {"in": ["mid", "high"]}), ("b", WITHHELD)), (10, 20))
+    beliefs = believed(told(table, tree, records=records), table)
+    assert beliefs["a"] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("numbers", ["exact", "unknown"])
+def test_of_a_tree_and_records_the_more_certain_is_believed(numbers: Counted) -> None:
+    records = rows_of(("a", "yes", 200), ("a", WITHHELD, 50), ("b", "yes", 150), ("b", "no", 100))
+    trees = by_town(Leaf("yes", {"no": 10, "yes": 240}), Leaf("yes", {"no": 100, "yes": 150}))
+    beliefs = believed(told(SICK_TOWN, trees, records=records, counted=numbers), SICK_TOWN)
+    assert beliefs["a"] == pytest.approx([0.04, 0.96])  # the records say 225 of 250
+    assert believed(told(SICK_TOWN, BY_TOWN, records=records, counted=numbers), SICK_TOWN)["a"] == [0, 1]
+
+
+# More published is never less derived
+
+
+@st.composite
+def planted(draw: st.DrawFn, *, most: int = 2) -> tuple[Table, tuple[Node, ...]]:
+    table = draw(tables(most=12))
+    return table, draw(forests(table, most=most))
+
+
+def beliefs_of(release: Release, table: Table, *, distribution: bool = False) -> dict[str, Belief]:
+    known = knowing(table, release, distribution=distribution)
+    found = {belief.secret: belief for belief in Linking().infer(release, known)}
+    return {str(name): belief for name, belief in found.items() if name is not None}
+
+
+def confidence(belief: Belief) -> NDArray[np.float64]:
+    assert belief.chances is not None
+    return np.asarray(belief.chances.to_numpy(dtype=float).max(axis=1))
+
+
+def is_certain(belief: Belief) -> NDArray[np.bool_]:
+    return np.asarray(confidence(belief) >= 1 - 1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(planted(), st.sampled_from(["exact", "exact", "unknown", "bootstrap"]), st.booleans())
+def test_people_known_for_certain_stay_so_when_leaves_tell_more(
+    plant: tuple[Table, tuple[Node, ...]], numbers: Counted, distribution: bool
+) -> None:
+    table, grown = plant
+    levels = [
+        beliefs_of(told(table, *grown, level=level, counted=numbers), table, distribution=distribution)
+        for level in LEVELS
+    ]
+    for less, more in pairwise(levels):
+        for secret, belief in less.items():
+            assert (is_certain(more[secret]) >= is_certain(belief)).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(most=12, public_class=False), st.data())
+def test_the_surest_belief_of_the_class_is_no_less_sure_when_leaves_of_known_people_tell_more(
+    table: Table, data: st.DataObject
+) -> None:
+    public = replace(table.schema, columns=tuple(c for c in table.schema.columns if c.public or "class" in c.roles))
+    names = [column.name for column in public.columns]
+    cells = table.frame[names].astype(object).to_numpy().tolist()
+    people = table_of(public.columns, [[None if cell != cell else cell for cell in row] for row in cells])
+    (grown,) = data.draw(forests(people, most=1))
+    surest = [confidence(beliefs_of(told(people, grown, level=level), people)["y"]).max() for level in LEVELS]
+    assert all(more >= less - 1e-9 for less, more in pairwise(surest))
+
+
+@settings(max_examples=60, deadline=None)
+@given(planted(), st.sampled_from(["exact", "unknown"]), st.data())
+def test_what_is_known_from_trees_or_from_records_is_known_from_both(
+    plant: tuple[Table, tuple[Node, ...]], numbers: Counted, data: st.DataObject
+) -> None:
+    table, grown = plant
+    columns = table.schema.columns
+    cells = [[None if cell != cell else cell for cell in row] for row in table.frame.astype(object).to_numpy().tolist()]
+    hidden = data.draw(st.lists(st.booleans(), min_size=len(cells) * len(columns), max_size=len(cells) * len(columns)))
+    rows = [
+        tuple(WITHHELD if hidden[i * len(columns) + j] else cell for j, cell in enumerate(row))
+        for i, row in enumerate(cells)
+    ]
+    records = Records(tuple(c.name for c in columns), tuple(rows), tuple(table.weight.tolist()))
+    both = beliefs_of(told(table, *grown, records=records, counted=numbers), table)
+    alone = [told(table, *grown, counted=numbers), Release({}, table.schema, model="none", records=records)]
+    for release in alone:
+        for secret, belief in beliefs_of(replace(release, counted=numbers), table).items():
+            assert (is_certain(both[secret]) >= is_certain(belief)).all()
+            if len(table.schema[secret].domain) == 2 and both[secret].told != "shares":
+                assert (confidence(both[secret]) >= confidence(belief) - 1e-9).all()
