@@ -30,7 +30,6 @@ from dominance.people import People, Rng, contradicting_table, draw_people
 from dominance.trees import LEVELS, HandMade, draw_hand_made, leaf_counts, records_of
 from leafgate.table import Table
 
-ORDER = {"pass": 0, "inconclusive": 1, "fail": 1, "refused": 1}
 TOLERANCE = 1e-9
 MAXENT: Metrics = (*LINKING, {"use": "maxent", "internal": False, "solver": "structured", "time_limit": 20.0})
 
@@ -87,15 +86,19 @@ def more_is_not_safer(less: Outcome, more: Outcome, people: People, kind: str, *
 def not_milder(outcome: Outcome, twin: Outcome, kind: str) -> Iterator[Problem]:
     """(b) for a file and the same trees with exact counts.
 
-    What is derived from several trees whose numbers may be of samples is less: one tree rules nothing out for another.
+    Where a file does not tell the sizes of several leaves that one group reaches, less is derived of it, as in (a).
+    What is derived from several trees whose numbers may be of samples is less too: none rules anything out for another.
     """
-    several = outcome.document is not None and len(outcome.document["trees"]) > 1
-    ignored = {"file_disclosure", "published_file", *(["derived_exposure"] if several else [])}
-    if ORDER[outcome.verdict] < ORDER[twin.verdict]:
-        yield "b", kind, f"ends in {outcome.verdict}, its exact twin in {twin.verdict}"
+    ignored = {"file_disclosure", "published_file"}
+    if twin.document is not None and not _is_plain(twin.document):
+        ignored |= {"derived_exposure", "confidence", "l_diversity"}
     for name, finding in twin.findings.items():
         mine = outcome.findings.get(name)
-        if finding.metric not in ignored and mine and mine.passed and not finding.passed:
+        if finding.metric in ignored or finding.passed:
+            continue
+        if outcome.verdict == "pass":
+            yield "b", kind, f"passes, and {finding.metric} of its exact twin does not"
+        elif mine is not None and mine.passed:
             yield "b", kind, f"{finding.metric} is ok, of the exact twin it is not"
 
 
