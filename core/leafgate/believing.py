@@ -17,7 +17,6 @@ from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.fitting import check_options, read_fitting, with_policy_columns
 from leafgate.interfaces import AttackModel
 from leafgate.known import Known
-from leafgate.leaf_numbers import judged_as_exact
 from leafgate.release_file import seal
 from leafgate.report import People, Private
 from leafgate.running import Run
@@ -32,8 +31,7 @@ def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Beli
     """
     sealed = seal(read_fitting(release, run.table.schema))
     check_options(sealed.release, run.plugins, release.name)
-    read = with_policy_columns(sealed.release, run.table.schema)
-    sealed = replace(sealed, release=judged_as_exact(read, run.table.without_key))
+    sealed = replace(sealed, release=with_policy_columns(sealed.release, run.table.schema))
     known = knowledge(run.policy, run.table, sealed, run.population, run.people)
     tried = attempt(_attack(run, use), sealed, known, run.plugins)
     if tried.problem:

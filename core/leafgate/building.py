@@ -12,7 +12,6 @@ from leafgate.evidence import sayable
 from leafgate.fitting import check_options, with_policy_columns
 from leafgate.interfaces import TreeBuilder
 from leafgate.known import Known, known_of
-from leafgate.leaf_numbers import judged_as_exact
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_facts import facts_of
@@ -41,8 +40,7 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
     if from_file:
         check_options(draft, plugins)
     sealed = cut_and_seal(policy, plugins, draft)
-    release = with_policy_columns(sealed.release, table.schema) if from_file else sealed.release
-    return replace(sealed, release=judged_as_exact(release, table.without_key))
+    return replace(sealed, release=with_policy_columns(sealed.release, table.schema)) if from_file else sealed
 
 
 def cut_and_seal(policy: Policy, plugins: Plugins, draft: Release) -> Sealed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from leafgate.leaf_numbers import is_mislabelled
 from leafgate.node_numbers import REMEDY
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
@@ -43,9 +44,13 @@ def _rehearsed(policy: Policy, judged: Judged) -> Iterator[Doubt]:
 
 
 def _counted(judged: Judged) -> Iterator[Doubt]:
-    """Leaves or records that claim to count this table's people, and do not."""
+    """Leaves or records that claim to count this table's people and do not, or do and claim to count others."""
     if judged.strange:
         yield "counted", None, judged.strange
+    elif is_mislabelled(judged.release, judged.table):
+        label = judged.release.counted
+        problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
+        yield "counted", None, problem
 
 
 def _unread_parts(judged: Judged) -> Iterator[Doubt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,16 @@ from leafgate.scoring import Judged, inconclusive, score_beliefs, score_one
 Attack = Callable[[AttackModel], Attempt]
 WORST_FIRST = (False, None, True)
 BROKEN = "the release does not keep what it claims of {}"
+MAX_EPSILON = 10.0
+"""Above it one person may change a probability by more than a factor of e^10, 22,000: no belief is bounded by that."""
+MAX_DELTA = 1e-3
+"""Above it publishing one person in a thousand as they are keeps the promise.
+
+Source: Dwork, Roth, The Algorithmic Foundations of Differential Privacy, 2014, section 2.3 (delta far below one over the
+people). doi:10.1561/0400000042
+"""
+DEFAULT_DELTA = 1e-6
+"""At which epsilon is claimed where a claim says nothing of delta."""
 
 
 def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
@@ -35,8 +45,21 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
 
 
 def verified(findings: Iterable[Finding]) -> frozenset[str]:
-    """The claims that these findings of `check_claims` say to be kept."""
-    return frozenset(finding.id.removeprefix("guarantee:") for finding in findings if finding.passed)
+    """The claims that these findings of `check_claims` say to be kept, without promises so weak that anything keeps them.
+
+    Of `epsilon` a promise counts up to MAX_EPSILON and MAX_DELTA.
+    """
+    kept = {finding.id.removeprefix("guarantee:"): finding.evidence["claim"] for finding in findings if finding.passed}
+    return frozenset(claim for claim, promised in kept.items() if claim != "epsilon" or _bounds_beliefs(promised))
+
+
+def _bounds_beliefs(promised: Any) -> bool:
+    """Does one of these claims of differential privacy bound what can be derived of a person?"""
+    claims = [one if isinstance(one, Mapping) else {"at_most": one} for one in _each(promised)]
+    return any(
+        float(one.get("at_most", math.inf)) <= MAX_EPSILON and float(one.get("delta", DEFAULT_DELTA)) <= MAX_DELTA
+        for one in claims
+    )
 
 
 def _margin(finding: Finding) -> float:

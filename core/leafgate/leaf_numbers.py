@@ -13,30 +13,32 @@ from leafgate.record_matching import records_fit
 from leafgate.release import Release, at_level
 from leafgate.routing import NOWHERE, route
 from leafgate.table import Table
-from leafgate.tree import Leaf, Node, columns_asked, leaves
+from leafgate.tree import Leaf, columns_asked, leaves
 
 CLOSE = 1e-6
 """Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
 
 
-def judged_as_exact(release: Release, table: Table) -> Release:
-    """The release, `exact` where its numbers are the table's own in every leaf and record, whatever it claims.
+def is_mislabelled(release: Release, table: Table) -> bool:
+    """Are the numbers the table's own in every leaf and record, though the release says that they count something else?
 
-    A label that hides this would keep attacks from believing what is so. Left as they are: releases with noise or a
-    claim of differential privacy, whose checks look at how the numbers were drawn, and numbers of model files that
-    are no counts.
+    Such a label keeps attacks from believing what is so. False for releases with noise or a claim of differential
+    privacy, whose checks look at how the numbers were drawn; for model files, whose readers choose the label; and for a
+    sample with the records it was taken from.
     """
-    claims_other = release.counted == "exact" or release.noise or "epsilon" in release.guarantee
-    level = release.publish.leaves
-    told = release.records is not None or (bool(release.trees) and level != "labels")
-    if claims_other or not told or (release.file is not None and level != "counts"):
-        return release
-    exact = replace(release, counted="exact")
+    records = release.records is not None
+    excused = bool(release.noise) or "epsilon" in release.guarantee or release.file is not None
+    if release.counted == "exact" or excused or (release.counted == "sampled" and records):
+        return False
+    numbers = bool(release.trees) and release.publish.leaves != "labels"
     asked = {name for tree in (*release.trees, *release.alternatives.values()) for name in columns_asked(tree)}
-    known = not release.trees or (release.target in table.schema and all(name in table.schema for name in asked))
-    is_exact = known and not strange_leaves(exact, table)
-    is_exact = is_exact and (release.records is None or records_fit(release.records, table))
-    return exact if is_exact else release
+    if not (numbers or records) or not all(name in table.schema for name in asked):
+        return False
+    if release.trees and (
+        release.target not in table.schema or strange_leaves(replace(release, counted="exact"), table)
+    ):
+        return False
+    return release.records is None or records_fit(release.records, table)
 
 
 def _counts_people(release: Release) -> bool:
@@ -73,26 +75,6 @@ def strange_leaves(release: Release, table: Table) -> int:
             empty = release.is_empty(leaf) and any(row)
             strange += not (_fits(leaf, people, close) and not empty if drawn is None else drawn(leaf, people))
     return strange
-
-
-def counts_everybody(release: Release, table: Table) -> bool:
-    """Do leaves that say they count a sample count each of the table's people, so that nobody was left out?
-
-    Exact counts under that name would be judged more leniently than they may be. False where some leaf tells no counts.
-    """
-    if release.counted != "sampled" or release.model != "trees" or release.target not in table.schema:
-        return False
-    trees = (*release.trees, *release.alternatives.values())
-    if not all(name in table.schema for tree in trees for name in columns_asked(tree)):
-        return False
-    return bool(trees) and all(_counts_everybody(tree, release, table) for tree in trees)
-
-
-def _counts_everybody(tree: Node, release: Release, table: Table) -> bool:
-    routed = route(tree, table)
-    people = _counts(table, release.target, routed.leaf, len(routed.leaves)).tolist()
-    told = [[(leaf.counts or {}).get(name, 0) for name in release.classes] for leaf in routed.leaves]
-    return told == people and all(leaf.counts is not None for leaf in routed.leaves)
 
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:

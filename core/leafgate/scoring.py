@@ -19,7 +19,7 @@ from leafgate.evidence import RESERVED, checked_evidence
 from leafgate.hidden_cells import laid_out
 from leafgate.interfaces import Distribution, Metric, RecordMetric, Scored
 from leafgate.known import Known, lent
-from leafgate.leaf_numbers import counts_everybody, strange_leaves
+from leafgate.leaf_numbers import strange_leaves
 from leafgate.node_numbers import Contradiction, FileNumbers, first_contradiction
 from leafgate.plugins import Plugins
 from leafgate.record_matching import strange_records
@@ -88,8 +88,6 @@ class Judged:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
         if strange_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
-        if not self.built and counts_everybody(self.release, self.table):
-            return "the leaves say that they count a sample, and they count everybody of this table"
         return strange_records(self.release, self.table)
 
     @cached_property

@@ -165,17 +165,19 @@ EXACT = by_town(leaf(30, 0), leaf(15, 15))
 
 
 @pytest.mark.parametrize("counted", ["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"])
-def test_exact_counts_expose_under_whatever_label(tmp_path: Path, counted: str) -> None:
-    assert audited(tmp_path, release(trees=[EXACT], counted=counted)).code == 1
+def test_exact_counts_never_pass_under_whatever_label(tmp_path: Path, counted: str) -> None:
+    ended = audited(tmp_path, release(trees=[EXACT], counted=counted))
+    assert ended.code == (1 if counted == "exact" else 3)
+    assert any(finding["id"] == "counted" for finding in ended.document["findings"]) is (counted != "exact")
 
 
-def test_exact_shares_labelled_unknown_expose(tmp_path: Path) -> None:
+def test_exact_shares_labelled_unknown_never_pass(tmp_path: Path) -> None:
     def shares(ill: float) -> dict[str, Any]:
         return {"kind": "leaf", "label": "ill", "shares": {"ill": ill, "well": 1 - ill}}
 
     told = release(trees=[by_town(shares(1.0), shares(0.5))], counted="unknown")
     told["publish"]["leaves"] = "shares"
-    assert audited(tmp_path, told).code == 1
+    assert audited(tmp_path, told).code == 3
 
 
 def test_whole_numbers_labelled_unknown_that_are_other_peoples_are_inconclusive(tmp_path: Path) -> None:

@@ -272,14 +272,14 @@ def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: 
     (tmp_path / "release.json").write_bytes(readable(document(silent)))
     code, findings = audited(tmp_path, "{use: published, path: release.json}")
     assert (code, findings["counted"]["passed"]) == (3, None)
-    assert "count everybody" in findings["counted"]["evidence"]["problem"]
+    assert "`counted` must say exact" in findings["counted"]["evidence"]["problem"]
 
 
 def test_a_leaf_short_of_everybody_may_be_a_sample() -> None:
-    from leafgate.leaf_numbers import counts_everybody
+    from leafgate.leaf_numbers import is_mislabelled
 
-    exact = with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0)
-    assert counts_everybody(exact, TABLE)
-    assert not counts_everybody(RELEASE, TABLE)
-    assert not counts_everybody(replace(exact, counted="exact"), TABLE)
+    exact = replace(with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0), guarantee={})
+    assert is_mislabelled(exact, TABLE)
+    assert not is_mislabelled(replace(RELEASE, guarantee={}), TABLE)
+    assert not is_mislabelled(replace(exact, counted="exact"), TABLE)
     assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(exact.trees[0])) == TABLE.people
