@@ -1,0 +1,116 @@
+"""More told is never safer, no format is milder, who is certain is counted, what contradicts the table never passes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafgate.auditing
+from dominance.audits import audited
+from dominance.people import people_from
+from dominance.properties import Failure, cases, check
+from leafgate import Belief, Known, Release
+from leafgate_linking import Linking
+from leafgate_published import FileDisclosure
+
+CASES = {"builder": 20, "hand made": 24, "records": 6, "tree": 8, "names": 4}
+"""How many seeds of each kind the suite tries; of the others `OTHERS`. `python -m dominance` tries any number."""
+OTHERS = 3
+MUTANT_SEEDS = 12
+
+
+def failures(kind: str, seeds: int) -> list[Failure]:
+    """What fails among the first seeds of a kind."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [failure for seed in range(seeds) for failure in check(seed, kind)]
+
+
+@pytest.mark.parametrize("kind", cases())
+def test_no_random_release_breaks_a_property(kind: str) -> None:
+    found = failures(kind, CASES.get(kind, OTHERS))
+    assert not found, "\n".join(map(str, found))
+
+
+# What the harness found, each by itself.
+
+
+def test_maxent_parts_people_of_different_public_classes() -> None:
+    columns = {
+        "town": {"role": "quasi_identifier", "values": ["here", "there"]},
+        "job": {"role": "sensitive", "values": ["cook", "smith", "nurse"]},
+        "sick": {"role": ["class", "quasi_identifier"], "values": ["no", "yes"]},
+    }
+    people = people_from({"columns": columns}, [("here", "cook", "no"), ("here", "nurse", "yes")])
+    metrics = ({"use": "k_anonymity", "at_least": 2},)
+    attacks = ({"use": "linking"}, {"use": "maxent", "internal": False})
+    for min_split in (2, 3):  # a tree that asks for the job, and one leaf
+        found = audited(people, {"use": "id3", "min_split": min_split}, metrics, attacks).findings
+        assert {name: finding.value for name, finding in found.items()} == {
+            "k_anonymity@linking#job": 1.0,
+            "k_anonymity@maxent#job": 1.0,
+        }
+
+
+# Each property fails where the product is broken on purpose.
+
+
+def believe_nothing(monkeypatch: pytest.MonkeyPatch, of: Any = lambda release: True) -> None:
+    """Let the linking attack keep its groups and lose its belief, of some releases."""
+    infer = Linking.infer
+
+    def ignorant(self: Linking, release: Release, known: Known) -> Sequence[Belief]:
+        found = infer(self, release, known)
+        return [replace(each, chances=_uniform(each), told="guess") for each in found] if of(release) else found
+
+    monkeypatch.setattr(Linking, "infer", ignorant)
+
+
+def _uniform(belief: Belief) -> Any:
+    return None if belief.chances is None else belief.chances * 0 + 1 / belief.chances.shape[1]
+
+
+def breaks(prop: str, kind: str, seeds: int = MUTANT_SEEDS) -> bool:
+    """Does the property fail among the first seeds of a kind?"""
+    return any(failure.prop == prop for seed in range(seeds) for failure in _of_seed(kind, seed))
+
+
+def _of_seed(kind: str, seed: int) -> list[Failure]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return check(seed, kind)
+
+
+def test_an_attack_that_believes_less_of_more_breaks_a(monkeypatch: pytest.MonkeyPatch) -> None:
+    believe_nothing(monkeypatch, lambda release: release.records is not None and release.model == "trees")
+    assert breaks("a", "records")
+
+
+def test_a_format_that_is_believed_less_breaks_b(monkeypatch: pytest.MonkeyPatch) -> None:
+    believe_nothing(monkeypatch, lambda release: release.file is not None and release.file.format != "scikit-learn")
+    assert breaks("b", "tree")
+
+
+def test_an_attack_that_believes_nothing_breaks_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    believe_nothing(monkeypatch)
+    assert breaks("c", "hand made")
+
+
+def test_an_audit_without_doubts_breaks_d(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leafgate.auditing, "doubts", lambda *_: [])
+    assert breaks("d", "hand made")
+
+
+def test_a_file_that_discloses_nothing_breaks_e(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FileDisclosure, "score", lambda self, case: 0.0)
+    assert breaks("e", "names", 4)
+
+
+def test_a_seed_draws_the_same_case_again() -> None:
+    assert check(3, "hand made") == check(3, "hand made")
+    assert np.random.default_rng(3).random() == np.random.default_rng(3).random()

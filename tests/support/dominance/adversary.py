@@ -1,0 +1,284 @@
+"""A simple honest adversary, who reads the released document and the public columns, and nothing of leafgate's.
+
+It groups people by the leaves that the document sends them to, whatever their unknown columns may be, and believes what
+the document says: the composition of a group, and that nobody is in a leaf that counts nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.table import Table
+
+Document = Mapping[str, Any]
+Cells = dict[str, NDArray[Any]]
+Mask = NDArray[np.bool_]
+Ids = NDArray[np.int64]
+MOST_LIVES = 400
+"""Combinations of unknown cells that are tried; a document that asks for more is left alone."""
+
+
+def cells_of(document: Document, table: Table) -> Cells:
+    """Numbers as floats; values as positions in the declared domain, the last for a missing one."""
+    cells: Cells = {}
+    for name, spec in document["schema"].items():
+        if "values" in spec:
+            codes = table.frame[name].cat.codes.to_numpy().astype(np.int64)
+            cells[name] = np.where(codes < 0, len(spec["values"]), codes)
+        else:
+            cells[name] = table.frame[name].to_numpy(dtype=np.float64)
+    return cells
+
+
+def nodes_of(tree: Document) -> Iterator[Document]:
+    """Every node of a tree in a release document, each before those below it."""
+    yield tree
+    for child in children_of(tree):
+        yield from nodes_of(child)
+
+
+def leaves_of(tree: Document) -> list[dict[str, Any]]:
+    """The leaves of a tree from left to right, to be read or changed."""
+    return [cast(dict[str, Any], node) for node in nodes_of(tree) if node["kind"] == "leaf"]
+
+
+def children_of(node: Document) -> list[Document]:
+    if node["kind"] == "cut":
+        return [node["low"], node["high"]]
+    if node["kind"] == "fan":
+        return [*(branch["node"] for branch in node["branches"]), *([node["other"]] if "other" in node else [])]
+    return []
+
+
+def reach(document: Document, tree: Document, cells: Cells, size: int) -> tuple[Ids, list[Document]]:
+    """For each row the number of its leaf, -1 where no branch takes it; and the leaves."""
+    where = np.full(size, -1, dtype=np.int64)
+    leaves: list[Document] = []
+    waiting: list[tuple[Document, Ids]] = [(tree, np.arange(size))]
+    while waiting:
+        node, rows = waiting.pop()
+        if node["kind"] == "leaf":
+            where[rows] = len(leaves)
+            leaves.append(node)
+            continue
+        below = _split(document["schema"][node["column"]], node, cells[node["column"]][rows])
+        waiting += [(child, rows[mask]) for child, mask in reversed(below)]
+    return where, leaves
+
+
+def _split(spec: Document, node: Document, cells: NDArray[Any]) -> list[tuple[Document, Mask]]:
+    if node["kind"] == "cut":
+        seen = cells.astype(np.float32).astype(np.float64) if node.get("float32") else cells
+        low = seen < node["at"] if node.get("strict") else seen <= node["at"]
+        low |= np.isnan(seen) & (node.get("missing") == "low")
+        return [(node["low"], low), (node["high"], ~low)]
+    domain = [*spec["values"], None]
+    branch = np.full(len(domain), len(node["branches"]))
+    for i, each in enumerate(node["branches"]):
+        branch[[domain.index(value) for value in each["values"]]] = i
+    taken = branch[cells]
+    return [(child, taken == i) for i, child in enumerate(children_of(node))]
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Rows of the table whose secret is certain: by the group's composition, and by what the numbers rule out.
+
+    A group's composition counts where the release is about the secret: its class, a column of its tests or its records.
+    `surest` is the share of the commonest value in each one's group (0 where the composition does not count), `people`
+    the people of the group.
+    """
+
+    composition: Mask
+    derived: Mask
+    surest: NDArray[np.float64]
+    people: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where the people end, whatever their unknown cells are: for each life and tree each person's leaf."""
+
+    lives: Sequence[Mapping[str, Any]]
+    ends: Ids
+    leaves: Sequence[Sequence[Document]]
+    cells: Cells
+
+
+def certain_people(document: Document, table: Table) -> dict[str, Certainty] | None:
+    """For each secret who is known with certainty; None where the unknown cells are too many to try."""
+    if not _few_lives(document):
+        return None
+    cells, size = cells_of(document, table), len(table)
+    reached = _all_ends(document, cells, size)
+    matches = _matching_records(document, cells, size)
+    keys = [*reached.ends.reshape(-1, size), *([cells[document["target"]]] if _public_class(document) else [])]
+    keys += [] if matches is None else list(matches.T.astype(np.int64))
+    group = np.unique(np.array(keys), axis=1, return_inverse=True)[1].reshape(-1) if keys else np.zeros(size, np.int64)
+    found = {}
+    for name in (column.name for column in table.schema.secrets if column.countable):
+        spec = document["schema"].get(name)
+        if spec is not None:
+            truth = _coded(spec, cells[name])
+            counts = np.zeros((group.max() + 1, truth.max() + 1))
+            np.add.at(counts, (group, truth), table.weight)
+            people = counts.sum(axis=1)
+            surest = (counts.max(axis=1) / people)[group] * _is_about(document, name)
+            possible = _possible_values(document, name, reached, matches)
+            found[name] = Certainty(surest == 1, possible.sum(axis=1) == 1, surest, people[group])
+    return found
+
+
+def _all_ends(document: Document, cells: Cells, size: int) -> Ends:
+    trees, lives = document["trees"], list(_lives(document))
+    ends = np.empty((len(lives), len(trees), size), dtype=np.int64)
+    leaves: list[list[Document]] = [[] for _ in trees]
+    for i, life in enumerate(lives):
+        filled = cells | {name: np.full(size, cell) for name, cell in life.items()}
+        for t, tree in enumerate(trees):
+            ends[i, t], leaves[t] = reach(document, tree, filled, size)
+    return Ends(lives, ends, leaves, cells)
+
+
+def _public_class(document: Document) -> bool:
+    target = document["target"]
+    return bool(document["trees"]) and "quasi_identifier" in document["schema"][target]["role"]
+
+
+def _is_about(document: Document, name: str) -> bool:
+    """Is the release about a secret: its class, a column of its tests or of its records?"""
+    shown = document["records"] is not None and name in document["records"]["columns"]
+    asked = any(name == node.get("column") for tree in document["trees"] for node in nodes_of(tree))
+    return bool(shown or asked or name == document["target"])
+
+
+def _possible_values(document: Document, name: str, reached: Ends, matches: Mask | None) -> Mask:
+    """Which values of a secret each person can have, by what each tree and the matching records rule out."""
+    spec, (n_lives, n_trees, size) = document["schema"][name], reached.ends.shape
+    n_values = len(spec["values"]) if "values" in spec else len(spec["bins"]) - 1
+    possible = np.ones((size, n_values), dtype=bool)
+    for t in range(n_trees):
+        told = _possible_classes(document, reached.leaves[t])[reached.ends[:, t]]
+        if _public_class(document):
+            told = told & np.eye(told.shape[2], dtype=bool)[reached.cells[document["target"]]]
+        if name == document["target"]:
+            possible &= told.any(axis=0)
+        elif name in reached.lives[0]:
+            value = _coded(spec, np.array([reached.lives[i][name] for i in range(n_lives)]))
+            alive: Mask = np.asarray(told.any(axis=2))
+            possible &= np.array([alive[value == v].any(axis=0) for v in range(n_values)]).T
+    if matches is not None and name in document["records"]["columns"]:
+        fits = np.array([_fits(spec, cell, n_values) for cell in _column(document, name)])
+        possible &= (matches.astype(np.int64) @ fits.astype(np.int64)) > 0
+    return possible
+
+
+def _coded(spec: Document, cells: NDArray[Any]) -> Ids:
+    """Positions in the secret's domain, of numbers those of their bins (an edge belongs to the bin above)."""
+    return np.searchsorted(spec["bins"][1:-1], cells, side="right") if "bins" in spec else cells.astype(np.int64)
+
+
+def _possible_classes(document: Document, leaves: Sequence[Document]) -> Mask:
+    """For each leaf which classes somebody there has, by its own numbers; in the last row, of no leaf, any."""
+    classes, level = document["classes"], document["publish"]["leaves"]
+    bare_is_empty = document["counted"] == "exact" and document.get("file") is None and level != "labels"
+    rows = []
+    for leaf in leaves:
+        numbers = leaf.get("counts") or leaf.get("shares")
+        if numbers is not None:
+            rows.append([numbers.get(name, 0) > 0 for name in classes])
+        elif "error_rate" in leaf:
+            wrong = leaf["error_rate"]
+            rows.append([wrong < 1 if name == leaf["label"] else wrong > 0 for name in classes])
+        else:
+            rows.append([not bare_is_empty] * len(classes))
+    return np.array([*rows, [True] * len(classes)], dtype=bool).reshape(len(rows) + 1, len(classes))
+
+
+def _unknown_asked(document: Document) -> dict[str, list[Any]]:
+    """Each unknown column that a tree asks about, with one cell for each way through its tests and each bin."""
+    asked: dict[str, list[Document]] = {}
+    for tree in document["trees"]:
+        for node in nodes_of(tree):
+            if node["kind"] != "leaf" and "quasi_identifier" not in document["schema"][node["column"]]["role"]:
+                asked.setdefault(node["column"], []).append(node)
+    return {name: _representatives(document["schema"][name], nodes) for name, nodes in sorted(asked.items())}
+
+
+def _representatives(spec: Document, nodes: Sequence[Document]) -> list[Any]:
+    if "values" in spec:
+        return list(range(len(spec["values"]) + (1 if spec.get("missing") else 0)))
+    thresholds = sorted({node["at"] for node in nodes})
+    low, high = spec.get("bounds") or (spec["bins"][0], spec["bins"][-1])
+    points = [low, high, *thresholds, *spec.get("bins", [])]
+    near = [float(np.nextafter(p, side)) for p in points for side in (-np.inf, np.inf)]
+    single = [float(np.nextafter(np.float32(t), np.float32(s))) for t in thresholds for s in (-np.inf, 0, np.inf)]
+    edges = np.unique([p for p in [*points, *near, *single] if low <= p <= high])
+    tried = np.unique([*edges, *((edges[1:] + edges[:-1]) / 2)])
+    tried = np.append(tried, np.nan) if spec.get("missing") else tried
+    ways = [_split(spec, node, tried)[0][1] for node in nodes]
+    bins = [_coded(spec, tried)] if "bins" in spec else []
+    first = np.unique(np.array([*ways, *bins, np.isnan(tried)], dtype=np.int64), axis=1, return_index=True)[1]
+    return list(tried[np.sort(first)])
+
+
+def _few_lives(document: Document) -> bool:
+    return int(np.prod([len(cells) for cells in _unknown_asked(document).values()], initial=1)) <= MOST_LIVES
+
+
+def _lives(document: Document) -> Iterator[dict[str, Any]]:
+    """Every combination of cells of the unknown columns that the trees ask about."""
+    asked = _unknown_asked(document)
+    for chosen in product(*asked.values()):
+        yield dict(zip(asked, chosen, strict=True))
+
+
+def _column(document: Document, name: str) -> list[Any]:
+    place = document["records"]["columns"].index(name)
+    return [row[place] for row in document["records"]["rows"]]
+
+
+def _matching_records(document: Document, cells: Cells, size: int) -> Mask | None:
+    """Which published records agree with each person's public cells."""
+    if document["records"] is None:
+        return None
+    fits = np.ones((size, len(document["records"]["rows"])), dtype=bool)
+    for name in document["records"]["columns"]:
+        spec = document["schema"][name]
+        if "quasi_identifier" not in spec["role"]:
+            continue
+        for r, cell in enumerate(_column(document, name)):
+            fits[:, r] &= _agrees(spec, cell, cells[name])
+    return fits
+
+
+def _agrees(spec: Document, cell: Any, mine: NDArray[Any]) -> Mask:
+    if cell == {"withheld": True}:
+        return np.ones(len(mine), dtype=bool)
+    if isinstance(cell, dict) and "from" in cell:
+        return np.asarray((mine >= cell["from"]) & (mine <= cell["to"]))
+    told = cell["in"] if isinstance(cell, dict) else [cell]
+    if "values" in spec:
+        domain = [*spec["values"], None]
+        return np.isin(mine, [domain.index(value) for value in told])
+    numbers = np.isin(mine, [value for value in told if value is not None])
+    return np.asarray(numbers | np.isnan(mine)) if None in told else numbers
+
+
+def _fits(spec: Document, cell: Any, n_values: int) -> list[bool]:
+    """Which values of a secret a published cell can mean."""
+    if "values" in spec:
+        return [bool(_agrees(spec, cell, np.array([v]))[0]) for v in range(n_values)]
+    if cell == {"withheld": True}:
+        return [True] * n_values
+    if isinstance(cell, dict) and "from" in cell:
+        low, high = _coded(spec, np.array([cell["from"], cell["to"]], dtype=float))
+        return [bool(low <= v <= high) for v in range(n_values)]
+    told = cell["in"] if isinstance(cell, dict) else [cell]
+    return [v in _coded(spec, np.array(told, dtype=float)) for v in range(n_values)]

@@ -1,0 +1,124 @@
+"""Audits in this process: a policy around people and a release, and what became of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dominance.people import People
+from leafgate.auditing import audit
+from leafgate.errors import LeafgateError
+from leafgate.plugins import Plugins, load_plugins
+from leafgate.policy import Policy
+from leafgate.policy_file import as_json, policy_model
+from leafgate.report import Finding
+
+Metrics = Sequence[Mapping[str, Any]]
+LINKING = ({"use": "linking"},)
+NOTHING_DISCLOSED: Metrics = ({"use": "file_disclosure", "at_most": 0},)
+LENIENT: Metrics = ({"use": "k_anonymity", "at_least": 1},)
+"""A limit that every release keeps: what blocks an audit with it is a doubt about the release itself."""
+
+
+def strict_metrics(rng: np.random.Generator) -> Metrics:
+    """Limits some of which a random release breaks; each is judged by itself as well as in the verdict."""
+    fixed: Metrics = (
+        {"use": "exposure", "at_most": 0},
+        {"use": "exposure", "name": "derived_exposure", "scored": "derived", "at_most": 0},
+        {"use": "confidence", "name": "composition", "scored": "composition", "at_most": 0.9},
+    )
+    others: Metrics = (
+        {"use": "k_anonymity", "at_least": int(rng.choice([2, 5]))},
+        {"use": "confidence", "at_most": float(rng.choice([0.8, 0.9, 0.95]))},
+        {"use": "l_diversity", "at_least": float(rng.choice([1.1, 1.3]))},
+        {"use": "smallest_leaf", "at_least": int(rng.choice([2, 5]))},
+    )
+    return (*fixed, *(others[i] for i in sorted(rng.choice(len(others), 2, replace=False).tolist())))
+
+
+@cache
+def _plugins() -> Plugins:
+    return load_plugins()
+
+
+@cache
+def _model() -> type[Policy]:
+    return policy_model(_plugins())
+
+
+@cache
+def _folder() -> tuple[tempfile.TemporaryDirectory[str], Path]:
+    holder = tempfile.TemporaryDirectory(prefix="dominance-")
+    return holder, Path(holder.name)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an audit: `pass`, `fail`, `inconclusive`, or `refused` with the error's text.
+
+    `document` is the release as it was published, `content` its bytes.
+    """
+
+    verdict: str
+    findings: Mapping[str, Finding] = field(default_factory=dict)
+    document: Mapping[str, Any] | None = None
+    content: bytes = b""
+    error: str = ""
+
+    def scores(self, name: str) -> NDArray[np.float64] | None:
+        """Each row's score by a finding; None where there is none, or it could not be told."""
+        finding = self.findings.get(name)
+        return None if finding is None or finding.passed is None or finding.scored is None else finding.scored.scores
+
+    def exposed(self, secret: str, metric: str = "exposure", attack: str = "linking") -> NDArray[np.bool_] | None:
+        """Who is certain by the finding, a flag for each row of the table; None where it is no evidence of safety."""
+        scores = self.scores(f"{metric}@{attack}#{secret}")
+        return None if scores is None else np.asarray(scores >= 1)
+
+
+def policy_for(
+    people: People, build: Mapping[str, Any], metrics: Metrics, attacks: Metrics = LINKING, **more: Any
+) -> Policy:
+    """The policy of one audit."""
+    document = {
+        "leafgate": 1,
+        "name": "dominance",
+        "data": people.data,
+        "build": build,
+        "attacks": list(attacks),
+        "metrics": list(metrics),
+        "report": {"smallest_cell": 1},
+    } | more
+    folder = _folder()[1]
+    return _model().model_validate_json(as_json(document), context={"beside": folder, "root": folder})
+
+
+def audited(
+    people: People, build: Mapping[str, Any], metrics: Metrics, attacks: Metrics = LINKING, **more: Any
+) -> Outcome:
+    """Audit what a builder makes of the people."""
+    try:
+        found = audit(policy_for(people, build, metrics, attacks, **more), _plugins(), people.table)
+    except LeafgateError as error:
+        return Outcome("refused", error=f"{type(error).__name__}: {error}")
+    findings = {finding.id: finding for finding in found.report.findings}
+    content = b"" if found.sealed is None else found.sealed.content
+    document = json.loads(content) if content else None
+    return Outcome(found.report.verdict, findings, document, content)
+
+
+def audited_file(people: People, content: bytes | Mapping[str, Any], metrics: Metrics, encoding: Any = None) -> Outcome:
+    """Audit a release file or a model's file; a mapping is written as JSON."""
+    path = _folder()[1] / "model.bin"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    build = {"use": "published", "path": path.name}
+    build |= {"encoding": encoding} if encoding else {}
+    return audited(people, build, metrics)

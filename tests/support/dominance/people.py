@@ -1,0 +1,183 @@
+"""Random small tables of people, skewed so that groups of one class or one secret occur."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.policy import Data
+from leafgate.schema import Column, Schema
+from leafgate.table import Table, make_table, typed_column
+
+Rng = np.random.Generator
+NAMES = ("town", "job", "age", "pay", "club")
+CLASSES = ("no", "yes", "maybe")
+MISSING_SHARE = 0.08
+
+
+@dataclass(frozen=True)
+class People:
+    """A table, and the part of a policy that describes it: `data` without a path."""
+
+    data: Mapping[str, Any]
+    table: Table
+
+    @property
+    def schema(self) -> Schema:
+        return self.table.schema
+
+    def with_table(self, table: Table) -> People:
+        """The same policy with another table."""
+        return People(self.data, table)
+
+
+def people_from(data: Mapping[str, Any], rows: Sequence[Sequence[Any]], weight: Sequence[int] | None = None) -> People:
+    """The people written out, cells in the order of the policy's columns."""
+    schema = Data.model_validate_json(json.dumps(data)).meaning()
+    frame = pd.DataFrame({c.name: typed_column(c, [row[i] for row in rows]) for i, c in enumerate(schema.columns)})
+    return People(data, make_table(schema, frame, None if weight is None else np.array(weight, dtype=np.int64)))
+
+
+def draw_people(rng: Rng, *, plain: bool = False, gaps: bool = False) -> People:
+    """20 to 400 people with 2 to 5 columns and a class of 2 or 3 values.
+
+    `plain`: no secret number is binned, and nothing is missing unless there are `gaps`, as models of libraries need it.
+    """
+    keeps_missing = gaps or (not plain and rng.random() < 0.3)
+    columns = _draw_columns(rng, plain=plain)
+    data = {"columns": columns} | ({"on_missing": "keep"} if keeps_missing else {})
+    schema = Data.model_validate_json(json.dumps(data)).meaning()
+    low, high = ((20, 60), (60, 150), (150, 400))[int(rng.choice(3, p=[0.5, 0.3, 0.2]))]
+    size = int(rng.integers(low, high + 1))
+    weight = rng.integers(1, 5, size) if rng.random() < 0.3 else np.ones(size, dtype=np.int64)
+    if weight.sum() > 400:
+        weight = np.ones(size, dtype=np.int64)
+    cells = {column.name: _draw_cells(rng, column, size) for column in schema.features}
+    _tie_secrets(rng, schema, cells)
+    cells[schema.target.name] = _draw_classes(rng, schema, cells, size)
+    frame = pd.DataFrame({c.name: typed_column(c, list(cells[c.name])) for c in schema.columns})
+    return People(data, make_table(schema, frame, weight.astype(np.int64)))
+
+
+def _draw_columns(rng: Rng, *, plain: bool) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for i, name in enumerate(NAMES[: int(rng.integers(2, 6))]):
+        role = "quasi_identifier" if i == 0 else str(rng.choice(["quasi_identifier", "private", "sensitive"], p=P_ROLE))
+        numeric = rng.random() < 0.35 and not (plain and role == "sensitive")
+        columns[name] = {"role": role} | (_number_domain(rng, role) if numeric else _value_domain(rng, name))
+    has_secret = any(spec["role"] == "sensitive" for spec in columns.values())
+    kind = rng.random() if has_secret else 0.0
+    roles = ["class", "sensitive"] if kind < 0.75 else ["class", "quasi_identifier"] if kind < 0.9 else ["class"]
+    columns["sick"] = {"role": roles, "values": list(CLASSES[: 2 if rng.random() < 0.7 else 3])}
+    return columns
+
+
+P_ROLE = (0.6, 0.2, 0.2)
+
+
+def _value_domain(rng: Rng, name: str) -> dict[str, Any]:
+    values = [f"{name}{i}" for i in range(int(rng.integers(2, 5)))]
+    return {"values": values} | ({"ordered": True} if rng.random() < 0.25 else {})
+
+
+def _number_domain(rng: Rng, role: str) -> dict[str, Any]:
+    """Bounds, of a secret number bins; the edges are numbers that people have."""
+    top = float(rng.choice([8, 40, 3]))
+    if role != "sensitive":
+        return {"bounds": [0.0, top]}
+    inner = sorted(rng.choice(np.arange(1, 4), int(rng.integers(1, 3)), replace=False).tolist())
+    return {"bins": [0.0, *(top * i / 4 for i in inner), top]}
+
+
+def _draw_cells(rng: Rng, column: Column, size: int) -> NDArray[Any]:
+    if column.values is not None:
+        odds = rng.dirichlet(np.full(len(column.values), 1.5))
+        cells = rng.choice(np.array(column.values, dtype=object), size, p=odds)
+    else:
+        low, high = column.bounds or (0.0, 1.0)
+        steps = int(rng.choice([5, 8, 12, 40]))
+        grid = np.linspace(low, high, steps + 1)
+        grid = np.union1d(grid, column.bins or ()) if rng.random() < 0.7 else grid + 0.0
+        cells = rng.choice(np.round(grid, int(rng.choice([0, 1, 2, 17]))).clip(low, high), size).astype(object)
+    if column.missing:
+        cells[rng.random(size) < MISSING_SHARE] = None
+    return cells
+
+
+def _keys(cells: NDArray[Any]) -> NDArray[np.int64]:
+    """Few groups of cells: values as they are, numbers in thirds."""
+    if all(isinstance(cell, str | None) for cell in cells):
+        return pd.factorize(cells, use_na_sentinel=False)[0].astype(np.int64)
+    numbers = np.array([np.nan if cell is None else cell for cell in cells], dtype=float)
+    return np.searchsorted(np.nanquantile(numbers, [0.3, 0.6]), numbers).astype(np.int64)
+
+
+def _tie_secrets(rng: Rng, schema: Schema, cells: dict[str, NDArray[Any]]) -> None:
+    """Let some secrets be the same for everybody with one value of a public column."""
+    public = [column.name for column in schema.features if column.public]
+    for column in schema.features:
+        if column.public or rng.random() < 0.4:
+            continue
+        key = _keys(cells[str(rng.choice(public))])
+        for value in np.unique(key):
+            if rng.random() < 0.5:
+                rows = np.flatnonzero(key == value)
+                cells[column.name][rows] = cells[column.name][rows[int(rng.integers(len(rows)))]]
+
+
+def _draw_classes(rng: Rng, schema: Schema, cells: Mapping[str, NDArray[Any]], size: int) -> NDArray[Any]:
+    """Each combination of two columns has classes of its own: one alone, one but for one person, or a mixture."""
+    chosen = rng.choice([column.name for column in schema.features], 2)
+    key = _keys(cells[str(chosen[0])]) * 100 + _keys(cells[str(chosen[1])])
+    classes = np.array(schema.classes, dtype=object)
+    drawn = np.empty(size, dtype=object)
+    for value in np.unique(key):
+        rows = np.flatnonzero(key == value)
+        odds = rng.dirichlet(np.full(len(classes), 0.7))
+        if rng.random() < 0.65:
+            odds = np.eye(len(classes))[int(rng.integers(len(classes)))]
+        drawn[rows] = rng.choice(classes, len(rows), p=odds)
+        if rng.random() < 0.2:
+            drawn[int(rng.choice(rows))] = str(rng.choice(classes))
+    return drawn
+
+
+def contradicting_table(rng: Rng, people: People) -> tuple[str, People]:
+    """The same columns with other people: permuted, shifted, scaled, fewer, more, or drawn anew."""
+    table = people.table
+    how = str(rng.choice(["permuted", "shifted", "scaled", "fewer", "more", "new"]))
+    frame, weight = table.frame.copy(), table.weight.copy()
+    numeric = [column for column in table.schema.features if column.numeric and column.bounds]
+    if how in {"shifted", "scaled"} and numeric:
+        column = numeric[int(rng.integers(len(numeric)))]
+        low, high = column.bounds or (0.0, 1.0)
+        cells = frame[column.name]
+        moved = (
+            cells + (high - low) * float(rng.choice([-0.5, 0.1, 0.5]))
+            if how == "shifted"
+            else low + (cells - low) * 0.1
+        )
+        frame[column.name] = moved.clip(low, high)
+    elif how == "fewer":
+        kept = rng.random(len(frame)) < 0.6
+        kept[0] = True
+        frame, weight = frame[kept], weight[kept]
+    elif how == "more":
+        weight = weight * 2
+    elif how == "new":
+        for column in table.schema.features:
+            frame[column.name] = frame[column.name].to_numpy()[rng.integers(0, len(frame), len(frame))]
+    else:
+        how = "permuted"
+        name = str(rng.choice([column.name for column in table.schema.columns]))
+        frame[name] = frame[name].to_numpy()[rng.permutation(len(frame))]
+        frame[name] = frame[name].astype(table.frame[name].dtype)
+    for column in table.schema.columns:
+        frame[column.name] = frame[column.name].astype(table.frame[column.name].dtype)
+    return how, people.with_table(make_table(table.schema, frame.reset_index(drop=True), weight))
