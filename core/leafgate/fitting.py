@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from leafgate.disclosed import AuditedFile
 from leafgate.errors import Problem, ReleaseError
@@ -158,11 +159,18 @@ def _few_plain(options: Mapping[str, Any]) -> bool:
 
 
 def _validates(builder: type[TreeBuilder], told: Mapping[str, Any]) -> bool:
-    """Does the builder take these options? Some may be left out: a measure that is not published goes with them."""
+    """Does the builder take these options? Some may be left out: a measure that is not published goes with them.
+
+    A release names every option, and a builder may refuse that one is written which others make idle; so options that
+    have their default are not written here.
+    """
     if set(told) - set(builder.model_fields):
         return False
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in builder.model_fields.items()}
+    plain = to_jsonable_python({name: value for name, value in defaults.items() if name != "use"}, fallback=str)
+    written = {name: value for name, value in told.items() if name not in plain or plain[name] != value}
     try:
-        builder.model_validate_json(json.dumps(dict(told)))
+        builder.model_validate_json(json.dumps(written))
     except ValidationError as error:
         return all(wrong["type"] == "missing" for wrong in error.errors(include_input=False, include_url=False))
     return True

@@ -139,7 +139,7 @@ def must_hide(metric: Metric, case: Case, attempt: Attempt | None) -> bool:
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:
-    """The columns that a release says something of: what it predicts, those it tests or models, and published columns."""
+    """The columns that a release says something of: its target, those it tests or models, and published ones."""
     trees = (*release.trees, *release.alternatives.values())
     predicts = bool(trees) or release.bayes is not None
     target = {column.name for column in release.schema.having("class")} if predicts else set[str]()

@@ -53,7 +53,9 @@ def test_a_release_that_was_written_is_audited_again_to_the_same_verdict(tmp_pat
         published = changes | {"build": {"use": "published", "path": "out/release.json"}}
         again = leafgate("audit", survey(tmp_path, published), "--out", tmp_path / "again", "--json")
         assert (first.code, again.code) == (code, code)
-        assert again.document["release"] == first.document["release"]
+        built, read = first.document["release"], again.document["release"]
+        file = {"name": "release.json", "format": "leafgate/release/1", "sha256": built["sha256"]}
+        assert read == {"file": file, **built}
         assert again.document["findings"] == first.document["findings"]
         assert (tmp_path / "again" / "release.json").read_bytes() == (tmp_path / "out" / "release.json").read_bytes()
 

@@ -44,6 +44,7 @@ from leafgate.node_numbers import Contradiction, first_contradiction
 from leafgate.release_file import seal
 from leafgate.schema import Column, Schema
 from leafgate.table import Table, make_table
+from leafgate_baselines import C45
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes
 
@@ -596,7 +597,7 @@ def test_what_a_policy_says_of_the_training_is_checked(tmp_path: Path) -> None:
 
 def test_a_release_of_leafgates_own_has_no_training_to_speak_of(tmp_path: Path) -> None:
     frame = people()
-    sealed = seal(release_of(model_named("tree"), b"", table_of(frame, "two").schema, {}, "model"))
+    sealed = seal(C45(min_leaf=20).build(table_of(frame, "two"), np.random.default_rng(0)))
     frame[[*FEATURES, "two"]].to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "model.bin").write_bytes(sealed.content)
     text = POLICY.replace("TARGET", TARGETS["two"]).replace("TRAINED", ", trained_by: {subsample: 0.5}")

@@ -163,7 +163,9 @@ def test_an_audit_of_regression_looks_at_groups(folder: Path, least: int, code: 
 
 def test_a_limit_on_the_number_itself_cannot_be_told(folder: Path) -> None:
     (folder / "model.skops").write_bytes(skops_bytes(DecisionTreeRegressor(min_samples_leaf=20).fit(NAMED, PAY)))
-    text = POLICY.replace("  - {use: accuracy", "  - {use: confidence, at_most: 0.9}\n  - {use: accuracy")
+    text = POLICY.replace(
+        "  - {use: accuracy", "  - {use: confidence, at_most: 0.9, scored: derived}\n  - {use: accuracy"
+    )
     (folder / "policy.yaml").write_text(text)
     ended = leafgate("audit", folder / "policy.yaml", "--json")
     found = {one["id"]: one for one in ended.document["findings"]}
@@ -192,7 +194,9 @@ def test_numbers_outside_the_intervals_are_refused(folder: Path) -> None:
     assert "outside the `bins` the policy declares" in ended.err
 
 
-@pytest.mark.parametrize("metric", ["exposure, at_most: 0.5, allow: 0.5", "divergence, at_least: 0.1, allow: 0.5"])
+@pytest.mark.parametrize(
+    "metric", ["exposure, at_most: 0.5, allow: 0.5, scored: derived", "divergence, at_least: 0.1, allow: 0.5"]
+)
 def test_whatever_few_may_be_past_no_limit_passes_that_the_true_belief_would_break(folder: Path, metric: str) -> None:
     """Five equal classes: a belief that everybody has the same is right of a fifth only."""
     pay = np.repeat([10, 30, 50, 70, 90], 80)

@@ -72,7 +72,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no classes said": ({"classes": ...}, "release"),
     "trees that are nothing": ({"trees": None}, "release.trees"),
     "alternatives that are nothing": ({"alternatives": None}, "release.alternatives"),
-    "alternatives in a list": ({"alternatives": [LEAF]}, "release.schema"),
+    "alternatives in a list": ({"alternatives": [LEAF]}, "release.alternatives"),
 }
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from command_line import leafgate
-from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
+from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, survey
 from leafgate.case import Case
 from leafgate.errors import InconclusiveError
 from leafgate.known import known_of
@@ -268,7 +268,7 @@ def test_an_honest_release_passes_built_and_loaded_and_its_public_report_has_no_
 
 def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: Path) -> None:
     exact = with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0)
-    silent = replace(saying(exact, use="somebody's"), guarantee={})
+    silent = replace(exact, builder={"use": "somebody's"}, guarantee={})
     (tmp_path / "release.json").write_bytes(readable(document(silent)))
     code, findings = audited(tmp_path, "{use: published, path: release.json}")
     assert (code, findings["counted"]["passed"]) == (3, None)
