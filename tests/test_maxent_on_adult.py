@@ -53,7 +53,7 @@ def attacked(measure: str, level: Level, internal: bool) -> tuple[Model, Outcome
     """The problem, what solving it came to, and D_individual of each public record."""
     run = published({"use": "id3", "measure": measure, "min_split": 6}, level)
     sealed = build(run.policy, run.plugins, run.table)
-    known = knowledge(run.policy, run.table, sealed)
+    known = replace(knowledge(run.policy, run.table, sealed), label_accuracies=None)  # the paper's adversary has none
     model = model_of(sealed.release, known, internal=internal)
     outcome = solve(model.problem, Settings(starts=1, time_limit=3600))
     believed = chances_of(model, outcome.people, known.schema["education"], known).to_numpy(dtype=float)
