@@ -21,8 +21,8 @@ MAX_EPSILON = 10.0
 MAX_DELTA = 1e-3
 """Above it publishing one person in a thousand as they are keeps the promise.
 
-Source: Dwork, Roth, The Algorithmic Foundations of Differential Privacy, 2014, section 2.3 (delta far below one over the
-people). doi:10.1561/0400000042
+Source: Dwork, Roth, The Algorithmic Foundations of Differential Privacy, 2014, section 2.3 (delta far below one
+over the people). doi:10.1561/0400000042
 """
 DEFAULT_DELTA = 1e-6
 """At which epsilon is claimed where a claim says nothing of delta."""
@@ -45,7 +45,7 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
 
 
 def verified(findings: Iterable[Finding]) -> frozenset[str]:
-    """The claims that these findings of `check_claims` say to be kept, without promises so weak that anything keeps them.
+    """The claims that these findings of `check_claims` say to be kept, without promises too weak to bound anything.
 
     Of `epsilon` a promise counts up to MAX_EPSILON and MAX_DELTA.
     """

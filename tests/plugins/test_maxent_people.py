@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from leafgate.belief import checked
 from leafgate.errors import InconclusiveError
 from leafgate.interfaces import TreeBuilder
 from leafgate.known import Known, known_of
@@ -16,6 +17,7 @@ from leafgate.release import Counted, Level, Release
 from leafgate.report import Private
 from leafgate.table import Table
 from leafgate_baselines import Id3
+from leafgate_linking import Linking
 from leafgate_maxent import MaxEnt
 from leafgate_maxent.outcome import Settings
 from leafgate_maxent.solving import solve
@@ -172,3 +174,17 @@ def test_other_numbers_tell_nothing_for_certain(counted: Counted, distribution: 
     assert belief.chances is not None
     assert belief.chances.to_numpy() == pytest.approx(np.array([prior, prior]), abs=1e-7)
     assert counted in belief.evidence["without_internal"]
+
+
+def test_people_of_different_public_classes_are_told_apart() -> None:
+    town = categorical("town", "quasi_identifier", values=("north", "south"))
+    job = categorical("job", "sensitive", values=("a", "b"))
+    sick = categorical("sick", "class", "quasi_identifier", values=("no", "yes"))
+    table = table_of((town, job, sick), [("north", "a", "no"), ("north", "b", "yes"), ("south", "a", "no")], [3, 2, 4])
+    release, known = release_of(Id3(), table, "counts"), known_of(table)
+    (maxent,), (linking,) = MaxEnt(internal=False).infer(release, known), Linking().infer(release, known)
+    assert maxent.groups is not None
+    assert linking.groups is not None
+    pairs = set(zip(maxent.groups.tolist(), linking.groups.tolist(), strict=True))
+    assert len(pairs) == len(set(maxent.groups.tolist())) == len(set(linking.groups.tolist()))
+    assert checked(maxent, known, release).secret == "job"
