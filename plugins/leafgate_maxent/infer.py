@@ -151,7 +151,7 @@ def groups_of(model: Model, known: Known) -> Ids:
     if not model.target.public:
         return group
     codes = known.public.codes(model.target.name)
-    return np.unique(group * len(model.target.domain) + codes, return_inverse=True)[1].astype(np.int64)
+    return np.asarray(np.unique(group * len(model.target.domain) + codes, return_inverse=True)[1].astype(np.int64))
 
 
 def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:
