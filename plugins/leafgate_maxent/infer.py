@@ -139,7 +139,7 @@ def chances_of(model: Model, people: Floats, secret: Column, known: Known) -> pd
 
 
 def groups_of(model: Model, known: Known) -> Ids:
-    """People who can reach the same leaves of each tree, and have the same class if that is public, are one group."""
+    """People who can reach the same leaves of each tree are a group, if the class is public those of one class."""
     problem, people = model.problem, model.people
     number = np.unique(problem.strata.leaf, axis=0, return_inverse=True)[1].ravel()
     mark = np.random.default_rng(0).integers(1, 2**63, size=int(number.max(initial=0)) + 1, dtype=np.uint64)
@@ -147,11 +147,11 @@ def groups_of(model: Model, known: Known) -> Ids:
     np.add.at(total, problem.strata.row, mark[number])
     of_record = np.zeros(int(people.owner.max(initial=-1)) + 1, dtype=np.uint64)
     of_record[people.owner] = total
-    group = np.unique(of_record, return_inverse=True)[1].astype(np.int64)[people.position]
+    groups = np.unique(of_record, return_inverse=True)[1].astype(np.int64)[people.position]
     if not model.target.public:
-        return group
-    codes = known.public.codes(model.target.name)
-    return np.asarray(np.unique(group * len(model.target.domain) + codes, return_inverse=True)[1].astype(np.int64))
+        return groups
+    own_class = known.public.codes(model.target.name)
+    return np.asarray(np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64))
 
 
 def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:
