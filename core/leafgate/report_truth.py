@@ -77,7 +77,7 @@ def _is_of_the_release(waiver: Mapping[str, Any], release: Mapping[str, Any]) ->
 
 def _contradictory_file(report: Mapping[str, Any], place: str) -> Iterator[Problem]:
     """The audited file told in two ways: a release file is the release, and a model file is the one a finding names."""
-    release = report["release"] or {}
+    release = report.get("release") or {}
     if "file" not in release:
         return
     file = release["file"]

@@ -139,9 +139,10 @@ def must_hide(metric: Metric, case: Case, attempt: Attempt | None) -> bool:
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:
-    """The columns that a release says something of: its target, those it tests or models, and published columns."""
+    """The columns that a release says something of: what it predicts, those it tests or models, and published columns."""
     trees = (*release.trees, *release.alternatives.values())
-    target = {column.name for column in release.schema.having("class")}
+    predicts = bool(trees) or release.bayes is not None
+    target = {column.name for column in release.schema.having("class")} if predicts else set[str]()
     modelled = () if release.bayes is None else release.bayes.normals
     published = () if release.records is None else release.records.columns
     return frozenset(target.union(modelled, published, *map(columns_asked, trees)))
