@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 import leafgate.auditing
-from dominance.audits import audited
+from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
 from dominance.properties import Failure, cases, check
+from dominance.trees import blank
 from leafgate import Belief, Known, Release
 from leafgate_linking import Linking
 from leafgate_published import FileDisclosure
 
-CASES = {"builder": 20, "hand made": 24, "records": 6, "tree": 8, "names": 4}
+CASES = {"builder": 14, "hand made": 20, "records": 5, "tree": 6, "names": 4}
 """How many seeds of each kind the suite tries; of the others `OTHERS`. `python -m dominance` tries any number."""
-OTHERS = 3
+OTHERS = 2
 MUTANT_SEEDS = 12
 
 
@@ -57,6 +58,74 @@ def test_maxent_parts_people_of_different_public_classes() -> None:
         }
 
 
+TOWNS = {
+    "columns": {
+        "town": {"role": "quasi_identifier", "values": ["here", "there"]},
+        "sick": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+}
+J48 = """J48 pruned tree
+------------------
+
+town = here: no ({here})
+town = there: yes (15.0)
+
+Number of Leaves  : \t2
+
+Size of the tree : \t3
+
+=== Confusion Matrix ===
+
+ a b   <-- classified as
+ 0 0 | a = no
+ 0 0 | b = yes
+"""
+
+
+def test_a_j48_tree_of_the_tables_people_passes() -> None:
+    people = people_from(TOWNS, [("here", "no"), ("there", "yes")], [16, 15])
+    assert audited_file(people, J48.format(here="16.0").encode(), LENIENT).verdict == "pass"
+    assert audited_file(people, J48.format(here="8.0").encode(), LENIENT).verdict != "pass"
+
+
+@pytest.mark.xfail(strict=True, reason="one fraction makes all numbers of a print-out `unknown`, and none is compared")
+def test_a_fraction_of_the_people_in_a_j48_leaf_does_not_pass() -> None:
+    people = people_from(TOWNS, [("here", "no"), ("there", "yes")], [16, 15])
+    assert audited_file(people, J48.format(here="8.5").encode(), LENIENT).verdict != "pass"
+
+
+@pytest.mark.xfail(strict=True, reason="numbers that agree with the table by chance are taken for the table's own")
+def test_a_bootstrap_that_agrees_with_the_table_in_one_number_passes() -> None:
+    people = people_from(
+        TOWNS, [("here", "no"), ("there", "yes")], [16, 15]
+    )  # 31 draws have 15 of yes one time in seven
+    document = blank(people, "error_rates", "bootstrap")
+    document["trees"] = [{"kind": "leaf", "label": "no", "error_rate": 15 / 31}]
+    assert audited_file(people, document, LENIENT).verdict == "pass"
+
+
+@pytest.mark.xfail(strict=True, reason="linking takes nothing from the tests above values that no branch takes")
+def test_people_whose_leaves_count_nobody_ended_where_no_branch_takes_them() -> None:
+    columns = {
+        "town": {"role": "quasi_identifier", "values": ["here", "there"]},
+        "job": {"role": "sensitive", "values": ["cook", "smith"]},
+        "sick": {"role": ["class", "quasi_identifier"], "values": ["no", "yes"]},
+    }
+    rows = [("here", "cook", "no"), ("there", "smith", "no"), ("there", "cook", "no")]
+    people = people_from({"columns": columns}, rows, [5, 3, 3])
+    nobody, three = ({"kind": "leaf", "label": "no", "counts": {"no": n, "yes": 0}} for n in (0, 3))
+    cooks = _fan("town", {"there": three})
+    smiths = _fan("town", {"here": nobody, "there": three})
+    document = blank(people, "counts", "exact") | {"trees": [_fan("job", {"cook": cooks, "smith": smiths})]}
+    metrics = ({"use": "exposure", "scored": "derived", "at_most": 0},)
+    assert audited_file(people, document, metrics).findings["exposure@linking#job"].value == 1
+
+
+def _fan(column: str, nodes: Mapping[str, Any]) -> dict[str, Any]:
+    branches = [{"values": [value], "node": node} for value, node in nodes.items()]
+    return {"kind": "fan", "column": column, "branches": branches}
+
+
 # Each property fails where the product is broken on purpose.
 
 
@@ -91,8 +160,17 @@ def test_an_attack_that_believes_less_of_more_breaks_a(monkeypatch: pytest.Monke
     assert breaks("a", "records")
 
 
-def test_a_format_that_is_believed_less_breaks_b(monkeypatch: pytest.MonkeyPatch) -> None:
-    believe_nothing(monkeypatch, lambda release: release.file is not None and release.file.format != "scikit-learn")
+def test_a_format_in_which_nobody_is_told_apart_breaks_b(monkeypatch: pytest.MonkeyPatch) -> None:
+    infer = Linking.infer
+
+    def blind(self: Linking, release: Release, known: Known) -> Sequence[Belief]:
+        found = infer(self, release, known)
+        if release.file is None or release.file.format == "scikit-learn in memory":
+            return found
+        nobody = np.zeros(len(known.records), dtype=np.int64)
+        return [replace(each, groups=nobody, chances=_uniform(each), told="guess") for each in found]
+
+    monkeypatch.setattr(Linking, "infer", blind)
     assert breaks("b", "tree")
 
 
@@ -108,9 +186,8 @@ def test_an_audit_without_doubts_breaks_d(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_file_that_discloses_nothing_breaks_e(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FileDisclosure, "score", lambda self, case: 0.0)
-    assert breaks("e", "names", 4)
+    assert breaks("e", "names")
 
 
 def test_a_seed_draws_the_same_case_again() -> None:
     assert check(3, "hand made") == check(3, "hand made")
-    assert np.random.default_rng(3).random() == np.random.default_rng(3).random()

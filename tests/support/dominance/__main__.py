@@ -8,6 +8,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from contextlib import suppress
 
 from dominance.properties import Failure, cases, check
 
@@ -25,21 +26,27 @@ def main() -> int:
     warnings.simplefilter("ignore")
     started, used, done = time.perf_counter(), time.process_time(), 0
     found: Counter[tuple[str, str, str]] = Counter()
-    for seed in range(chosen.first, chosen.first + chosen.cases):
-        if time.perf_counter() - started > chosen.seconds:
-            break
-        for failure in _tried(seed, chosen.kind):
-            key = (failure.prop, failure.kind, failure.text.lstrip("0123456789 "))
-            found[key] += 1
-            if found[key] <= LISTED:
-                sys.stdout.write(f"{failure}\n")
-                sys.stdout.flush()
-        done += 1
+    with suppress(KeyboardInterrupt):  # what was found by then is told
+        for seed in range(chosen.first, chosen.first + chosen.cases):
+            if time.perf_counter() - started > chosen.seconds:
+                break
+            _count(_tried(seed, chosen.kind), found)
+            done += 1
     seconds = f"{time.perf_counter() - started:.0f} s ({time.process_time() - used:.0f} s of CPU)"
     sys.stdout.write(f"\n{done:,} cases in {seconds}; {sum(found.values()):,} failures of {len(found)} kinds\n")
     for (prop, kind, text), number in sorted(found.items()):
         sys.stdout.write(f"{number:6} ({prop}) {kind}: {text}\n")
     return 1 if found else 0
+
+
+def _count(failures: list[Failure], found: Counter[tuple[str, str, str]]) -> None:
+    """Count each kind of failure, and print the first few of it."""
+    for failure in failures:
+        key = (failure.prop, failure.kind, failure.text.lstrip("0123456789 "))
+        found[key] += 1
+        if found[key] <= LISTED:
+            sys.stdout.write(f"{failure}\n")
+            sys.stdout.flush()
 
 
 def _tried(seed: int, kind: str) -> list[Failure]:
