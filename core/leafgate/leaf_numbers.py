@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -19,12 +20,16 @@ CLOSE = 1e-6
 """Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
 
 
+MAX_CHANCE = 0.02
+"""Honest bootstraps are taken for mislabelled exact numbers no more often than this, and only in very small tables."""
+
+
 def is_mislabelled(release: Release, table: Table) -> bool:
     """Are the numbers the table's own in every leaf and record, though the release says that they count something else?
 
     Such a label keeps attacks from believing what is so. False for releases with noise or a claim of differential
-    privacy, whose checks look at how the numbers were drawn; for model files, whose readers choose the label; and for a
-    sample with the records it was taken from.
+    privacy, whose checks look at how the numbers were drawn; for model files, whose readers choose the label; for a
+    sample with the records it was taken from; and for bootstraps that may agree with the table by chance.
     """
     records = release.records is not None
     excused = bool(release.noise) or "epsilon" in release.guarantee or release.file is not None
@@ -38,7 +43,33 @@ def is_mislabelled(release: Release, table: Table) -> bool:
         release.target not in table.schema or strange_leaves(replace(release, counted="exact"), table)
     ):
         return False
+    if release.counted == "bootstrap" and not records and _chance_of_agreement(release, table) > MAX_CHANCE:
+        return False
     return release.records is None or records_fit(release.records, table)
+
+
+def _chance_of_agreement(release: Release, table: Table) -> float:
+    """The probability that bootstraps of the table, one a tree, have its own numbers of people in all leaves.
+
+    Counts of a tree are one multinomial draw at its mean; shares and error rates are one for each leaf, given how many
+    are drawn there.
+    """
+    log_chance = 0.0
+    for tree in (*release.trees, *release.alternatives.values()):
+        routed = route(tree, table)
+        counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
+        if release.publish.leaves == "counts":
+            log_chance += _log_multinomial_at_mean(counts.reshape(-1))
+        else:
+            log_chance += sum(map(_log_multinomial_at_mean, counts))
+    return math.exp(log_chance)
+
+
+def _log_multinomial_at_mean(counts: NDArray[np.int64]) -> float:
+    """The log probability that as many draws as there are people have just these counts, if these are the mean."""
+    people = int(counts.sum())
+    there = [count for count in counts.tolist() if count]
+    return math.lgamma(people + 1) + sum(c * math.log(c / people) - math.lgamma(c + 1) for c in there)
 
 
 def _counts_people(release: Release) -> bool:
