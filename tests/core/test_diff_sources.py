@@ -87,6 +87,18 @@ def test_what_a_policy_is_read_with_is_taken_from_the_revision(
     assert done.code == int(kind == "looser")
 
 
+def test_people_who_are_in_no_commit_are_compared_by_the_name_of_their_file(committed: Path) -> None:
+    changed(committed, "data.test", "test.csv")
+    git(committed.parent, "commit", "-q", "-am", "test")
+    for content in (None, "people"):
+        if content:
+            (committed.parent / "test.csv").write_text(content)
+        assert leafgate("diff", committed, "--base", "HEAD", "--strict").out == "No difference.\n"
+    changed(committed, "data.test", "other.csv")
+    done = leafgate("diff", committed, "--base", "HEAD", "--strict")
+    assert (done.code, done.out[:21]) == (1, "different  data.test:")
+
+
 def test_the_committed_bytes_are_compared_whatever_filter_or_program_the_repository_names(committed: Path) -> None:
     top, marker = committed.parents[1], committed.parents[2] / "ran"
     program = committed.parents[2] / "run.sh"

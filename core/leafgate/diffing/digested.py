@@ -16,12 +16,17 @@ Place = tuple[str, ...]
 
 
 def untold(old: Compared, new: Compared, changes: Sequence[Change]) -> Iterator[Change]:
-    """A change for each place that the two digests cover otherwise, and that no change is at, in or around."""
+    """A change for each place that the two digests cover otherwise, and that no change is at, in or around.
+
+    A file about people that one side cannot read, as where it is in no commit, is compared by its name alone.
+    """
     if old.digested is None or new.digested is None:
         return
     told, common = {_key(change) for change in changes}, _names(old.digested) & _names(new.digested)
     for place, before, after in _apart(_by_name(old.digested, common), _by_name(new.digested, common), ()):
         key = ".".join(place)
+        if ABOUT_PEOPLE + UNREADABLE in (before, after):
+            continue
         if not any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for one in told):
             was, now = _place(old, place), _place(new, place)
             lines = line_at(old.written, was, told=before), line_at(new.written, now, told=after)
