@@ -17,7 +17,7 @@ from leafgate.strict_yaml import MAX_BYTES, parse_yaml
 ENDINGS = (".yaml", ".yml")
 CALLED_A_POLICY = re.compile(r"leafgate.*\.ya?ml|.*\.leafgate\.ya?ml")
 """Names of files that are meant to be complete policies, whatever they hold."""
-BEGINS_A_POLICY = re.compile(rb"""^\W*leafgate["']?[ \t]*:[ \t]*\d""", re.MULTILINE)
+BEGINS_A_POLICY = re.compile(rb"""^[ {"']{0,4}leafgate["']?[ \t]*:[ \t]*\d""", re.MULTILINE)
 """What a policy says that YAML cannot be read from."""
 
 
@@ -56,6 +56,8 @@ def is_policy(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
+        if b"leafgate" not in content:
+            return False  # most YAML files of a repository, without the time that reading them strictly takes
         version = parse_yaml(content, path.name).get("leafgate")
     except OSError:
         return False

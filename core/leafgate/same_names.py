@@ -31,7 +31,7 @@ def person(name: str) -> str:
 
 BRACKETS = re.compile(r"<([^<>]*)>")
 COMMENTS = re.compile(r"\([^()]*\)")
-ADDRESS = re.compile(r"[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
+ADDRESS = re.compile(r"(?<![^\s<>()\[\],;:\"@])[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
 """What may be an address in a text: something on either side of one `@`, without the signs that separate addresses."""
 IDEOGRAPHIC_FULL_STOP = "\u3002"
 """Divides labels of a domain as a dot does (RFC 3490, 3.1); NFKC turns its half-width form into it."""
@@ -66,7 +66,7 @@ def contact(text: str) -> Contact:
     """
     bare = COMMENTS.sub(" ", _plain(text))
     bracketed = [inner.replace(" ", "") for inner in BRACKETS.findall(bare)]
-    tight = re.sub(r" *@ *", "@", bare)
+    tight = re.sub(r"(?<! ) *@ *", "@", bare)
     written = {found for part in (tight, *bracketed) for found in ADDRESS.findall(part)}
     name = ADDRESS.sub(" ", BRACKETS.sub(" ", tight)) if written else bare
     words = tuple(filter(None, map(_letters, SEPARATORS.split(name))))

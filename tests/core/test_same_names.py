@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -162,3 +163,15 @@ def test_who_is_the_same_person_does_not_depend_on_the_order(one: str, another: 
     assert same_person(one, another) == same_person(another, one)
     assert same_person(one, one)
     assert address_of(address_of(one)) == address_of(one)
+
+
+@pytest.mark.parametrize(
+    "sign", ["a", "@", "<", "(", "()", ". ", "a ", '"', "\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}"]
+)
+def test_a_long_entry_is_compared_in_no_time(sign: str) -> None:
+    long = (sign * 2000)[:2000]
+    before = time.process_time()
+    same_person(long, JANE)
+    same_person(f"{long}@example.org", f"{long} <{JANE}>")
+    address_of(long)
+    assert time.process_time() - before < 2

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from leafgate.policy_lines import Line
 
 Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
-New = Annotated[Path | None, typer.Argument(metavar="[NEW]", help="Another of the same kind; left out with --base.")]
+New = Annotated[Path | None, typer.Argument(metavar="NEW", help="Another of the same kind; left out with --base.")]
 Base = Annotated[str, typer.Option(metavar="REV", help="Compare the policy with what this git revision has of it.")]
 Strict = Annotated[bool, typer.Option("--strict", help="With policies: end in 1 unless every change is tighter.")]
 
