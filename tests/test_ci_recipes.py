@@ -208,22 +208,12 @@ def test_the_hook_says_what_pre_commit_wants_to_know() -> None:
     assert [each["id"] for each in read(HOOKS)] == ["leafgate-validate", "leafgate-validate-partial"]
     assert {"id", "name", "entry", "language"} <= set(HOOK)
     assert HOOK["language"] == "python"
-    assert re.compile(HOOK["files"])
 
 
-@pytest.mark.parametrize(
-    ("path", "ours"),
-    [
-        ("leafgate.yaml", True),
-        ("governance/leafgate-income.yml", True),
-        ("models/income.leafgate.yaml", True),
-        ("policy.yaml", False),
-        ("leafgate.yaml.bak", False),
-        ("leafgate/docker-compose.yaml", False),
-    ],
-)
-def test_the_hook_looks_at_policies(path: str, ours: bool) -> None:
-    assert bool(re.search(HOOK["files"], path)) == ours
+def test_the_hook_looks_at_every_yaml_file_for_a_policy_may_be_read_with_any() -> None:
+    assert HOOK["types"] == ["yaml"]
+    assert "files" not in HOOK
+    assert HOOK["require_serial"]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +221,7 @@ def test_the_hook_looks_at_policies(path: str, ours: bool) -> None:
     [(["passing.yaml"], 0), (["passing.yaml", "failing.yaml"], 0), (["passing.yaml", "invalid.yaml"], 2)],
 )
 def test_the_hook_runs_on_the_files_it_is_given(files: list[str], code: int, checkout: Path) -> None:
-    ended = run(f"{HOOK['entry']} {' '.join(files)}", checkout, *BASH, variables=NOTHING)
+    ended = run(f"git init -q . && {HOOK['entry']} {' '.join(files)}", checkout, *BASH, variables=NOTHING)
     assert ended.code == code
     assert all(file in ended.told for file in files)
 
@@ -252,6 +242,8 @@ def test_pre_commit_itself_takes_the_manifest() -> None:
 @pytest.mark.parametrize(("policy", "code"), [("passing.yaml", 0), ("invalid.yaml", 1)])
 def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, code: int, checkout: Path) -> None:
     (checkout / policy).rename(checkout / "loans.leafgate.yaml")
+    if code == 0:
+        (checkout / "invalid.yaml").unlink()
     shutil.copy(TOP / "policies" / "mortgage.yaml", checkout / "leafgate.yml")
     hook = {**HOOK, "language": "system"}
     (checkout / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [{"repo": "local", "hooks": [hook]}]}))
@@ -262,6 +254,37 @@ def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, c
     assert "leafgate.yml: the policy 'mortgage' is valid" in ended.told
     assert ("loans.leafgate.yaml: the policy" in ended.told) == (code == 0)
     assert ("leafgate: loans.leafgate.yaml: data: is missing" in ended.told) == (code == 1)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="pre-commit needs git")
+@pytest.mark.parametrize(
+    ("change", "code", "told"),
+    [
+        ("printf '#' >> org.yaml", 0, "loans.yaml: the policy 'mortgage' is valid"),
+        ("sed -i s/:.2/:\\ 9/ org.yaml", 1, "leafgate: loans.yaml: metrics[0].at_least: loosens what it extends"),
+        ("echo 'waivers: 3' > waivers.yaml", 1, "leafgate: loans.yaml: waivers.yaml, line 1: waivers: "),
+        ("printf '#' >> other.yaml", 0, "no policy is read with these files"),
+    ],
+)
+def test_pre_commit_looks_at_the_policies_that_depend_on_a_changed_file(
+    change: str, code: int, told: str, checkout: Path
+) -> None:
+    (checkout / "invalid.yaml").unlink()
+    text = (checkout / "passing.yaml").read_text()
+    (checkout / "passing.yaml").unlink()
+    (checkout / "loans.yaml").write_text(f"{text}\nextends: org.yaml\nwaivers: waivers.yaml\n")
+    org = "leafgate: 1\nmetrics:\n  - {use: k_anonymity, at_least: 2}\nreport: {smallest_cell: 1}\n"
+    (checkout / "org.yaml").write_text(org)
+    (checkout / "waivers.yaml").write_text("waivers: []\n")
+    (checkout / "other.yaml").write_text("services: {}\n")
+    hook = {**HOOK, "language": "system"}
+    (checkout / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [{"repo": "local", "hooks": [hook]}]}))
+    here = {"PRE_COMMIT_HOME": str(checkout.parent / "pre-commit"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+    commit = "git -c user.name=a -c user.email=a@example.org commit -qm first"
+    script = f"git init -q . && git add . && {commit} && {change} && git add . && pre-commit run --verbose"
+    ended = run(script, checkout, *BASH, variables=here)
+    assert ended.code == code, ended.told
+    assert told in ended.told, ended.told
     assert "failing.yaml" not in ended.told
 
 

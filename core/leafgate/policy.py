@@ -12,7 +12,7 @@ from leafgate.policy_column import ColumnSpec, Strict, column_of
 from leafgate.policy_knows import Knows
 from leafgate.policy_paths import PeopleFile
 from leafgate.policy_protect import Protect
-from leafgate.policy_waivers import MAX_DAYS, MOST_DAYS, Waiver
+from leafgate.policy_waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver
 from leafgate.release import Level
 from leafgate.schema import Schema
 from leafgate.strict_json import canonical
@@ -111,6 +111,7 @@ class Policy(Strict):
     max_waiver_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Field(
         MAX_DAYS, description="How long a waiver may last, from the day it is issued; 0: there may be none."
     )
+    approvals: Approvals | None = Field(None, description="Who may approve waivers; anybody but the owner by default.")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
     plugins: tuple[str, ...] | None = Field(None, description="The distributions trusted; nothing else is loaded.")
 
@@ -139,4 +140,6 @@ class Policy(Strict):
         exclude: Any = {"data": {"path"}, "report": {"digest_key"}, "waivers": True, "extends": True}
         told = self.model_dump(mode="json", exclude=exclude, context=context)
         told["publish"] = told["publish"] or PublishSpec().model_dump()
+        if told["approvals"] is None:
+            del told["approvals"]  # policies that do not name reviewers keep their digest
         return told

@@ -15,7 +15,16 @@ KEYED: set[Steps] = {("attacks",), ("metrics",)}
 """Lists whose items have names: equal names are one item."""
 JOINED: set[Steps] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
 """Lists a child adds to."""
-SECTIONS: set[Steps] = {(), ("data",), ("data", "csv"), ("data", "columns"), ("publish",), ("knows",), ("report",)}
+SECTIONS: set[Steps] = {
+    (),
+    ("data",),
+    ("data", "csv"),
+    ("data", "columns"),
+    ("publish",),
+    ("knows",),
+    ("report",),
+    ("approvals",),
+}
 """Mappings that are merged key by key; a column, a builder, an attack and a metric are, too."""
 
 

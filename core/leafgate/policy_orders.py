@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from leafgate.interfaces import Component
-from leafgate.policy_waivers import MAX_DAYS
+from leafgate.policy_waivers import MAX_DAYS, addresses_of
 from leafgate.strict_json import is_number
 
 Kind = Literal["tighter", "looser", "different"]
@@ -60,6 +60,14 @@ def _level(old: Any, new: Any) -> Kind:
     return _less(LEVELS.index(old), LEVELS.index(new))
 
 
+def _fewer_reviewers(old: Any, new: Any) -> Kind:
+    """Are the newer reviewers among the older ones? Where none are named, anybody may approve."""
+    before, after = (None if told is None else addresses_of(told) for told in (old, new))
+    if before is None or after is None:
+        return "looser" if after is None else "tighter"
+    return "tighter" if after <= before else "looser"
+
+
 ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
     ("publish.leaves", "counts", _level),
     ("publish.measure", True, _less),
@@ -67,6 +75,7 @@ ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
     ("knows.sample", 0, _more),
     ("report.smallest_cell", 10, _more),
     ("max_waiver_days", MAX_DAYS, _less),
+    ("approvals.reviewers", None, _fewer_reviewers),
 ]
 """Places, what is meant where nothing stands, and in which direction they are tighter."""
 

@@ -42,12 +42,16 @@ UNREAD = "files that cannot be read are told as such"
 """The context in which a policy is told though its files may not be there."""
 
 
+UNREADABLE = "cannot be read"
+"""What stands there instead of such a file's digest."""
+
+
 def _told(path: Path, info: SerializationInfo) -> str:
     try:
         return digest(path)
     except OSError:
         if info.context == UNREAD:
-            return "cannot be read"
+            return UNREADABLE
         raise
 
 

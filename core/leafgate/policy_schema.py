@@ -26,6 +26,11 @@ def policy_schema(plugins: Plugins) -> dict[str, Any]:
     waivers = schema["properties"]["waivers"]
     listed = {key: waivers.pop(key) for key in ("type", "items")}
     waivers["anyOf"] = [listed, {"type": "string", "minLength": 1}]
+    reviewers = schema["$defs"]["Approvals"]["properties"]["reviewers"]
+    reviewers["anyOf"] = [
+        {key: reviewers.pop(key) for key in ("type", "items", "minItems")},
+        {"type": "string", "minLength": 1},
+    ]
     required = schema.pop("required")
     schema["anyOf"] = [
         {"required": required},

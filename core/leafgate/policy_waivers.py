@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_val
 
 from leafgate.errors import Problem
 from leafgate.interfaces import STRICT, Limit, Metric, RecordMetric, Share
-from leafgate.same_names import person, seen
+from leafgate.same_names import address_of, same_person, seen
 from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class Waiver(BaseModel):
 
     @model_validator(mode="after")
     def _two_people_and_days_in_order(self) -> Self:
-        if person(self.owner) == person(self.approved_by):
-            raise ValueError("its owner approves it; somebody else must")
+        if same_person(self.owner, self.approved_by):
+            raise ValueError("its owner approves it; somebody else must, and be named by another address")
         if self.expires < self.issued:
             raise ValueError("expires before it is issued")
         return self
@@ -103,6 +103,28 @@ class Waiver(BaseModel):
         """The metric with this waiver's limit in place of the policy's."""
         told = {} if self.limit is None else self.limit.model_dump(exclude_none=True)
         return metric.model_copy(update=told)
+
+
+def _an_address(text: str) -> str:
+    if not address_of(text):
+        raise ValueError("must be one e-mail address, such as dpo@example.org")
+    return text
+
+
+class Approvals(BaseModel):
+    """Who may approve waivers."""
+
+    model_config = STRICT
+
+    reviewers: Annotated[tuple[Annotated[Words, AfterValidator(_an_address)], ...], Field(min_length=1)] = Field(
+        description="E-mail addresses; nobody else approves a waiver. Or the name of a file beside this."
+    )
+
+
+def addresses_of(reviewers: object) -> frozenset[str]:
+    """The addresses of a list of reviewers as it is written; whatever is no address is left out."""
+    listed = reviewers if isinstance(reviewers, list | tuple) else ()
+    return frozenset(filter(None, (address_of(each) for each in listed if isinstance(each, str))))
 
 
 def waivers_sha256(waivers: Sequence[Waiver]) -> str:
@@ -133,6 +155,9 @@ def waiver_problems(policy: Policy) -> Iterator[Problem]:
         if waiver.release is not None and waiver.finding in of_files:
             message = "another waiver of this finding names a file, which may be the file of this release"
             yield Problem(f"{place}.release", message, "name files in all of them, or releases in all of them")
+        if policy.approvals and address_of(waiver.approved_by) not in addresses_of(policy.approvals.reviewers):
+            message = "is none of the policy's reviewers"
+            yield Problem(f"{place}.approved_by", message, "let one of `approvals.reviewers` agree, by that address")
         if policy.max_waiver_days == 0:
             yield Problem(place, "the policy allows no waivers", "see `max_waiver_days`")
         elif days > policy.max_waiver_days:

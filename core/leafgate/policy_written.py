@@ -32,15 +32,24 @@ class Written:
 
 
 def read_policy(path: Path, name: str = "") -> Written:
-    """One policy file alone, with the waivers it names; PolicyError when a file of it cannot be read."""
+    """One policy file alone, with the waivers and reviewers it names; PolicyError when a file of it cannot be read."""
     name = name or path.name
     document, lines = _read(path, name, "" if name != path.name else str(path))
     homes = {name: Home(path.parent)}
-    if not isinstance(document.get("waivers"), str):
-        return Written(document, name, lines, homes=homes)
-    told, where = _waivers_beside(path.parent, document["waivers"])
-    kept = {place: line for place, line in lines.items() if not place.startswith("waivers")}
-    return Written(document | {"waivers": told}, name, {**kept, **where}, homes=homes)
+    if isinstance(document.get("waivers"), str):
+        waivers, where = _list_beside(path.parent, document["waivers"], "waivers", "waivers")
+        document, lines = document | {"waivers": waivers}, {**_without(lines, "waivers"), **where}
+    approvals = _dict(document.get("approvals"))
+    if isinstance(approvals.get("reviewers"), str):
+        place = "approvals.reviewers"
+        reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", place)
+        document = document | {"approvals": approvals | {"reviewers": reviewers}}
+        lines = {**_without(lines, place), **{f"approvals.{inner}": line for inner, line in listed.items()}}
+    return Written(document, name, lines, homes=homes)
+
+
+def _without(lines: Mapping[str, Line], place: str) -> dict[str, Line]:
+    return {where: line for where, line in lines.items() if not where.startswith(place)}
 
 
 def read_chain(path: Path, org: Path | None = None) -> list[Written]:
@@ -59,6 +68,35 @@ def read_chain(path: Path, org: Path | None = None) -> list[Written]:
     if len(whole) > DEEPEST:
         raise PolicyError(f"extends more than {DEEPEST - 1} others", place=path.name, remedy="merge some of them")
     return whole[::-1]
+
+
+def files_read(path: Path) -> set[Path]:
+    """Every file that a policy is written in, resolved: its own, those it extends, their lists beside them.
+
+    It goes as far as the files can be read, and a file that is named and cannot be read is one of them.
+    """
+    found, here = set[Path](), path.resolve()
+    while here not in found:
+        found.add(here)
+        try:
+            document, _ = _read(here, here.name)
+        except PolicyError:
+            break
+        for name in (document.get("waivers"), _dict(document.get("approvals")).get("reviewers")):
+            found |= _named(here.parent, name)
+        here = next(iter(_named(here.parent, document.get("extends"))), here)
+    return found
+
+
+def _named(folder: Path, name: object) -> set[Path]:
+    try:
+        return {inside(folder, name)} if isinstance(name, str) else set()
+    except ValueError:
+        return set()
+
+
+def _dict(thing: object) -> dict[str, Any]:
+    return thing if isinstance(thing, dict) else {}
 
 
 def _held(written: Written) -> Written:
@@ -85,12 +123,12 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, Written]]
         here = _beside(here.parent, parent, f"{name}: extends")
 
 
-def _waivers_beside(folder: Path, name: str) -> tuple[Any, Mapping[str, Line]]:
-    """The waivers that a file below the policy's folder lists, wherever the data are."""
-    document, lines = _read(_beside(folder, name, "waivers"), name)
-    if set(document) != {"waivers"} or isinstance(document["waivers"], str):
-        raise PolicyError("must have the key `waivers`, a list, and nothing else", place=name)
-    return document["waivers"], lines
+def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Mapping[str, Line]]:
+    """What a file below the policy's folder lists under its one key, wherever the data are."""
+    document, lines = _read(_beside(folder, name, place), name)
+    if set(document) != {key} or isinstance(document[key], str):
+        raise PolicyError(f"must have the key `{key}`, a list, and nothing else", place=name)
+    return document[key], lines
 
 
 def _beside(folder: Path, name: object, place: str) -> Path:

@@ -10,7 +10,7 @@ from leafgate.diffing.ranges import Direction, range_of_value, share
 from leafgate.errors import Problem
 from leafgate.policy_waivers import MOST_DAYS
 from leafgate.release_file import FORMAT as RELEASE_FORMAT
-from leafgate.same_names import person
+from leafgate.same_names import same_person
 
 WHO = ("id", "owner", "approved_by", "reason", "issued", "expires")
 
@@ -54,7 +54,7 @@ def _untrue_waiver(finding: Mapping[str, Any], report: Mapping[str, Any], place:
     told = finding["waiver"]
     if not finding["metric"] or not finding["limit"] or finding["id"].startswith("guarantee:"):
         yield Problem(place, "is waived, and is no limit of the policy")
-    if person(told["owner"]) == person(told["approved_by"]):
+    if same_person(told["owner"], told["approved_by"]):
         yield Problem(f"{place}.waiver", "its owner approves it")
     days = (date.fromisoformat(told["expires"]) - date.fromisoformat(told["issued"])).days
     if days > MOST_DAYS:

@@ -56,6 +56,8 @@ TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"attacks": [{"use": "maxent", "name": "more"}]}, {}),
     ({"report": {"smallest_cell": 5}}, {"report": {"smallest_cell": 6}}),
     ({"max_waiver_days": 100}, {"max_waiver_days": 99}),
+    ({}, {"approvals": {"reviewers": ["a@x.org"]}}),
+    ({"approvals": {"reviewers": ["a@x.org", "b@x.org"]}}, {"approvals": {"reviewers": ["B@x.org."]}}),
     ({"publish": {"leaves": "shares"}}, {"publish": {"leaves": "labels"}}),
     ({"publish": {"leaves": "shares"}}, {"publish": {"measure": False}}),
     ({}, {"publish": {"leaves": "labels"}}),
@@ -91,6 +93,13 @@ LOOSER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"report": {"smallest_cell": 5}}, {"report": {"smallest_cell": 4}}, "report.smallest_cell"),
     ({}, {"report": {"smallest_cell": 9}}, "report.smallest_cell"),  # the default counts
     ({}, {"max_waiver_days": 91}, "max_waiver_days"),
+    ({"approvals": {"reviewers": ["a@x.org"]}}, {"approvals": None}, "approvals.reviewers"),
+    ({"approvals": {"reviewers": ["a@x.org"]}}, {"approvals": {"reviewers": ["b@x.org"]}}, "approvals.reviewers"),
+    (
+        {"approvals": {"reviewers": ["a@x.org"]}},
+        {"approvals": {"reviewers": ["a@x.org", "a+1@x.org"]}},
+        "approvals.reviewers",
+    ),
     ({"publish": {"leaves": "shares"}}, {"publish": {"leaves": "counts"}}, "publish.leaves"),
     ({"publish": {"measure": False}}, {"publish": {"measure": True}}, "publish.measure"),
     ({"knows": {"sample": 0.1}}, {"knows": {"sample": 0}, "attacks": [{"use": "maxent"}]}, "knows.sample"),

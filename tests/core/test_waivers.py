@@ -94,6 +94,13 @@ MATRIX: list[tuple[dict[str, Any], str, int]] = [
     ({"approved_by": "jane\u200b@example.org"}, "its owner approves it", 2),
     ({"approved_by": "\N{FULLWIDTH LATIN SMALL LETTER J}ane@example.org"}, "its owner approves it", 2),
     ({"approved_by": "jane\ufe0f @example.org"}, "its owner approves it", 2),
+    ({"approved_by": "Jane <jane@example.org>"}, "its owner approves it", 2),
+    ({"approved_by": "jane+dpo@example.org"}, "its owner approves it", 2),
+    ({"approved_by": "jane@example.org."}, "its owner approves it", 2),
+    ({"approved_by": "jane@example.org -"}, "its owner approves it", 2),
+    ({"approved_by": "j.ane-@example.org"}, "its owner approves it", 2),
+    ({"approved_by": "Jane"}, "its owner approves it", 2),
+    ({"approved_by": "DPO"}, "applied", 0),
     ({"approved_by": ...}, "waivers[0].approved_by: is missing", 2),
     ({"approved_by": "\N{HANGUL FILLER}"}, "waivers[0].approved_by: says nothing", 2),
     ({"owner": " "}, "says nothing", 2),
@@ -349,6 +356,80 @@ def test_waivers_may_stand_in_a_file_beside_the_policy_wherever_the_data_are(tmp
 def test_a_file_of_waivers_that_cannot_be_meant_is_refused(tmp_path: Path, content: Any, name: str, told: str) -> None:
     with pytest.raises(PolicyError, match=told):
         load_policy(beside(tmp_path, content, name))
+
+
+REVIEWERS = ["dpo@example.org", "ciso@example.org"]
+APPROVED: list[tuple[str, bool]] = [
+    ("dpo@example.org", True),
+    ("The DPO <DPO@example.org.>", True),
+    ("ciso@example.org", True),
+    ("dpo+x@example.org", False),  # may be another mailbox
+    ("d.po@example.org", False),
+    ("dpo@example.com", False),
+    ('"dpo@example.org"@example.com', False),
+    ("dpo@example.org <somebody@example.org>", False),
+    ("DPO", False),
+]
+
+
+@pytest.mark.parametrize(("approver", "listed"), APPROVED)
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_only_a_reviewer_of_the_policy_approves(tmp_path: Path, approver: str, listed: bool, in_a_file: bool) -> None:
+    (tmp_path / "reviewers.yaml").write_text(json.dumps({"reviewers": REVIEWERS}))
+    approvals = {"approvals": {"reviewers": "reviewers.yaml" if in_a_file else REVIEWERS}}
+    release = prepare(survey(tmp_path, KEPT | approvals)).audit().sealed
+    assert release is not None
+    if listed:
+        (told,) = (
+            run(tmp_path, {"approved_by": approver, "release": release.sha256}, **approvals).audit(TODAY).report.waivers
+        )
+        assert told["status"] == "applied"
+        return
+    with pytest.raises(PolicyError) as refused:
+        run(tmp_path, {"approved_by": approver}, **approvals)
+    (problem,) = refused.value.problems
+    assert (problem.place, problem.message) == ("waivers[0].approved_by", "is none of the policy's reviewers")
+
+
+def test_a_reviewer_cannot_approve_what_they_ask_for(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="its owner approves it"):
+        run(tmp_path, {"owner": "dpo+me@example.org"}, approvals={"reviewers": REVIEWERS})
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "told"),
+    [
+        ({"reviewers": []}, "reviewers.yaml", "reviewers: "),
+        (
+            {"reviewers": ["dpo"]},
+            "reviewers.yaml",
+            r"reviewers.yaml, line 1: approvals.reviewers\[0\]: must be one e-mail",
+        ),
+        ({"reviewers": ["dpo@x.org, a@x.org"]}, "reviewers.yaml", "must be one e-mail address"),
+        ({"reviewers": REVIEWERS, "more": 1}, "reviewers.yaml", "must have the key `reviewers`"),
+        ({"reviewers": "reviewers.yaml"}, "reviewers.yaml", "must have the key `reviewers`"),
+        ({"reviewers": REVIEWERS}, "none.yaml", "cannot be read"),
+        ({"reviewers": REVIEWERS}, "../reviewers.yaml", "leaves the policy's folder"),
+    ],
+)
+def test_a_file_of_reviewers_that_cannot_be_meant_is_refused(
+    tmp_path: Path, content: Any, name: str, told: str
+) -> None:
+    (tmp_path / "reviewers.yaml").write_text(json.dumps(content))
+    with pytest.raises(PolicyError, match=told):
+        load_policy(survey(tmp_path, KEPT | {"approvals": {"reviewers": name}}))
+
+
+def test_reviewers_are_part_of_the_policys_digest_by_what_their_file_says(tmp_path: Path) -> None:
+    def digest(**changes: Any) -> str:
+        return load_policy(survey(tmp_path, KEPT | changes)).policy.sha256
+
+    file = tmp_path / "reviewers.yaml"
+    file.write_text(json.dumps({"reviewers": REVIEWERS}))
+    beside = digest(approvals={"reviewers": "reviewers.yaml"})
+    assert digest(approvals={"reviewers": REVIEWERS}) == beside != digest()
+    file.write_text(json.dumps({"reviewers": REVIEWERS[:1]}))
+    assert digest(approvals={"reviewers": "reviewers.yaml"}) not in {beside, digest()}
 
 
 def ended(folder: Path, *words: object, **change: Any) -> Ended:

@@ -300,6 +300,35 @@ def test_an_alert_stays_the_same_alert_when_the_release_changes(tmp_path: Path) 
     assert not any(one in prints[0] for one in other)
 
 
+def test_an_alert_stays_the_same_alert_when_only_numbers_change(tmp_path: Path) -> None:
+    def prints(said: dict[str, Any], ill: str = "ill") -> set[str]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        told = json.loads(json.dumps(audited(folder, said)).replace("#ill", f"#{ill}"))
+        results = results_of(view(told, Format.sarif))
+        assert all(
+            one["partialFingerprints"]["primaryLocationLineHash"]
+            == f"{one['partialFingerprints']['leafgateFinding/v1'][:16]}:1"
+            for one in results
+        )
+        return {one["partialFingerprints"]["primaryLocationLineHash"] for one in results}
+
+    limit: dict[str, Any] = {"use": "k_anonymity", "at_least": 20}
+    first = prints({"metrics": [limit]})
+    assert len(first) == 1
+    assert prints({"metrics": [limit | {"at_least": 30}]}) == first
+    assert prints({"metrics": [limit | {"allow": 0.1}], "seed": 4, "build.k": 4}) == first
+    assert prints({"metrics": [{"use": "exposure", "at_most": 1}, limit]}) == first  # in another line
+    others = [
+        prints({"metrics": [limit | {"name": "k"}]}),
+        prints({"metrics": [limit], "attacks": [{"use": "linking", "name": "l"}]}),
+        prints({"metrics": [limit]}, "smoker"),
+        prints({"metrics": [limit], "name": "other"}),
+    ]
+    assert len({frozenset(each) for each in others}) == len(others)
+    assert not any(each & first for each in others)
+
+
 def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) -> None:
     zips = [f"z{i}" for i in range(5200)]
     rows = [f"{z},{'yes' if i % 3 else 'no'}" for i, z in enumerate(zips) for _ in range(2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
     from leafgate.policy_lines import Line
 
 Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
-New = Annotated[Path, typer.Argument(metavar="NEW", help="Another of the same kind.")]
+New = Annotated[Path | None, typer.Argument(metavar="NEW", help="Another of the same kind; left out with --base.")]
+Base = Annotated[str, typer.Option(metavar="REV", help="Compare the policy with what this git revision has of it.")]
+Strict = Annotated[bool, typer.Option("--strict", help="With policies: end in 1 unless every change is tighter.")]
 
 
 def diff(
     old: Old,
-    new: New,
+    new: New = None,
+    base: Base = "",
+    strict: Strict = False,
     report: Annotated[
         Path | None, typer.Option(metavar="REPORT", help="With policies: what NEW would change on a report of OLD's.")
     ] = None,
@@ -37,15 +42,12 @@ def diff(
 ) -> int:
     """Say what got tighter or looser between two policies, or better or worse between two reports."""
     if out is not None:
-        clear_file(out, [old, new, *([] if report is None else [report])])
-    if _is_report(old) != _is_report(new):
-        raise InvalidError("a policy and a report", place="OLD and NEW", remedy="name two policies, or two reports")
-    if _is_report(old):
-        if report is not None:
-            raise InvalidError("is for two policies", place="--report", remedy="leave it out")
-        told, lines, code, private = _of_reports(old, new)
-    else:
-        told, lines, code, private = _of_policies(old, new, report)
+        clear_file(out, [path for path in (old, new, report) if path is not None])
+    if (new is None) != bool(base):
+        message = "needs one policy, and not two" if base else "is missing"
+        remedy = "name the policy alone" if base else "name two files, or a policy and --base REV"
+        raise InvalidError(message, place="--base" if base else "NEW", remedy=remedy)
+    told, lines, code, private = _compared(old, new, base, report, strict=strict)
     if private and out is None:
         remedy = "add --out; the differences go to that file, which is for its owner only"
         raise InvalidError("an auditor's report is not told on stdout", place="--out", remedy=remedy)
@@ -55,6 +57,26 @@ def diff(
         told, lines = {"format": told["format"], "of": told["of"]}, lines[-1:]
     say_whole(readable(told) if as_json else "".join(f"{printable(line)}\n" for line in lines))
     return code
+
+
+def _compared(old: Path, new: Path | None, base: str, report: Path | None, *, strict: bool) -> Told:
+    """Both sides as files, each read once where it is a pipe, and their differences."""
+    from leafgate.diffing.sources import as_file, at_revision
+
+    with ExitStack() as opened:
+        first = opened.enter_context(as_file(old))
+        second = first if new is None else opened.enter_context(as_file(new))
+        stored = None if report is None else opened.enter_context(as_file(report))
+        if _is_report(first) != _is_report(second):
+            raise InvalidError("a policy and a report", place="OLD and NEW", remedy="name two policies, or two reports")
+        if _is_report(first):
+            for option, given in (("--report", report), ("--strict", strict), ("--base", base)):
+                if given:
+                    raise InvalidError("is for policies", place=option, remedy="leave it out")
+            return _of_reports(first, second)
+        if base:
+            first = opened.enter_context(at_revision(second, base))
+        return _of_policies(first, second, stored, base, strict=strict)
 
 
 Told = tuple[dict[str, Any], list[str], int, bool]
@@ -75,11 +97,11 @@ def _is_report(path: Path) -> bool:
     return isinstance(found, dict) and str(found.get("format", "")).startswith("leafgate/")
 
 
-def _of_policies(old: Path, new: Path, report: Path | None) -> Told:
+def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict: bool) -> Told:
     from leafgate.diffing.policies import changes_of, foreseen
     from leafgate.report_file import read_report
 
-    _, newer, changes = changes_of(old, new)
+    _, newer, changes = changes_of(old, new, strict=strict, revision=base)
     stored = None if report is None else read_report(report)
     expected = [] if stored is None else foreseen(stored, newer, changes)
     told: dict[str, Any] = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
@@ -87,7 +109,11 @@ def _of_policies(old: Path, new: Path, report: Path | None) -> Told:
         told["report"] = [{"finding": f.finding, "outcome": f.outcome, "reason": f.reason} for f in expected]
     lines = [*_policy_lines(changes), *_foreseen_lines(expected), _counted([one.kind for one in changes])]
     private = stored is not None and stored["audience"] == "auditor"
-    return told, lines, int(any(one.kind == "looser" for one in changes)), private
+    return told, lines, int(any(_blocks(one, strict=strict) for one in changes)), private
+
+
+def _blocks(change: Change, *, strict: bool) -> bool:
+    return change.kind != "tighter" if strict else change.kind == "looser"
 
 
 def _change(change: Change) -> dict[str, Any]:

@@ -24,30 +24,51 @@ def validate(
     partial: Annotated[
         bool, typer.Option("--partial", help="Policies that others extend: they need not be complete.")
     ] = False,
+    depending: Annotated[
+        bool,
+        typer.Option(
+            "--dependents", help="Besides, every policy of this git repository that is read with one of them."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Say everything that is wrong with policies, or that nothing is; no table is read."""
+    if depending and (partial or as_json):
+        message = "looks at several policies, complete or not"
+        raise InvalidError(message, place="--dependents", remedy="leave out --partial and --json")
     if partial and (root or org):
         raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
         raise InvalidError("one document tells of one policy", place="--json", remedy="name one, or leave it out")
+    wanted = _dependents(policies, org) if depending else [(policy, partial) for policy in policies]
     failed: list[LeafgateError] = []
-    for policy in policies:
+    for policy, incomplete in wanted:
         try:
-            name, warnings = _found(policy, root, org, partial=partial)
+            name, warnings = _found(policy, root, org, partial=incomplete)
         except LeafgateError as error:
-            failed.append(error if len(policies) == 1 else _of_file(error, policy))
+            failed.append(error if len(wanted) == 1 and not depending else _of_file(error, policy))
             continue
         if as_json:
             warned = {"warnings": warnings} if warnings else {}
             say_whole(readable({"format": "leafgate/valid/1", "name": name, **warned}))
             continue
         warn(policy, warnings)
-        say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid")
+        end = " as far as it goes: others complete it" if incomplete and depending else ""
+        say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid{end}")
     if failed:
         worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
         raise worst.listing(problem for error in failed for problem in error.problems)
     return 0
+
+
+def _dependents(changed: list[Path], org: Path | None) -> list[tuple[Path, bool]]:
+    """The policies to look at, and whether each is one that others complete."""
+    from leafgate.policy_dependents import dependents
+
+    found = [(one.path, one.partial) for one in dependents(changed, org)]
+    if not found:
+        say("no policy is read with these files")
+    return found
 
 
 def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> tuple[str, list[str]]:
@@ -65,11 +86,13 @@ def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) 
 
 def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
     """The same problems, each saying which policy it is in."""
-    named = (policy.name, str(policy))
-    return type(error).listing(
-        each if each.place.startswith(named) else replace(each, place=f"{policy}: {each.place}")
-        for each in error.problems
-    )
+
+    def placed(place: str) -> str:
+        if place.startswith(str(policy)):
+            return place
+        return f"{policy}{place.removeprefix(policy.name)}" if place.startswith(policy.name) else f"{policy}: {place}"
+
+    return type(error).listing(replace(each, place=placed(each.place)) for each in error.problems)
 
 
 def init(

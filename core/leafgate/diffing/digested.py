@@ -9,24 +9,58 @@ from typing import Any
 from leafgate.diffing.partial import Compared
 from leafgate.policy_comparing import Change, line_at
 from leafgate.policy_merging import name_of
-from leafgate.policy_paths import ABOUT_PEOPLE
+from leafgate.policy_paths import ABOUT_PEOPLE, UNREADABLE
 
 NAMED = ("attacks", "metrics")
 Place = tuple[str, ...]
 
 
 def untold(old: Compared, new: Compared, changes: Sequence[Change]) -> Iterator[Change]:
-    """A change for each place that the two digests cover otherwise, and that no change is at, in or around."""
+    """A change for each place that the two digests cover otherwise, and that no change is at, in or around.
+
+    A file about people that one side cannot read, as where it is in no commit, is compared by its name alone.
+    """
     if old.digested is None or new.digested is None:
         return
     told, common = {_key(change) for change in changes}, _names(old.digested) & _names(new.digested)
     for place, before, after in _apart(_by_name(old.digested, common), _by_name(new.digested, common), ()):
         key = ".".join(place)
+        if ABOUT_PEOPLE + UNREADABLE in (before, after):
+            continue
         if not any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for one in told):
             was, now = _place(old, place), _place(new, place)
             lines = line_at(old.written, was, told=before), line_at(new.written, now, told=after)
             name = place[1] if place[0] in NAMED and len(place) > 1 else ""
             yield Change("different", was, *_shown(before, after), *lines, name=name)
+
+
+def uncompared(old: Compared, new: Compared) -> Iterator[Change]:
+    """A change for whatever may be another without anybody seeing it: for those who want proof that nothing is.
+
+    That is everything where one side could not be completed, and a file that digests cover and neither side can read.
+    The people in a file are no part of a policy's digest.
+    """
+    if old.digested is None or new.digested is None:
+        yield Change("different", "policy", "what cannot be compared", "what cannot be compared")
+        return
+    common = _names(old.digested) & _names(new.digested)
+    unread = (set(_unread(_by_name(each.digested, common), ())) for each in (old, new) if each.digested is not None)
+    for place in sorted(set.intersection(*unread)):
+        was, now = _place(old, place), _place(new, place)
+        lines = line_at(old.written, was, told=UNREADABLE), line_at(new.written, now, told=UNREADABLE)
+        yield Change("different", was, UNREADABLE, UNREADABLE, *lines)
+
+
+def _unread(digested: Any, place: Place) -> Iterator[Place]:
+    """The places of files that could not be read."""
+    if isinstance(digested, dict):
+        for key, inner in digested.items():
+            yield from _unread(inner, (*place, str(key)))
+    elif isinstance(digested, list):
+        for inner in digested:
+            yield from _unread(inner, place)
+    elif digested == UNREADABLE:
+        yield place
 
 
 def _key(change: Change) -> str:

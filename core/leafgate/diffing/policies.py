@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leafgate.diffing.digested import untold
+from leafgate.diffing.digested import uncompared, untold
 from leafgate.diffing.partial import read_one
 from leafgate.diffing.ranges import Direction, range_of_value, share
 from leafgate.diffing.reports import scored_in
+from leafgate.errors import InvalidError
 from leafgate.interfaces import Metric, RecordMetric
 from leafgate.plugins import load_plugins
 from leafgate.policy_comparing import Change, compared
@@ -25,12 +27,39 @@ SCOPE = {"of": "attack", "secret": "secret"}
 JUDGED = {"at_least", "at_most", "allow", "average", "of", "secret"}
 
 
-def changes_of(old: Path, new: Path) -> tuple[Written, Written, list[Change]]:
-    """Both policies, and every change from the first to the second: whatever their digests cover, and waivers."""
+def changes_of(
+    old: Path, new: Path, *, strict: bool = False, revision: str = ""
+) -> tuple[Written, Written, list[Change]]:
+    """Both policies, and every change from the first to the second: whatever their digests cover, and waivers.
+
+    Where it is `strict`, what could not be compared is a change that is `different`. `revision` is where the older
+    policy comes from, for its lines and for what is wrong with it, as git writes that: `HEAD~1:policy.yaml`.
+    """
     plugins = load_plugins()
-    before, after = read_one(old, plugins), read_one(new, plugins)
+    with _told_of(revision):
+        before = read_one(old, plugins)
+    after = read_one(new, plugins)
     changes = compared(before.written, after.written, plugins)
-    return before.written, after.written, [*changes, *untold(before, after, changes)]
+    changes += untold(before, after, changes)
+    changes += uncompared(before, after) if strict else ()
+    return before.written, after.written, [_of_revision(revision, change) for change in changes]
+
+
+@contextmanager
+def _told_of(revision: str) -> Iterator[None]:
+    try:
+        yield
+    except InvalidError as error:
+        prefix = f"{revision}:" if revision else ""
+        listed = (replace(problem, place=f"{prefix}{problem.place}") for problem in error.problems)
+        raise type(error).listing(listed) from None
+
+
+def _of_revision(revision: str, change: Change) -> Change:
+    line = change.old_line
+    if not revision or line is None:
+        return change
+    return replace(change, old_line=replace(line, file=f"{revision}:{line.file}"))
 
 
 @dataclass(frozen=True)

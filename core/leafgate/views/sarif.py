@@ -121,7 +121,7 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
         "message": {"text": "\n".join([message(finding), *explained(finding)])},
         **_analysis_target(report),
         "locations": [_location(report, finding)],
-        "partialFingerprints": {"leafgateFinding/v1": _fingerprint(report, finding)},
+        "partialFingerprints": _fingerprints(report, finding),
         "properties": {"state": state(finding)},
     }
     if "waiver" in finding:
@@ -160,8 +160,14 @@ def _named(way: list[str]) -> dict[str, str]:
     return {"name": clean(" and ".join(way))} if way else {}
 
 
-def _fingerprint(report: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
-    """The same for the same check of the same policy file, whatever the release: an alert stays one alert."""
+def _fingerprints(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, str]:
+    """The same for the same check of the same policy file, whatever the numbers: an alert stays one alert.
+
+    A check is its metric, attack and secret (the finding's id) in a policy (its file and its name). No score, limit,
+    digest, line or text of a line is part of it. Code scanning of GitHub reads `primaryLocationLineHash` alone. Where
+    there is none it makes one of the line's text, so that another limit in that line would be another alert.
+    """
     policy = report["policy"]
     file = place(report, {"file": policy.get("file", "")})
-    return hashlib.sha256(f"{file}\0{policy['name']}\0{finding['id']}".encode()).hexdigest()
+    check = hashlib.sha256(f"{file}\0{policy['name']}\0{finding['id']}".encode()).hexdigest()
+    return {"leafgateFinding/v1": check, "primaryLocationLineHash": f"{check[:16]}:1"}
