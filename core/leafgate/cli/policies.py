@@ -25,8 +25,16 @@ def validate(
         bool, typer.Option("--partial", help="Policies that others extend: they need not be complete.")
     ] = False,
     as_json: Json = False,
+    digest: Annotated[
+        bool, typer.Option("--digest", help="Print the policy's SHA-256 alone, as `--expect-policy` takes it.")
+    ] = False,
 ) -> int:
     """Say everything that is wrong with policies, or that nothing is; no table is read."""
+    if digest and (partial or as_json or len(policies) > 1):
+        raise InvalidError("is of one whole policy", place="--digest", remedy="name one, and leave out the rest")
+    if digest:
+        say(_sha256(policies[0], root, org))
+        return 0
     if partial and (root or org):
         raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
@@ -48,6 +56,14 @@ def validate(
         worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
         raise worst.listing(problem for error in failed for problem in error.problems)
     return 0
+
+
+def _sha256(policy: Path, root: Path | None, org: Path | None) -> str:
+    """The digest that reports name a valid policy by."""
+    from leafgate.expected_run import policy_sha256
+    from leafgate.policy_file import load_policy
+
+    return policy_sha256(load_policy(policy, root, org).policy, str(policy))
 
 
 def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> tuple[str, list[str]]:
