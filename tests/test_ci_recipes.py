@@ -331,7 +331,7 @@ print(json.dumps([client.get_registered_model("income").aliases, run.data.tags])
 
 def promoted(
     checkout: Path, registered: str = "model.json", words: str = ""
-) -> tuple[Ran, dict[str, int], dict[str, str]]:
+) -> tuple[Ran, dict[str, str], dict[str, str]]:
     """The page's MLflow step in a checkout, against a store of files: how it ended, the aliases, the run's tags."""
     store = {"MLFLOW_TRACKING_URI": (checkout.parent / "store").as_uri(), "MLFLOW_ALLOW_FILE_STORE": "true"}
     store |= {"MLFLOW_DISABLE_TELEMETRY": "true", "TMPDIR": str(checkout.parent)}

@@ -70,11 +70,10 @@ def _outs(words: Sequence[str]) -> Iterator[str]:
     for word in rest:
         if word == "--":
             return
-        name, equals, value = word.partition("=")
-        if name in VALUE_OPTIONS and not equals:
-            value = next(rest, "")
-        if name == "--out" and value:
-            yield value
+        name, equals, written = word.partition("=")
+        value = written if equals else next(rest, None) if name in VALUE_OPTIONS else None
+        if name == "--out" and value is not None:
+            yield value or "."  # as pathlib reads an empty path
 
 
 def _withdraw_folder(folder: str, names: Sequence[str]) -> list[str]:
@@ -140,5 +139,6 @@ def _remove(path: str) -> None:
 
 def _is_named_otherwise(out: str, words: Sequence[str]) -> bool:
     """Is the file to write also one to read? The command itself refuses that."""
-    others = [word for word in words if word not in {out, f"--out={out}"} and os.path.isfile(word)]
-    return words.count(out) > 1 or any(os.path.samefile(out, other) for other in others)
+    values = [word.partition("=")[2] if word.startswith("--") else word for word in words]
+    others = [value for value in values if value != out and os.path.isfile(value)]
+    return values.count(out) > 1 or any(os.path.samefile(out, other) for other in others)

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import typer.main
 
@@ -100,9 +99,8 @@ def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) ->
 
 @pytest.mark.parametrize("command", ["audit", "sweep", "report", "diff"])
 def test_the_options_that_take_a_value_are_known_before_they_are_parsed(command: str) -> None:
-    group = typer.main.get_command(app)
-    assert isinstance(group, click.Group) or hasattr(group, "commands")
-    options = [each for each in group.commands[command].params if each.param_type_name == "option"]  # type: ignore[attr-defined]
+    commands: dict[str, Any] = vars(typer.main.get_command(app))["commands"]
+    options = [each for each in commands[command].params if each.param_type_name == "option"]
     taking = {name for each in options if not each.is_flag and not each.count for name in each.opts}
     assert {name for name in taking if name != "--help"} <= stale_results.VALUE_OPTIONS
 
@@ -120,7 +118,7 @@ def test_an_older_report_in_a_folder_that_cannot_be_written_to_is_emptied(
         os.stat(path)
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
-    monkeypatch.setattr(stale_results.os, "unlink", refuse)
+    monkeypatch.setattr("leafgate.stale_results.os.unlink", refuse)
     assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out", "--to", "pdf").code == 2
     assert (passed / "out" / "report.json").read_bytes() == b""
     assert leafgate("report", passed / "out" / "report.json").code == 2
@@ -133,8 +131,8 @@ def test_an_older_report_that_can_be_neither_removed_nor_emptied_is_told_of(
         os.stat(path)
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
 
-    monkeypatch.setattr(stale_results.os, "unlink", refuse)
-    monkeypatch.setattr(stale_results.os, "open", refuse)
+    monkeypatch.setattr("leafgate.stale_results.os.unlink", refuse)
+    monkeypatch.setattr("leafgate.stale_results.os.open", refuse)
     ended = leafgate("audit", survey(passed, FAILS), "--out", passed / "out")
     assert (ended.code, "an older verdict stands there and cannot be removed" in ended.err) == (2, True)
     monkeypatch.undo()
@@ -209,8 +207,21 @@ def test_wrong_options_of_report_and_sweep_leave_no_older_file(passed: Path, wor
     assert not (swept / "sweep.json").exists()
 
 
+def test_an_empty_out_is_the_folder_leafgate_is_called_in(passed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(passed / "out")
+    assert leafgate("audit", passed / "policy.yaml", "--out=", "--to", "pdf").code == 2
+    assert stale(passed) == set()
+
+
 def test_a_report_to_read_is_never_removed_for_a_wrong_option(passed: Path) -> None:
-    report = passed / "out" / "report.json"
+    report, policy = passed / "out" / "report.json", passed / "policy.yaml"
+    for given in (
+        ["--expect-policy", policy],
+        [f"--expect-policy={policy}"],
+        [f"--expect-policy={policy}", "--to", "pdf"],
+    ):
+        assert leafgate("report", report, "--out", policy, *given).code == 2
+        assert policy.exists()
     for out in (report, passed / "out" / ".." / "out" / "report.json"):
         assert leafgate("report", report, "--out", out, "--to", "pdf").code == 2
         assert report.exists()

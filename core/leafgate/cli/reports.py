@@ -39,7 +39,8 @@ def report(
     from leafgate.report_file import read_report
 
     if out is not None:
-        clear_file(out, [stored, *([] if sweep is None else [sweep])])
+        expectations = (expect_policy, expect_release, expect_file)
+        clear_file(out, [stored, *([] if sweep is None else [sweep]), *(Path(each) for each in expectations if each)])
     expected = ExpectedRun(policy=expect_policy, release=expect_release, file=expect_file, as_of=as_of)
     told, lapsed = expected.judged(read_report(stored), stored)
     for line in lapsed:
