@@ -28,10 +28,10 @@ def run(words: Sequence[str]) -> int:
         return _not_withdrawn(error, as_json="--json" in words)
     except KeyboardInterrupt:
         return INTERRUPTED
-    try:
-        return _run(words)
-    finally:
+    code = _run(words)
+    if code != INTERRUPTED:  # whoever interrupts a run has not asked for its results
         set_aside(releases)
+    return code
 
 
 def _not_withdrawn(error: OSError, *, as_json: bool) -> int:
