@@ -10,29 +10,51 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leafgate.belief import Belief
-from leafgate.case import Case
-from leafgate.errors import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
-from leafgate.fact import Fact
-from leafgate.hookspecs import hookimpl
-from leafgate.interfaces import (
-    AtLeast,
-    AtMost,
-    AttackModel,
-    Example,
-    Metric,
-    ReleaseAtLeast,
-    ReleaseAtMost,
-    TreeBuilder,
-)
-from leafgate.known import Known
-from leafgate.release import Release
-
 if TYPE_CHECKING:
+    from leafgate.belief import Belief
+    from leafgate.case import Case
+    from leafgate.errors import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
+    from leafgate.fact import Fact
     from leafgate.foreign.sklearn.memory import from_sklearn
+    from leafgate.hookspecs import hookimpl
+    from leafgate.interfaces import (
+        AtLeast,
+        AtMost,
+        AttackModel,
+        Example,
+        Metric,
+        ReleaseAtLeast,
+        ReleaseAtMost,
+        TreeBuilder,
+    )
+    from leafgate.known import Known
+    from leafgate.release import Release
     from leafgate.table import Table
 
-LATER = {"Table": "leafgate.table", "from_sklearn": "leafgate.foreign.sklearn.memory"}
+LATER = {
+    "AtLeast": "leafgate.interfaces",
+    "AtMost": "leafgate.interfaces",
+    "AttackModel": "leafgate.interfaces",
+    "Belief": "leafgate.belief",
+    "Case": "leafgate.case",
+    "DataError": "leafgate.errors",
+    "Example": "leafgate.interfaces",
+    "Fact": "leafgate.fact",
+    "InconclusiveError": "leafgate.errors",
+    "Known": "leafgate.known",
+    "LeafgateError": "leafgate.errors",
+    "Metric": "leafgate.interfaces",
+    "NoReleaseError": "leafgate.errors",
+    "PolicyError": "leafgate.errors",
+    "Release": "leafgate.release",
+    "ReleaseAtLeast": "leafgate.interfaces",
+    "ReleaseAtMost": "leafgate.interfaces",
+    "Table": "leafgate.table",
+    "TreeBuilder": "leafgate.interfaces",
+    "from_sklearn": "leafgate.foreign.sklearn.memory",
+    "hookimpl": "leafgate.hookspecs",
+}
+"""Where each name is defined. All are imported on first use: commands withdraw older verdicts before that."""
 __version__ = "0.1.0"
 
 __all__ = [
@@ -62,5 +84,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in LATER:
-        return getattr(import_module(LATER[name]), name)
+        value = getattr(import_module(LATER[name]), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'leafgate' has no attribute {name!r}")

@@ -19,7 +19,7 @@ from leafgate.policy_crossing import crossed
 from leafgate.policy_homes import Homes
 from leafgate.policy_inheriting import inherited, told_where
 from leafgate.policy_knows import Knows
-from leafgate.policy_lines import NOWHERE, Source, folder_in_repository, folder_told
+from leafgate.policy_lines import NOWHERE, Source, folder_told, root_of
 from leafgate.policy_places import KINDS
 from leafgate.policy_problems import problems_of
 from leafgate.policy_waivers import waiver_problems
@@ -49,16 +49,10 @@ def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -
         loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
     if loosened:
         raise PolicyError.listing(loosened)
-    elsewhere = {name: folder_in_repository(home.folder) for name, home in written.homes.items() if home.held}
-    repository = folder_in_repository(path.parent)
-    source = Source(
-        written.file,
-        written.lines,
-        written.extends,
-        folder_told(path),
-        repository=repository,
-        elsewhere=elsewhere,
-    )
+    root_folder = root_of(path)
+    elsewhere = {name: folder_told(home.folder, root_folder) for name, home in written.homes.items() if home.held}
+    folder = folder_told(path.parent, root_folder)
+    source = Source(written.file, written.lines, written.extends, folder, elsewhere=elsewhere)
     return replace(loaded, source=source)
 
 

@@ -31,8 +31,8 @@ Lines = Mapping[str, Line]
 class Source:
     """The file a policy is in and, as it was called, its folder; where everything stands, and what it extends.
 
-    `folder` is relative to where leafgate was called, or empty: no path of this machine is told. `repository` is the
-    same from the repository's root, where leafgate was called within one; `elsewhere` are such folders of files that do
+    `folder` is told from the root of the repository that the policy is in, and is empty outside one: no path of this
+    machine is told, and nothing depends on where leafgate was called. `elsewhere` are such folders of files that do
     not lie below the policy's. `given` is what else the command line named, its paths likewise or as words that stand
     for them.
     """
@@ -42,14 +42,12 @@ class Source:
     extends: tuple[str, ...] = ()
     folder: str = ""
     given: tuple[str, ...] = ()
-    repository: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a report tells of it."""
         told = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
-        told |= {"repository": self.repository} if self.repository != self.folder else {}
         return {key: value for key, value in told.items() if value}
 
 
@@ -58,24 +56,29 @@ NOWHERE = Source()
 
 
 def path_told(path: Path, word: str) -> str:
-    """A path as it was called, where a shell takes it as it is and it says nothing of this machine; else `word`."""
+    """A relative path, where a shell takes it as it is and it says nothing of this machine; else `word`."""
     called = path.as_posix()
     plain = called.isascii() and all(sign.isalnum() or sign in "._-/" for sign in called)
     return called if plain and not path.is_absolute() and not called.startswith("-") else word
 
 
-def folder_told(path: Path) -> str:
-    """The folder of a file as it was called, where that is below the folder leafgate was called in."""
-    hidden = path.is_absolute() or ".." in path.parts or path.parent == Path()
-    return "" if hidden else path.parent.as_posix()
+def root_of(policy: Path) -> Path | None:
+    """The root of the repository that a policy file is in, by which views of code find files; None outside one."""
+    folder = policy.parent.resolve()
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 
-def folder_in_repository(folder: Path) -> str:
-    """A folder from the root of the repository that leafgate was called in, by which views of code find a file."""
-    here = Path.cwd().resolve()
-    root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
+def folder_told(folder: Path, root: Path | None) -> str:
+    """A folder from the root of a repository; empty for the root itself and for what is not below it."""
     inner = folder.resolve()
-    return "" if inner == root or not inner.is_relative_to(root) else inner.relative_to(root).as_posix()
+    return "" if root is None or inner == root or not inner.is_relative_to(root) else inner.relative_to(root).as_posix()
+
+
+def file_told(path: Path, policy: Path, word: str) -> str:
+    """A path of the command line from the repository's root, or else from the policy's folder; `word` elsewhere."""
+    base = root_of(policy) or policy.parent.resolve()
+    inner = path.resolve() if path.is_dir() else path.parent.resolve() / path.name
+    return path_told(inner.relative_to(base), word) if inner.is_relative_to(base) else word
 
 
 def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:

@@ -13,7 +13,7 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
 from leafgate.policy_file import load_policy
-from leafgate.policy_lines import NOWHERE, Source, path_told
+from leafgate.policy_lines import NOWHERE, Source, file_told
 from leafgate.strict_json import canonical
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def prepare(
     loaded = load_policy(path, root, org)
     if before_data is not None:
         before_data(loaded.policy)
-    source = replace(loaded.source, given=tuple(_given(data, root, org, test)))
+    source = replace(loaded.source, given=tuple(_given(path, data, root, org, test)))
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
     table, other, population, people = read_tables(policy)
@@ -71,13 +71,13 @@ def prepare(
     return Run(policy, loaded.plugins, table, other, seconds, population, people, source)
 
 
-def _given(data: Path | None, root: Path | None, org: Path | None, test: Path | None) -> Iterator[str]:
+def _given(policy: Path, data: Path | None, root: Path | None, org: Path | None, test: Path | None) -> Iterator[str]:
     """What the command line named beside the policy, as a report may tell it."""
     if data is not None:
-        yield path_told(data, "DATA")
+        yield file_told(data, policy, "DATA")
     for option, path, word in (("--root", root, "FOLDER"), ("--org", org, "ORG"), ("--test", test, "TEST")):
         if path is not None:
-            yield from (option, path_told(path, word))
+            yield from (option, file_told(path, policy, word))
 
 
 Read = tuple["Table", "Table | None", "Table | None", "Table | None"]

@@ -72,10 +72,9 @@ class Waiving:
         if waiver.file is not None and self.release is not None and self.file != waiver.file:
             audited = "this release was not read from a file" if self.file is None else f"this is {self.file[:16]}"
             yield "other_release", f"it is for file {waiver.file[:16]}, and {audited}"
-        if self.today > waiver.expires:
-            yield "expired", f"it expired on {waiver.expires}, and this is {self.today}"
-        if self.today < waiver.issued:
-            yield "not_yet", f"it is issued on {waiver.issued}, and this is {self.today}"
+        reason = outside_days(waiver.issued, waiver.expires, self.today)
+        if reason is not None:
+            yield reason
 
     def _about_the_finding(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
         mine = [found for found in self.limits if found.id == waiver.finding]
@@ -102,6 +101,15 @@ class Waiving:
     def _keeps(self, waiver: Waiver) -> bool:
         metric = metric_of(waiver, self.metrics)
         return metric is not None and self.holds(waiver.weaker(metric), waiver.finding)
+
+
+def outside_days(issued: date, expires: date, today: date) -> tuple[str, str] | None:
+    """The status of a waiver that does not hold on a day, and why; None where it holds."""
+    if today > expires:
+        return "expired", f"it expired on {expires}, and this is {today}"
+    if today < issued:
+        return "not_yet", f"it is issued on {issued}, and this is {today}"
+    return None
 
 
 def _facts(waiver: Waiver) -> dict[str, Any]:

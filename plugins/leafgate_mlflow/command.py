@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.guard import guarded
+from leafgate.cli.reports import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
 from leafgate.errors import InvalidError
+from leafgate.expected_run import ExpectedRun
+from leafgate.views.telling import clean
 
 app = typer.Typer()
 mlflow = typer.Typer(help="Keep an audit's outcome beside a model, in MLflow.")
@@ -27,14 +30,21 @@ def log(
     ],
     run_id: Annotated[str | None, typer.Option(help="The run to tag: the one that trained the model.")] = None,
     experiment: Annotated[str | None, typer.Option(help="Instead, the experiment to make a run in.")] = None,
+    expect_policy: ExpectPolicy = None,
+    expect_release: ExpectRelease = None,
+    expect_file: ExpectFile = None,
+    as_of: AsOf = None,
 ) -> int:
-    """Tag an MLflow run with a verdict, keep the public report there, and end as the audit did."""
+    """Tag an MLflow run with a verdict, keep the public report there, and end as the audit did, on this day."""
     from leafgate_mlflow.exporting import exported
     from leafgate_mlflow.reading import read_public
 
     if (run_id is None) == (experiment is None):
         raise InvalidError("name a run, or an experiment to make one in", place="--run-id, --experiment")
-    report = read_public(folder)
+    expected = ExpectedRun(policy=expect_policy, release=expect_release, file=expect_file, as_of=as_of)
+    report = read_public(folder, expected)
+    for line in report.lapsed_waivers:
+        typer.echo(f"leafgate: {clean(line)}", err=True)
     run = exported(report, tracking_uri, run_id, experiment)
     typer.echo(f"run {run}: {report.tags['leafgate.verdict']}")
     return report.exit_code

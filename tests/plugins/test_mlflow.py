@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from command_line import Ended, leafgate, process
 from leafgate.errors import InvalidError
+from leafgate.expected_run import ExpectedRun
 from leafgate_mlflow.reading import read_public
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
@@ -30,6 +32,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.yaml").write_text(text)
         assert leafgate("audit", folder / f"{name}.yaml", "--out", folder / name).code == CODES[name]
     told = json.loads((folder / "fail" / "report.json").read_text()) | {"verdict": "inconclusive", "release": None}
+    told["findings"] = [finding | {"passed": finding["passed"] or None} for finding in told["findings"]]
     (folder / "inconclusive").mkdir()
     (folder / "inconclusive" / "report.json").write_text(json.dumps(told))
     return folder
@@ -93,7 +96,7 @@ def test_a_report_that_says_no_file_where_it_should_is_refused(audits: Path, fil
     told = json.loads(path.read_text())
     told["release"]["file"] = file
     path.write_text(json.dumps(told))
-    with pytest.raises(InvalidError, match="does not say which policy and release"):
+    with pytest.raises(InvalidError, match=r"release\.file"):
         read_public(audits / "pass")
 
 
@@ -188,3 +191,44 @@ def test_an_audit_that_is_invalid_leaves_nothing_to_log(audits: Path) -> None:
     assert leafgate("audit", audits / "pass.yaml", "--out", audits / "pass").code == 2
     assert log(audits, "pass", "--experiment", "loans").code == 2
     assert not (audits / "store").exists()
+
+
+def test_a_report_of_another_run_is_refused_before_mlflow_is_called(audits: Path) -> None:
+    for words in (
+        ["--expect-policy", str(audits / "fail.yaml")],
+        ["--expect-release", "0" * 64],
+        ["--expect-file", str(audits / "mortgage.csv")],
+        ["--expect-policy", "nowhere.yaml"],
+    ):
+        ended = log(audits, "pass", "--experiment", "loans", *words)
+        assert (ended.code, ended.out) == (2, ""), words
+        assert not (audits / "store").exists()
+
+
+def test_a_report_whose_verdict_was_edited_is_refused(audits: Path) -> None:
+    path = audits / "fail" / "report.json"
+    path.write_text(path.read_text().replace('"verdict": "fail"', '"verdict": "pass"'))
+    with pytest.raises(InvalidError, match="its findings make it 'fail'"):
+        read_public(audits / "fail")
+
+
+def test_tags_say_what_became_of_waivers_on_the_day_the_report_is_read(audits: Path) -> None:
+    policy, out, today = audits / "fail.yaml", audits / "fail", datetime.now(UTC).date()
+    report = json.loads((out / "report.json").read_text())
+    days = {"issued": today.isoformat(), "expires": (today + timedelta(days=9)).isoformat()}
+    waivers = [
+        {"id": f"W-{i}", "finding": finding["id"], "release": report["release"]["sha256"], "reason": "a pilot"}
+        | {"owner": "jane@example.org", "approved_by": "dpo@example.org"}
+        | days
+        for i, finding in enumerate(report["findings"])
+        if finding["passed"] is False
+    ]
+    policy.write_text(f"{policy.read_text()}\nwaivers: {json.dumps(waivers)}\n")
+    assert leafgate("audit", policy, "--out", out).code == 0
+    now = read_public(out, ExpectedRun(policy=str(policy)))
+    assert (now.exit_code, now.tags["leafgate.verdict"], now.lapsed_waivers) == (0, "pass", [])
+    assert now.tags["leafgate.judged_on"] == today.isoformat()
+    late = read_public(out, ExpectedRun(as_of=(today + timedelta(days=10)).isoformat()))
+    assert (late.exit_code, late.tags["leafgate.verdict"], late.tags["leafgate.waived"]) == (1, "fail", "0")
+    assert late.tags["leafgate.judged_on"] == (today + timedelta(days=10)).isoformat()
+    assert len(late.lapsed_waivers) == len(waivers)

@@ -24,6 +24,7 @@ FORESTS: dict[str, Any] = {
 
 
 def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()  # the command is told from the repository's root
     for folder, file in (("gov", "org.yaml"), ("data", "known.csv"), ("here", "mine.csv")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / file).write_text(PEOPLE)
@@ -40,7 +41,9 @@ def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: py
 
 
 def test_a_path_of_the_machine_is_a_word_in_capitals(tmp_path: Path) -> None:
-    path = survey(tmp_path)
+    (tmp_path / "gov").mkdir()
+    path = survey(tmp_path / "gov")
+    (tmp_path / "people.csv").write_text(PEOPLE)
     assert leafgate("audit", path, tmp_path / "people.csv", "--root", tmp_path, "--out", tmp_path / "out").code == 0
     content = (tmp_path / "out" / "report.json").read_text()
     assert str(tmp_path) not in content

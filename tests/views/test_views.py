@@ -97,9 +97,10 @@ def test_sarif_is_valid_and_has_a_result_for_whatever_does_not_hold(report: dict
         assert place["region"]["startLine"] >= 1
 
 
-def test_an_alert_points_into_the_folder_the_policy_was_called_in(
+def test_an_alert_points_into_the_policys_folder_of_its_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / ".git").mkdir()
     (tmp_path / "policies").mkdir()
     survey(tmp_path / "policies", CHANGES["fail"])
     monkeypatch.chdir(tmp_path)
@@ -129,14 +130,14 @@ def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_calle
     called = {tmp_path: "pol/policy.yaml", tmp_path / "pol": "policy.yaml", tmp_path / "sub": "../pol/policy.yaml"}
     for here, name in called.items():
         monkeypatch.chdir(here)
-        within = repository or here == tmp_path
-        wanted = {"pol/policy.yaml" if within else "policy.yaml"}
+        wanted = {"pol/policy.yaml" if repository else "policy.yaml"}
         assert uris(tmp_path, name) == (wanted, wanted)
         assert uris(tmp_path, path) == (wanted, wanted)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, name: seen, at_most: 0}]\n")
     found = uris(tmp_path, survey(tmp_path / "pol", CHANGES["fail"]), "--org", "gov/org.yaml")
-    assert found == ({"pol/policy.yaml", "gov/org.yaml"}, {"pol/policy.yaml", "gov/org.yaml"})
+    wanted = {"pol/policy.yaml", "gov/org.yaml"} if repository else {"policy.yaml", "org.yaml"}
+    assert found == (wanted, wanted)
 
 
 def test_a_rule_says_what_a_metric_with_a_name_of_its_own_uses(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
-"""The command line: the only part of leafgate that prints."""
+"""The command line: the only part of leafgate that prints.
+
+Whatever is heavy is imported after the verdicts of earlier runs have been withdrawn (`leafgate.stale_results`).
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
-from leafgate.cli.app import app, names_of, with_plugin_commands
-from leafgate.cli.guard import INTERNAL, INTERRUPTED, tell
-from leafgate.errors import LeafgateError, Problem
+from leafgate.stale_results import set_aside, withdraw_verdicts
+
+INTERNAL, INTERRUPTED = 4, 130
 
 
 def main() -> None:
@@ -19,9 +22,36 @@ def main() -> None:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line and return its exit code (design 4.2)."""
-    as_json = "--json" in words
     try:
-        chosen = app if _is_own(words) else with_plugin_commands(app)
+        releases = withdraw_verdicts(words)
+    except OSError as error:
+        return _not_withdrawn(error, as_json="--json" in words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    code = _run(words)
+    if code != INTERRUPTED:  # whoever interrupts a run has not asked for its results
+        set_aside(releases)
+    return code
+
+
+def _not_withdrawn(error: OSError, *, as_json: bool) -> int:
+    """An older verdict stands in a folder that nothing can be written to: the one thing that cannot be withdrawn."""
+    from leafgate.cli.guard import tell
+    from leafgate.errors import Problem
+
+    message = f"an older verdict stands there and cannot be removed: {error.strerror}"
+    return tell([Problem(str(error.filename), message, "name another folder: --out")], as_json=as_json, code=2)
+
+
+def _run(words: Sequence[str]) -> int:
+    from leafgate.cli.app import app, names_of, with_plugin_commands
+    from leafgate.cli.guard import tell
+    from leafgate.errors import LeafgateError
+
+    as_json = "--json" in words
+    first = next((word for word in words if not word.startswith("-")), None)
+    try:
+        chosen = app if first in names_of(app) else with_plugin_commands(app)  # plugins are loaded for others' commands
         code = chosen(args=list(words), prog_name="leafgate", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -35,6 +65,9 @@ def run(words: Sequence[str]) -> int:
 
 def _ended_by(error: BaseException, *, as_json: bool) -> int:
     """The exit code of what typer raises: wrong usage is 2; a stdout that cannot be written, and bugs, are 4."""
+    from leafgate.cli.guard import tell
+    from leafgate.errors import Problem
+
     usage = getattr(error, "format_message", None)
     if usage is None:
         closed = isinstance(error, OSError | SystemExit)
@@ -44,9 +77,3 @@ def _ended_by(error: BaseException, *, as_json: bool) -> int:
         return tell([], as_json=False, code=2)
     problem = Problem("command line", usage() or "names no command", "see leafgate --help")
     return tell([problem], as_json=as_json, code=2)
-
-
-def _is_own(words: Sequence[str]) -> bool:
-    """Does the command line name a command of the core? Then no plugin is loaded to look for it."""
-    first = next((word for word in words if not word.startswith("-")), None)
-    return first in names_of(app)

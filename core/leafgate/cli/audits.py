@@ -12,8 +12,9 @@ import typer
 from leafgate.cli.saying import say, say_whole
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
-from leafgate.results import RELEASE, RESULTS, VERDICTS, write_results
+from leafgate.results import RESULTS, write_results
 from leafgate.running import Run, prepare
+from leafgate.stale_results import RELEASE, is_release_file
 from leafgate.views import Format
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def audit(
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
-        remove_files(out, RESULTS)
+        remove_files(out, RESULTS - _read_in_place(run.policy, out))
     audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
     if out is not None:
         write_results(audited, audience.value, out, to or ())
@@ -88,9 +89,9 @@ def warnings_of(policy: Policy) -> list[str]:
 
 
 def _prepared(out: Path | None, *given: Any) -> Run:
-    """The policy and its tables; whatever stops the reading, no older verdict is left in `out`.
+    """The policy and its tables. Verdicts of earlier runs in `out` are gone by now (`leafgate.stale_results`).
 
-    But where a release stands that could never be drawn again nothing is drawn, and all is left as it is.
+    Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
     """
     if out is None:
         return prepare(*given)
@@ -98,15 +99,21 @@ def _prepared(out: Path | None, *given: Any) -> Run:
 
     def begin(policy: Policy) -> None:
         _keep_what_was_drawn(policy, out / RELEASE)
-        remove_files(out, VERDICTS)
+        _read_in_place(policy, out)
 
-    try:
-        return prepare(*given, before_data=begin)
-    except OutputError:
-        raise
-    except BaseException:
-        remove_files(out, VERDICTS)
-        raise
+    return prepare(*given, before_data=begin)
+
+
+def _read_in_place(policy: Policy, out: Path) -> set[str]:
+    """The results that the builder itself reads: a release file that is audited where it stands.
+
+    Raises OutputError where the audit would write its release over something else, such as a model of that name.
+    """
+    inputs = {path for _, path in policy.build if isinstance(path, Path)}
+    names = {name for name in RESULTS if (out / name).resolve() in inputs}
+    if RELEASE in names and not is_release_file(out / RELEASE):
+        raise OutputError("is the very file to read", place=str(out / RELEASE), remedy="name another folder: --out")
+    return names
 
 
 def _keep_what_was_drawn(policy: Policy, release: Path) -> None:

@@ -10,12 +10,11 @@ from typing import ParamSpec
 
 import typer
 
+from leafgate.cli import INTERNAL, INTERRUPTED
 from leafgate.cli.saying import say, say_whole
 from leafgate.errors import LeafgateError, Problem
 from leafgate.strict_json import readable
 
-INTERNAL = 4
-INTERRUPTED = 130
 P = ParamSpec("P")
 
 

@@ -31,11 +31,19 @@ def validate(
         ),
     ] = False,
     as_json: Json = False,
+    digest: Annotated[
+        bool, typer.Option("--digest", help="Print the policy's SHA-256 alone, as `--expect-policy` takes it.")
+    ] = False,
 ) -> int:
     """Say everything that is wrong with policies, or that nothing is; no table is read."""
     if depending and (partial or as_json):
         message = "looks at several policies, complete or not"
         raise InvalidError(message, place="--dependents", remedy="leave out --partial and --json")
+    if digest and (partial or as_json or depending or len(policies) > 1):
+        raise InvalidError("is of one whole policy", place="--digest", remedy="name one, and leave out the rest")
+    if digest:
+        say(_sha256(policies[0], root, org))
+        return 0
     if partial and (root or org):
         raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
@@ -69,6 +77,14 @@ def _dependents(changed: list[Path], org: Path | None) -> list[tuple[Path, bool]
     if not found:
         say("no policy is read with these files")
     return found
+
+
+def _sha256(policy: Path, root: Path | None, org: Path | None) -> str:
+    """The digest that reports name a valid policy by."""
+    from leafgate.expected_run import policy_sha256
+    from leafgate.policy_file import load_policy
+
+    return policy_sha256(load_policy(policy, root, org).policy, str(policy))
 
 
 def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> tuple[str, list[str]]:

@@ -8,11 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
-from leafgate.cli.saying import say_whole
+from leafgate.cli.saying import say, say_whole
 from leafgate.errors import InvalidError
+from leafgate.expected_run import ExpectedRun
 from leafgate.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
 from leafgate.report import EXIT_CODES, Verdict
 from leafgate.views import Format, view
+
+ExpectPolicy = Annotated[
+    str | None, typer.Option(metavar="SHA256|POLICY", help="Refuse a report of another policy, or of other waivers.")
+]
+ExpectRelease = Annotated[str | None, typer.Option(metavar="SHA256|FILE", help="Refuse a report of another release.")]
+ExpectFile = Annotated[str | None, typer.Option(metavar="SHA256|FILE", help="Refuse a report of another model file.")]
+AsOf = Annotated[
+    str | None, typer.Option(metavar="YYYY-MM-DD", help="Judge waivers again on this day; default: today, in UTC.")
+]
 
 
 def report(
@@ -20,13 +30,21 @@ def report(
     to: Annotated[Format, typer.Option(help="The format to show it in.")] = Format.text,
     sweep: Annotated[Path | None, typer.Option(metavar="FILE", help="A sweep.json whose picture a page shows.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write; default: stdout.")] = None,
+    expect_policy: ExpectPolicy = None,
+    expect_release: ExpectRelease = None,
+    expect_file: ExpectFile = None,
+    as_of: AsOf = None,
 ) -> int:
-    """Show a stored report in another format; the exit code is that of its verdict."""
+    """Show a stored report in another format; the exit code is that of its verdict, its waivers judged again."""
     from leafgate.report_file import read_report
 
     if out is not None:
-        clear_file(out, [stored, *([] if sweep is None else [sweep])])
-    told = read_report(stored)
+        expectations = (expect_policy, expect_release, expect_file)
+        clear_file(out, [stored, *([] if sweep is None else [sweep]), *(Path(each) for each in expectations if each)])
+    expected = ExpectedRun(policy=expect_policy, release=expect_release, file=expect_file, as_of=as_of)
+    told, lapsed = expected.judged(read_report(stored), stored)
+    for line in lapsed:
+        say(f"leafgate: {line}", err=True)
     auditor = told["audience"] == "auditor"
     if auditor and out is None:
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")

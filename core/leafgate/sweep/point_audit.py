@@ -20,6 +20,7 @@ from leafgate.policy_file import policy_of
 from leafgate.results import RESULTS, write_results
 from leafgate.running import Read, Tables, overridden
 from leafgate.shown import Audience
+from leafgate.stale_results import RELEASE
 from leafgate.strict_json import canonical, parse_json, readable
 from leafgate.sweep.axes import Point
 
@@ -152,4 +153,4 @@ def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(found, dict) or "verdict" not in found:
         return None
-    return found if found.get("release") is None or (folder / RESULTS[0]).exists() else None
+    return found if found.get("release") is None or (folder / RELEASE).exists() else None

@@ -89,7 +89,7 @@ def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
 
 
 def below(report: Mapping[str, Any], file: str) -> str:
-    """A file of the policy, by the folder the policy was called in."""
+    """A file of the policy, by its folder from the repository's root."""
     folder = report["policy"].get("folder")
     return f"{folder}/{file}" if folder else file
 
@@ -97,7 +97,7 @@ def below(report: Mapping[str, Any], file: str) -> str:
 def place(report: Mapping[str, Any], where: Mapping[str, Any]) -> str:
     """A file from the root of its repository, as far as the report tells: where views of code look for it."""
     policy = report["policy"]
-    folder = where.get("folder", policy.get("repository", policy.get("folder", "")))
+    folder = where.get("folder", policy.get("repository", policy.get("folder", "")))  # `repository`: older reports
     return f"{folder}/{where['file']}" if folder else str(where["file"])
 
 

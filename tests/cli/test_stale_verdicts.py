@@ -1,0 +1,460 @@
+"""An older verdict never stands for a run that did not reach one: withdrawn, refused, or judged again."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from command_line import Ended, leafgate, start
+from leafgate import stale_results
+from leafgate.cli.app import app
+from leafgate.expected_run import judge_waivers_again
+from stranger import install
+from survey import survey
+
+FAILS = {"metrics.0.at_least": 24}
+FINDING = "k_anonymity@linking#ill"
+TODAY = datetime.now(UTC).date()
+RESULTS = ("report.json", "report.md", "report.html", "report.sarif", "report.junit.xml", "report.txt")
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a policy, and in `out` the results of an audit that it passed, in every format."""
+    folder = tmp_path_factory.mktemp("audited")
+    formats = [word for name in ("markdown", "html", "sarif", "junit", "text") for word in ("--to", name)]
+    assert leafgate("audit", survey(folder), "--out", folder / "out", *formats).code == 0
+    assert {*RESULTS, "release.json"} <= set(os.listdir(folder / "out"))
+    return folder
+
+
+@pytest.fixture
+def passed(audited: Path, tmp_path: Path) -> Path:
+    shutil.copytree(audited, tmp_path / "passed")
+    return tmp_path / "passed"
+
+
+def stale(folder: Path) -> set[str]:
+    """What an older run left that a later step could take for a result."""
+    return {"release.json", *RESULTS} & set(os.listdir(folder / "out"))
+
+
+WRONG = [
+    ["--to", "pdf"],
+    ["--audience", "nobody"],
+    ["--nonsense"],
+    ["--to"],
+    ["one", "more", "word"],
+    ["--org", "nowhere.yaml"],
+    ["--test", "nowhere.csv"],
+    ["--root", "/nowhere"],
+]
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+@pytest.mark.parametrize("first", [True, False], ids=["out first", "out last"])
+def test_wrong_options_leave_no_older_verdict_or_release(passed: Path, words: list[str], first: bool) -> None:
+    out = [f"--out={passed / 'out'}"] if first else ["--out", str(passed / "out")]
+    given = [*out, *words] if first or words == ["--to"] else [*words, *out]
+    assert leafgate("audit", passed / "policy.yaml", *given).code == 2
+    assert stale(passed) == set()
+
+
+@pytest.mark.parametrize("broken", ["policy.yaml", "people.csv"])
+@pytest.mark.parametrize("content", [None, b"", b"leafgate: 1\n"])
+def test_what_cannot_be_read_leaves_no_older_verdict_or_release(
+    passed: Path, broken: str, content: bytes | None
+) -> None:
+    (passed / broken).unlink()
+    if content is not None:
+        (passed / broken).write_bytes(content)
+    assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out").code == 2
+    assert stale(passed) == set()
+
+
+def test_a_missing_policy_argument_leaves_no_older_verdict(passed: Path) -> None:
+    assert leafgate("audit", "--out", passed / "out").code == 2
+    assert stale(passed) == set()
+
+
+def test_every_folder_of_a_repeated_out_is_cleared_and_no_other(passed: Path) -> None:
+    shutil.copytree(passed / "out", passed / "other")
+    words = ["--out", passed / "out", "--root", "--out", "--", "--out", passed / "other"]
+    assert leafgate("audit", *words).code == 2
+    assert stale(passed) == set()
+    assert (passed / "other" / "report.json").exists()
+
+
+@pytest.mark.parametrize("command", ["audit", "sweep", "report", "diff"])
+def test_the_options_that_take_a_value_are_known_before_they_are_parsed(command: str) -> None:
+    commands: dict[str, Any] = vars(typer.main.get_command(app))["commands"]
+    options = [each for each in commands[command].params if each.param_type_name == "option"]
+    taking = {name for each in options if not each.is_flag and not each.count for name in each.opts}
+    assert {name for name in taking if name != "--help"} <= stale_results.VALUE_OPTIONS
+
+
+def test_a_failing_audit_replaces_a_passing_one_altogether(passed: Path) -> None:
+    assert leafgate("audit", survey(passed, FAILS), "--out", passed / "out").code == 1
+    assert json.loads((passed / "out" / "report.json").read_bytes())["verdict"] == "fail"
+    assert stale(passed) == {"report.json", "release.json"}
+
+
+def test_an_older_report_in_a_folder_that_cannot_be_written_to_is_emptied(
+    passed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> None:
+        os.stat(path)
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr("leafgate.stale_results.os.unlink", refuse)
+    assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out", "--to", "pdf").code == 2
+    assert (passed / "out" / "report.json").read_bytes() == b""
+    assert leafgate("report", passed / "out" / "report.json").code == 2
+
+
+def test_an_older_report_that_can_be_neither_removed_nor_emptied_is_told_of(
+    passed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, *flags: int) -> int:
+        os.stat(path)
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    monkeypatch.setattr("leafgate.stale_results.os.unlink", refuse)
+    monkeypatch.setattr("leafgate.stale_results.os.open", refuse)
+    ended = leafgate("audit", survey(passed, FAILS), "--out", passed / "out")
+    assert (ended.code, "an older verdict stands there and cannot be removed" in ended.err) == (2, True)
+    monkeypatch.undo()
+    kept = passed / "out" / "report.json"
+    assert leafgate("report", kept).code == 0
+    assert leafgate("report", kept, "--expect-policy", passed / "policy.yaml").code == 2
+
+
+DICE = """
+from typing import Literal
+from leafgate import TreeBuilder, hookimpl
+from leafgate.release import Release
+
+class Dice(TreeBuilder):
+    use: Literal["dice"] = "dice"
+    randomness = "system"
+
+    def build(self, table, rng):
+        from leafgate.plugins import load_plugins
+        return load_plugins().by_name["c45"]().build(table, rng)
+
+@hookimpl
+def tree_builders():
+    return [Dice]
+"""
+
+
+def test_a_release_that_was_drawn_once_stays_and_its_report_is_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "leafgate_dice", DICE)
+    monkeypatch.syspath_prepend(tmp_path)
+    policy, out = survey(tmp_path, {"build": {"use": "dice"}}), tmp_path / "out"
+    assert leafgate("audit", policy, "--out", out).code in {0, 1, 3}
+    release, report = (out / "release.json").read_bytes(), (out / "report.json").read_bytes()
+    for words in (["--to", "pdf"], [], ["--nonsense"]):
+        assert leafgate("audit", policy, "--out", out, *words).code == 2
+        assert (out / "release.json").read_bytes() == release
+        assert (out / "earlier-report.json").read_bytes() == report
+        assert stale(tmp_path) == {"release.json"}
+
+
+def test_a_release_is_audited_where_it_stands(passed: Path) -> None:
+    release = passed / "out" / "release.json"
+    before = release.read_bytes()
+    shutil.copy(passed / "people.csv", passed / "out")
+    policy = survey(passed / "out", {"build": {"use": "published", "path": "release.json"}})
+    for _ in range(2):
+        assert leafgate("audit", policy, "--out", passed / "out").code == 0
+        assert release.read_bytes() == before
+    assert leafgate("audit", policy, "--out", passed / "out", "--to", "pdf").code == 2
+    assert (release.read_bytes(), stale(passed)) == (before, {"release.json"})
+
+
+def test_a_model_called_release_json_is_not_written_over(passed: Path) -> None:
+    (passed / "out" / "release.json").write_text('{"learner": {}}')
+    policy = survey(passed / "out", {"build": {"use": "published", "path": "release.json"}})
+    ended = leafgate("audit", policy, "--out", passed / "out")
+    assert (ended.code, "is the very file to read" in ended.err) == (2, True)
+    assert (passed / "out" / "release.json").read_text() == '{"learner": {}}'
+
+
+@pytest.mark.parametrize("words", [["--to", "pdf"], ["--nonsense"]], ids=" ".join)
+def test_wrong_options_of_report_and_sweep_leave_no_older_file(passed: Path, words: list[str]) -> None:
+    page, swept = passed / "page.md", passed / "swept"
+    page.write_text("PASS")
+    assert leafgate("report", passed / "out" / "report.json", "--out", page, *words).code == 2
+    assert not page.exists()
+    swept.mkdir()
+    (swept / "sweep.json").write_text("{}")
+    assert leafgate("sweep", passed / "policy.yaml", "--over", "build.k=2", "--out", swept, *words).code == 2
+    assert not (swept / "sweep.json").exists()
+
+
+def test_an_empty_out_is_the_folder_leafgate_is_called_in(passed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(passed / "out")
+    assert leafgate("audit", passed / "policy.yaml", "--out=", "--to", "pdf").code == 2
+    assert stale(passed) == set()
+
+
+def test_a_report_to_read_is_never_removed_for_a_wrong_option(passed: Path) -> None:
+    report, policy = passed / "out" / "report.json", passed / "policy.yaml"
+    for given in (
+        ["--expect-policy", policy],
+        [f"--expect-policy={policy}"],
+        [f"--expect-policy={policy}", "--to", "pdf"],
+    ):
+        assert leafgate("report", report, "--out", policy, *given).code == 2
+        assert policy.exists()
+    for out in (report, passed / "out" / ".." / "out" / "report.json"):
+        assert leafgate("report", report, "--out", out, "--to", "pdf").code == 2
+        assert report.exists()
+
+
+# What a reader expects
+
+
+def shown(passed: Path, *words: object) -> Ended:
+    return leafgate("report", passed / "out" / "report.json", *words)
+
+
+def test_a_report_is_of_the_run_that_its_digests_name(passed: Path) -> None:
+    told = json.loads((passed / "out" / "report.json").read_bytes())
+    digest = leafgate("validate", passed / "policy.yaml", "--digest")
+    assert (digest.code, digest.out) == (0, f"{told['policy']['sha256']}\n")
+    release = told["release"]["sha256"]
+    for words in (
+        ["--expect-policy", passed / "policy.yaml"],
+        ["--expect-policy", digest.out.strip()],
+        ["--expect-policy", digest.out.strip().upper()],
+        ["--expect-release", release],
+        ["--expect-release", passed / "out" / "release.json"],
+        ["--expect-policy", passed / "policy.yaml", "--expect-release", release],
+    ):
+        assert shown(passed, *words).code == 0, words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--expect-policy", "0" * 64],
+        ["--expect-policy", "nowhere.yaml"],
+        ["--expect-policy", ""],
+        ["--expect-policy", "ab12"],
+        ["--expect-release", "0" * 64],
+        ["--expect-release", "people.csv"],
+        ["--expect-file", "0" * 64],
+        ["--expect-file", "people.csv"],
+        ["--expect-file", ""],
+        ["--expect-file", "."],
+    ],
+    ids=" ".join,
+)
+def test_a_report_of_another_run_is_refused(passed: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    monkeypatch.chdir(passed)
+    out = passed / "view.md"
+    out.write_text("PASS")
+    ended = shown(passed, *words, "--out", out)
+    assert (ended.code, ended.out, out.exists()) == (2, "", False)
+
+
+def test_a_report_of_a_changed_policy_is_refused_and_one_of_a_given_test_table_is_not(passed: Path) -> None:
+    policy = passed / "policy.yaml"
+    again = leafgate("audit", policy, "--test", passed / "people.csv", "--out", passed / "out")
+    assert (again.code, shown(passed, "--expect-policy", policy).code) == (0, 0)
+    survey(passed, {"metrics.0.at_least": 2})
+    assert shown(passed, "--expect-policy", policy).code == 2
+
+
+def test_a_report_names_the_file_it_is_about(passed: Path) -> None:
+    shutil.copy(passed / "out" / "release.json", passed / "model.json")
+    policy = survey(passed, {"build": {"use": "published", "path": "model.json"}})
+    assert leafgate("audit", policy, "--out", passed / "out").code == 0
+    assert shown(passed, "--expect-file", passed / "model.json").code == 0
+    (passed / "model.json").write_bytes((passed / "model.json").read_bytes() + b"\n")
+    ended = shown(passed, "--expect-file", passed / "model.json")
+    assert (ended.code, "release.file.sha256" in ended.err) == (2, True)
+
+
+def waived(folder: Path, days: int = 10) -> Path:
+    """A folder whose policy is broken and waived until so many days from today; its report passes."""
+    policy = survey(folder, FAILS)
+    leafgate("audit", policy, "--out", folder / "out")
+    waiver = {
+        "id": "W-1",
+        "finding": FINDING,
+        "release": json.loads((folder / "out" / "report.json").read_bytes())["release"]["sha256"],
+        "owner": "jane@example.org",
+        "approved_by": "dpo@example.org",
+        "reason": "A pilot.",
+        "issued": (TODAY - timedelta(days=20)).isoformat(),
+        "expires": (TODAY + timedelta(days=days)).isoformat(),
+    }
+    policy = survey(folder, FAILS | {"waivers": [waiver]})
+    leafgate("audit", policy, "--out", folder / "out")
+    return policy
+
+
+def day(after: int) -> str:
+    return (TODAY + timedelta(days=after)).isoformat()
+
+
+def test_a_stored_report_is_judged_again_on_the_day_it_is_read(tmp_path: Path) -> None:
+    policy = waived(tmp_path)
+    assert shown(tmp_path).code == 0
+    assert shown(tmp_path, "--as-of", day(10)).code == 0
+    late = shown(tmp_path, "--as-of", day(11), "--expect-policy", policy)
+    assert late.code == 1
+    assert f"W-1 of {FINDING} does not apply any more: it expired on {day(10)}, and this is {day(11)}" in late.err
+    assert late.out.startswith("survey: FAIL")
+    for form in ("sarif", "junit", "markdown", "html"):
+        assert shown(tmp_path, "--as-of", day(11), "--to", form).code == 1
+    early = shown(tmp_path, "--as-of", day(-1))
+    assert (early.code, "the day the report was judged on" in early.err) == (2, True)
+    for wrong in ("tomorrow", "2026-02-30", "20261122", "", "2026-11-22T00:00"):
+        assert shown(tmp_path, "--as-of", wrong).code == 2
+
+
+def test_a_report_whose_waiver_is_over_fails_without_being_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waived(tmp_path)
+    monkeypatch.setattr("leafgate.expected_run.utc_today", lambda: TODAY + timedelta(days=11))
+    assert shown(tmp_path).code == 1
+
+
+def test_a_report_with_other_waivers_is_of_another_run(tmp_path: Path) -> None:
+    waived(tmp_path)
+    policy = survey(tmp_path, FAILS)  # the waiver was withdrawn
+    ended = shown(tmp_path, "--expect-policy", policy)
+    assert (ended.code, "policy.waivers_sha256" in ended.err) == (2, True)
+
+
+def test_judging_again_never_lets_more_through(tmp_path: Path) -> None:
+    waived(tmp_path)
+    report: dict[str, Any] = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    same, lines = judge_waivers_again(report, TODAY)
+    assert (same is report, lines) == (True, [])
+    late, lines = judge_waivers_again(report, TODAY + timedelta(days=11))
+    assert (late["verdict"], late["waived"], late["waivers"][0]["status"], len(lines)) == ("fail", 0, "expired", 1)
+    back, lines = judge_waivers_again(late, TODAY)
+    assert (back is late, lines) == (True, [])
+
+
+# The folder leafgate is called in
+
+
+@pytest.mark.parametrize("repository", [True, False])
+def test_a_report_does_not_depend_on_the_folder_leafgate_is_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: bool
+) -> None:
+    for name in ("top/governance", "top/elsewhere", "outside", *(["top/.git"] if repository else [])):
+        (tmp_path / name).mkdir(parents=True)
+    governance = tmp_path / "top" / "governance"
+    survey(governance, FAILS)
+    shutil.copy(governance / "people.csv", tmp_path / "outside")
+    org = {"leafgate": 1, "metrics": [{"use": "exposure", "name": "seen", "at_most": 0}]}
+    (tmp_path / "top" / "elsewhere" / "org.yaml").write_text(json.dumps(org))
+    given = ["governance/policy.yaml", "governance/people.csv", "--org", "elsewhere/org.yaml"]
+    given += ["--test", "../outside/people.csv", "--root", "governance"]
+    formats = [word for name in ("markdown", "html", "sarif", "junit", "text") for word in ("--to", name)]
+    results = []
+    for here in ("top", "top/governance", "outside", "/"):
+        monkeypatch.chdir(tmp_path / here)
+        for absolute in (True, False):
+            paths = [word if word.startswith("--") else str(tmp_path / "top" / word) for word in given]
+            words = paths if absolute else [w if w.startswith("--") else os.path.relpath(w) for w in paths]
+            assert leafgate("audit", *words, "--out", tmp_path / "out", *formats).code == 1
+            results.append({name: (tmp_path / "out" / name).read_bytes() for name in RESULTS})
+    assert all(each == results[0] for each in results)
+    policy: Mapping[str, Any] = json.loads(results[0]["report.json"])["policy"]
+    assert policy.get("folder", "") == ("governance" if repository else "")
+    assert ("elsewhere/org.yaml" in policy["given"]) == repository
+    assert str(tmp_path).encode() not in results[0]["report.json"]
+
+
+# Killed
+
+
+def kill_audits(folder: Path, kills: int, seed: int) -> dict[str, int]:
+    """Kill audits that would fail at random moments beside a report that passes; how often what was left.
+
+    The old report may stand only where the process had not begun to run leafgate's first line; whoever reads it with
+    the run they expect is refused.
+    """
+    rng, out = random.Random(seed), folder / "out"
+    failing, kept = folder / "failing.yaml", folder / "kept"
+    shutil.copytree(out, kept)
+    survey(folder, FAILS).rename(failing)
+    expected = leafgate("validate", failing, "--digest").out.strip()
+    begun = time.monotonic()
+    with start("audit", failing, "--out", out) as running:
+        assert running.wait(120) == 1
+    whole = time.monotonic() - begun
+    left = dict.fromkeys(("nothing", "this run's", "older, refused"), 0)
+    for _ in range(kills):
+        shutil.rmtree(out)
+        shutil.copytree(kept, out)
+        with start("audit", failing, "--out", out, start_new_session=True) as running:
+            time.sleep(rng.uniform(0, 1.1 * whole))
+            os.killpg(running.pid, signal.SIGKILL)
+        report = out / "report.json"
+        if not report.exists():
+            left["nothing"] += 1
+        elif json.loads(report.read_bytes())["policy"]["sha256"] == expected:
+            assert leafgate("report", report, "--expect-policy", expected).code == 1
+            left["this run's"] += 1
+        else:
+            assert leafgate("report", report, "--expect-policy", expected).code == 2
+            left["older, refused"] += 1
+    return left
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="nothing is killed so here")
+def test_an_audit_killed_at_any_moment_leaves_no_report_that_passes_for_another_run(passed: Path) -> None:
+    assert sum(kill_audits(passed, 12, 1).values()) == 12
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="nothing is killed so here")
+def test_audits_killed_at_200_random_moments_leave_no_report_that_passes_for_another_run(passed: Path) -> None:
+    left = kill_audits(passed, 200, 2)
+    print(left)
+    assert sum(left.values()) == 200
+
+
+STOP = """
+import sys, time
+class Stop:
+    def find_spec(self, name, *rest):
+        if name in {"numpy", "typer", "pydantic"}:
+            print("importing", flush=True)
+            time.sleep(600)
+sys.meta_path.insert(0, Stop())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="nothing is killed so here")
+def test_the_older_report_is_gone_before_anything_heavy_is_imported(passed: Path) -> None:
+    words = ["audit", passed / "policy.yaml", "--out", passed / "out"]
+    with start(*words, before=STOP, start_new_session=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "importing\n"
+        os.killpg(running.pid, signal.SIGKILL)
+    assert stale(passed) == {"release.json"}
