@@ -102,7 +102,7 @@ def test_a_job_ends_as_the_audit_does_and_keeps_every_format_of_the_public_repor
         assert {path.name for path in checkout.iterdir()} == before
 
 
-@pytest.mark.parametrize("policy", ["invalid.yaml", "nowhere.yaml", "--version", "-h", "--help", ""])
+@pytest.mark.parametrize("policy", ["invalid.yaml", "nowhere.yaml", "--help", ""])
 def test_a_policy_that_is_none_blocks_and_keeps_nothing(audit: Audit, policy: str, checkout: Path) -> None:
     job = audit(checkout, policy=policy)
     assert (job.code, job.kept, job.summary) == (2, {}, "")
@@ -134,6 +134,22 @@ def test_policies_and_tables_may_have_any_name(audit: Audit, name: str, checkout
     job = audit(checkout, policy=f"{name} folder/{name}.yaml", data=f"{name} folder/{name}.csv", root=folder.name)
     assert job.code == 0, job.printed
     assert json.loads(job.kept["report.json"])["verdict"] == "pass"
+
+
+def test_what_leafgate_prints_is_no_command_of_the_runner(temp: Path, checkout: Path) -> None:
+    """Between the two lines GitHub takes nothing for a command; nobody can know their token before."""
+    passing = (checkout / "passing.yaml").read_text()
+    (checkout / "named.yaml").write_text(passing.replace("name: mortgage", 'name: "::error::PASS"'))
+    runner = Runner(temp=temp, programs=python_without_installing(temp.parent / "programs"))
+    tokens = []
+    for code, policy in ((0, "named.yaml"), (2, "::error::nowhere.yaml"), (2, "\n::error::\n")):
+        job = runner.github(checkout, policy=policy)
+        assert job.code == code, job.printed
+        match = re.fullmatch(r"::stop-commands::(leafgate-[0-9a-f]{32})\n(.*)\n::\1::\n(.*)", job.printed, re.DOTALL)
+        assert match
+        assert (match[2] + match[3]).count("::error::") > 0
+        tokens.append(match[1])
+    assert len(set(tokens)) == 3
 
 
 def test_an_organisation_s_policy_is_held_against_the_policy(audit: Audit, checkout: Path) -> None:
@@ -288,7 +304,7 @@ def test_no_module_that_the_repository_plants_is_run(
     runner = Runner(temp=temp, programs=real_python, source=small_source, variables=hostile)
     job: Job = getattr(runner, kind)(checkout, policy="passing.yaml")
     assert job.code == 0, job.printed
-    assert re.fullmatch(r"audited \d tiny\n", job.printed)
+    assert re.search(r"^audited \d tiny$", job.printed, re.MULTILINE)
     assert not marker.exists()
     assert not (tmp_path / "stolen").exists()
     if kind == "github":

@@ -3,7 +3,8 @@
     python tests/replay.py docs/first-audit.md README.md         writes the pages anew with what was printed
 
 A fenced `console` block holds commands after `$ ` with their output; `# ...` ends an output that is cut short. A fenced
-`diff` block edits the file its `+++` line names. Blocks run from top to bottom, in one folder that holds `policies` and `docs/ci`.
+`diff` block edits the file its `+++` line names. Blocks run from top to bottom, in one folder that holds
+`policies` and `docs/ci`.
 """
 
 from __future__ import annotations
