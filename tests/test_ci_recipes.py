@@ -3,47 +3,73 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import re
 import shlex
 import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from pre_commit.clientlib import load_manifest
 
 from command_line import leafgate
-from recipes import ACTION, GITLAB, HOOKS, TOP, Ran, program, read, run, step
+from leafgate.results import VERDICTS
+from recipes import (
+    ACTION,
+    BASH,
+    GITLAB,
+    HOOKS,
+    NOTHING,
+    TOP,
+    Job,
+    Runner,
+    program,
+    python_without_installing,
+    read,
+    run,
+)
 
-BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
-SH = ("sh", "-e")
-VIEWS = pytest.mark.skipif("--to" not in leafgate("audit", "--help").out, reason="this leafgate writes no report views")
-FAKE = """printf '%s\\n' "$@" > "$HOME/words"
-mkdir -p leafgate-report; printf '{}' > leafgate-report/report.json; printf "$FAKE_SUMMARY" > leafgate-report/report.md
-exit "$FAKE_CODE\""""
-NOTHING: Mapping[str, str] = {}
-SHA = re.compile(r"[\w/-]+@[0-9a-f]{40}")
+REQUIREMENTS = ACTION.parent / "requirements.txt"
+SHA = re.compile(r"[\w/.-]+@[0-9a-f]{40}")
+ARGUMENTS_OF_LEAFGATE = """
+import json, os, pathlib, sys
+out = pathlib.Path(next(word for word in sys.argv if word.startswith("--out="))[6:])
+(out.parent / "arguments.json").write_text(json.dumps(sys.argv[1:]))
+(out / "report.json").write_text("{}")
+(out / "report.md").write_text(os.environ["SUMMARY"])
+(out / "release.json").write_text("{}")
+sys.exit(int(os.environ["CODE"]))
+"""
+ORG = "leafgate: 1\nreport: {smallest_cell: 1}\nmetrics:\n  - {use: k_anonymity, at_least: 4}\n"
+PLANTED = ("venv", "pip", "ensurepip", "leafgate", "sitecustomize", "usercustomize", "yaml", "numpy", "typing", "runpy")
+Audit = Callable[..., Job]
 
 
-def github(folder: Path, formats: str = "", **variables: str) -> Ran:
-    """The audit step of the GitHub action."""
-    said = {"LEAFGATE_DATA": "", "LEAFGATE_ROOT": "", "LEAFGATE_FOLDER": "leafgate-report"}
-    return run(step("audit")["run"], folder, *BASH, variables={**said, "LEAFGATE_FORMATS": formats, **variables})
+@pytest.fixture
+def temp(tmp_path: Path) -> Path:
+    """The folder for temporary files of a runner whose owner likes odd names."""
+    folder = tmp_path / "it's a $(touch ran) temp"
+    folder.mkdir()
+    return folder
 
 
-def gitlab(folder: Path, formats: str = "", **variables: str) -> Ran:
-    """The script of the GitLab job."""
-    job = read(GITLAB)[".leafgate-audit"]
-    said = {"LEAFGATE_DATA": "", "LEAFGATE_ROOT": ""}
-    (script,) = job["script"]
-    return run(script, folder, *SH, variables={**said, "LEAFGATE_FORMATS": formats, **variables})
-
-
-RUNNERS: dict[str, Callable[..., Ran]] = {"github": github, "gitlab": gitlab}
-each_runner = pytest.mark.parametrize("audit", RUNNERS.values(), ids=RUNNERS)
+@pytest.fixture(params=["github", "gitlab"])
+def audit(request: pytest.FixtureRequest, temp: Path) -> Audit:
+    """A job of either kind on a runner that installs nothing."""
+    runner = Runner(temp=temp, programs=python_without_installing(temp.parent / "programs"))
+    job: Audit = getattr(runner, request.param)
+    return job
 
 
 @pytest.fixture
@@ -60,112 +86,352 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-@each_runner
 @pytest.mark.parametrize(("policy", "code", "verdict"), [("passing.yaml", 0, "pass"), ("failing.yaml", 1, "fail")])
-def test_the_step_ends_as_the_audit_does_and_leaves_the_report(
-    audit: Callable[..., Ran], policy: str, code: int, verdict: str, checkout: Path
+def test_a_job_ends_as_the_audit_does_and_keeps_every_format_of_the_public_report_and_nothing_else(
+    audit: Audit, policy: str, code: int, verdict: str, checkout: Path
 ) -> None:
-    ended = audit(checkout, LEAFGATE_POLICY=policy)
-    assert ended.code == code, ended.told
-    report = json.loads((checkout / "leafgate-report" / "report.json").read_text())
-    assert report["verdict"] == verdict
-    assert report["audience"] == "public"
+    before = {path.name for path in checkout.iterdir()}
+    job = audit(checkout, policy=policy, formats="sarif markdown junit html text")
+    assert job.code == code, job.printed
+    assert set(job.kept) == {f"report.{end}" for end in ("json", "sarif", "md", "junit.xml", "html", "txt")}
+    report = json.loads(job.kept["report.json"])
+    assert (report["verdict"], report["audience"]) == (verdict, "public")
+    if job.outputs:
+        folder = Path(job.outputs["folder"])
+        assert job.summary == job.kept["report.md"]
+        assert job.outputs == {"exit-code": str(code), "folder": str(folder), "sarif": str(folder / "report.sarif")}
+        assert (folder / "release.json").is_file()
+        assert {path.name for path in checkout.iterdir()} == before
 
 
-@each_runner
-@pytest.mark.parametrize("policy", ["invalid.yaml", "nowhere.yaml", "--version", "-h"])
-def test_a_policy_that_is_none_blocks(audit: Callable[..., Ran], policy: str, checkout: Path) -> None:
-    assert audit(checkout, LEAFGATE_POLICY=policy).code == 2
+@pytest.mark.parametrize("policy", ["invalid.yaml", "nowhere.yaml", "--help", ""])
+def test_a_policy_that_is_none_blocks_and_keeps_nothing(audit: Audit, policy: str, checkout: Path) -> None:
+    job = audit(checkout, policy=policy)
+    assert (job.code, job.kept, job.summary) == (2, {}, "")
 
 
-@each_runner
-def test_what_an_input_says_is_never_run(audit: Callable[..., Ran], checkout: Path) -> None:
-    bad = '"; touch ran; $(touch ran) `touch ran` ${LEAFGATE_POLICY@P} *'
-    ended = audit(checkout, LEAFGATE_POLICY=bad, LEAFGATE_DATA=bad, LEAFGATE_ROOT=bad)
-    assert ended.code == 2
-    assert not (checkout / "ran").exists()
-
-
-@VIEWS
-@each_runner
-@pytest.mark.parametrize(("policy", "code"), [("passing.yaml", 0), ("failing.yaml", 1)])
-def test_every_format_is_written_whatever_the_verdict(
-    audit: Callable[..., Ran], policy: str, code: int, checkout: Path
+@pytest.mark.parametrize("name", ["data", "test", "root", "org", "formats"])
+@pytest.mark.parametrize("value", ["--help", "nowhere\n*"])
+def test_no_value_of_an_input_is_taken_for_an_option_or_a_pattern(
+    audit: Audit, name: str, value: str, checkout: Path
 ) -> None:
-    ended = audit(checkout, formats=read(ACTION)["inputs"]["formats"]["default"], LEAFGATE_POLICY=policy)
-    assert ended.code == code, ended.told
-    wanted = {"report.json", "report.sarif", "report.md", "report.junit.xml", "report.html"}
-    assert wanted <= {file.name for file in (checkout / "leafgate-report").iterdir()}
-    if audit is github:
-        assert ended.files["GITHUB_STEP_SUMMARY"] == (checkout / "leafgate-report" / "report.md").read_text()
+    job = audit(checkout, policy="passing.yaml", **{name: value})
+    assert (job.code, job.kept) == (2, {}), job.printed
 
 
-def fake(
-    tmp_path: Path, code: int = 0, summary: str = "", variables: Mapping[str, str] = NOTHING
-) -> tuple[Ran, list[str]]:
-    """The GitHub audit step with a stand-in for leafgate: how it ended, and the words it gave."""
-    folder = tmp_path / "job"
+@pytest.mark.parametrize("name", ["policy", "data", "test", "root", "org", "formats", "install"])
+def test_what_an_input_says_is_never_run(audit: Audit, name: str, checkout: Path, tmp_path: Path) -> None:
+    bad = "\"; touch ran; $(touch ran) `touch ran` ${LEAFGATE_POLICY@P} * '; touch ran\n touch ran\n"
+    job = audit(checkout, **{"policy": "passing.yaml", name: bad})
+    assert job.code == (0 if name == "install" else 2)
+    assert list(tmp_path.rglob("ran")) == []
+
+
+@pytest.mark.parametrize("name", ['it\'s "$HOME" [a]*?', "-- --help", "two\nlines", "\\n\\ %s{}~ ünï"])
+def test_policies_and_tables_may_have_any_name(audit: Audit, name: str, checkout: Path) -> None:
+    folder = checkout / f"{name} folder"
     folder.mkdir()
-    programs = program(tmp_path / "programs", "leafgate", FAKE)
-    said = {
-        "LEAFGATE_POLICY": "a policy.yaml",
-        "LEAFGATE_DATA": "",
-        "LEAFGATE_ROOT": "",
-        "LEAFGATE_FORMATS": "",
-        "LEAFGATE_FOLDER": "leafgate-report",
-        "FAKE_CODE": str(code),
-        "FAKE_SUMMARY": summary,
-    }
-    ended = run(step("audit")["run"], folder, *BASH, programs=programs, variables={**said, **variables})
-    return ended, (folder / "words").read_text().splitlines()
+    (checkout / "passing.yaml").rename(folder / f"{name}.yaml")
+    (checkout / "mortgage.csv").rename(folder / f"{name}.csv")
+    job = audit(checkout, policy=f"{name} folder/{name}.yaml", data=f"{name} folder/{name}.csv", root=folder.name)
+    assert job.code == 0, job.printed
+    assert json.loads(job.kept["report.json"])["verdict"] == "pass"
 
 
-def test_the_words_are_those_of_the_inputs(tmp_path: Path) -> None:
-    more = {"LEAFGATE_DATA": "my data.csv", "LEAFGATE_ROOT": "/the data", "LEAFGATE_FORMATS": "sarif  *\n"}
-    _, words = fake(tmp_path, variables=more)
-    options = ["--out", "leafgate-report", "--to", "sarif", "--to", "*", "--root", "/the data"]
-    assert words == ["audit", *options, "--", "a policy.yaml", "my data.csv"]
+def test_what_leafgate_prints_is_no_command_of_the_runner(temp: Path, checkout: Path) -> None:
+    """Between the two lines GitHub takes nothing for a command; nobody can know their token before."""
+    passing = (checkout / "passing.yaml").read_text()
+    (checkout / "named.yaml").write_text(passing.replace("name: mortgage", 'name: "::error::PASS"'))
+    runner = Runner(temp=temp, programs=python_without_installing(temp.parent / "programs"))
+    tokens = []
+    for code, policy in ((0, "named.yaml"), (2, "::error::nowhere.yaml"), (2, "\n::error::\n")):
+        job = runner.github(checkout, policy=policy)
+        assert job.code == code, job.printed
+        match = re.fullmatch(r"::stop-commands::(leafgate-[0-9a-f]{32})\n(.*)\n::\1::\n(.*)", job.printed, re.DOTALL)
+        assert match
+        assert (match[2] + match[3]).count("::error::") > 0
+        tokens.append(match[1])
+    assert len(set(tokens)) == 3
 
 
+def test_an_organisation_s_policy_is_held_against_the_policy(audit: Audit, checkout: Path) -> None:
+    (checkout / "org.yaml").write_text(ORG)
+    job = audit(checkout, policy="passing.yaml", org="org.yaml")
+    assert job.code == 2
+    assert re.search(r"metrics.*loosens.*org\.yaml", job.printed, re.DOTALL)
+    assert audit(checkout, policy="failing.yaml", org="org.yaml").code == 1
+
+
+def test_the_arguments_are_those_of_the_inputs(temp: Path, checkout: Path) -> None:
+    console_script = temp / "arguments.py"
+    console_script.write_text(ARGUMENTS_OF_LEAFGATE)
+    programs = python_without_installing(temp.parent / "programs", console_script)
+    runner = Runner(temp=temp, programs=programs, variables={"CODE": "0", "SUMMARY": ""})
+    given = {"policy": "a policy.yaml", "data": "my data.csv", "test": "t.csv", "root": "/the data"}
+    given |= {"org": "org 1.yaml\n\n/abs/*.yaml\n", "formats": "sarif  *\n"}
+    job = runner.github(checkout, **given)
+    runner.gitlab(checkout, **given)
+    written = [json.loads(path.read_text()) for path in temp.rglob("arguments.json")]
+    paths = ["--root=/the data", f"--test={checkout}/t.csv", f"--org={checkout}/org 1.yaml", "--org=/abs/*.yaml"]
+    after = ["--to=sarif", "--to=*", *paths, "--", f"{checkout}/a policy.yaml", f"{checkout}/my data.csv"]
+    assert [words[2:] for words in written] == [after, after]
+    assert [words[0] for words in written] == ["audit", "audit"]
+    assert f"--out={job.outputs['folder']}" in [words[1] for words in written]
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab"])
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 130])
-def test_every_exit_code_is_the_step_s_and_the_summary_is_written_before(code: int, tmp_path: Path) -> None:
-    ended, _ = fake(tmp_path, code, "# the verdict\\n")
-    assert ended.code == code
-    assert ended.files["GITHUB_OUTPUT"] == f"exit-code={code}\n"
-    assert ended.files["GITHUB_STEP_SUMMARY"] == "# the verdict\n"
+def test_every_exit_code_is_the_job_s_and_the_report_is_kept_before(
+    kind: str, code: int, temp: Path, checkout: Path
+) -> None:
+    console_script = temp / "arguments.py"
+    console_script.write_text(ARGUMENTS_OF_LEAFGATE)
+    programs = python_without_installing(temp.parent / "programs", console_script)
+    runner = Runner(temp=temp, programs=programs, variables={"CODE": str(code), "SUMMARY": "# the verdict"})
+    job: Job = getattr(runner, kind)(checkout, policy="a.yaml")
+    assert job.code == code
+    assert job.kept == {"report.json": "{}", "report.md": "# the verdict"}
+    if kind == "github":
+        assert (job.outputs["exit-code"], job.summary) == (str(code), "# the verdict")
 
 
-def test_a_summary_that_would_be_dropped_is_left_out(tmp_path: Path) -> None:
-    ended, _ = fake(tmp_path, summary="%01000000d")
-    assert (ended.code, ended.files["GITHUB_STEP_SUMMARY"]) == (0, "")
+def test_a_summary_that_would_be_dropped_is_left_out(temp: Path, checkout: Path) -> None:
+    console_script = temp / "arguments.py"
+    console_script.write_text(ARGUMENTS_OF_LEAFGATE.replace('os.environ["SUMMARY"]', '"0" * 1_000_000'))
+    programs = python_without_installing(temp.parent / "programs", console_script)
+    job = Runner(temp=temp, programs=programs, variables={"CODE": "0"}).github(checkout, policy="a.yaml")
+    assert (job.code, job.summary) == (0, "")
 
 
-def test_what_is_installed_is_this_version_or_what_is_asked_for(tmp_path: Path) -> None:
-    pip = 'printf "%s\\n" "$@" > "$HOME/pip"; [ "$5" != --requirement ] || cp "$6" "$HOME/requirements"'
-    making = f'mkdir -p "$3/bin"; printf "%s" \'#!/bin/bash\n{pip}\' > "$3/bin/python"; chmod +x "$3/bin/python"'
-    programs = program(tmp_path / "programs", "python", making)
-    for wanted, words in (("", ["/action/../../.."]), ("leafgate==1\nacme; touch ran", ["--requirement"])):
-        folder = tmp_path / f"job{len(wanted)}"
-        folder.mkdir()
-        where = {"RUNNER_TEMP": str(folder), "GITHUB_ACTION_PATH": "/action", "LEAFGATE_INSTALL": wanted}
-        ended = run(step("install")["run"], folder, *BASH, programs=programs, variables=where)
-        assert ended.code == 0, ended.told
-        assert (folder / "pip").read_text().splitlines()[:5] == ["-m", "pip", "install", "--quiet", *words]
-        assert ended.files["GITHUB_PATH"] == f"{folder}/leafgate/bin\n"
-        assert not (folder / "ran").exists()
-    assert (folder / "requirements").read_text() == "leafgate==1\nacme; touch ran\n"
+@pytest.mark.parametrize("policy", ["invalid.yaml", "failing.yaml", "passing.yaml"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_report_that_the_repository_carries_reaches_neither_summary_nor_kept_files(
+    audit: Audit, policy: str, linked: bool, checkout: Path
+) -> None:
+    """Whether it is a folder of the repository or a link to one; what the link leads to stays."""
+    committed = checkout / ("old" if linked else "leafgate-report")
+    committed.mkdir()
+    names = ["report.json", "report.md", "report.sarif", "report.html", "report.junit.xml", "report.txt", "report.x"]
+    for name in names:
+        (committed / name).write_text("# mortgage: PASS: committed\n")
+    if linked:
+        (checkout / "leafgate-report").symlink_to("old")
+    job = audit(checkout, policy=policy)
+    assert job.code == {"invalid.yaml": 2, "failing.yaml": 1, "passing.yaml": 0}[policy]
+    assert (job.kept == {}) == (job.code == 2)
+    assert "committed" not in job.summary + "".join(job.kept.values())
+    if linked:
+        assert {path.name: path.read_text() for path in committed.iterdir()} == dict.fromkeys(
+            names, "# mortgage: PASS: committed\n"
+        )
 
 
-def test_the_gitlab_job_installs_what_is_said_and_nothing_of_its_own(tmp_path: Path) -> None:
-    """A name that nobody keeps on an index could be anybody's."""
-    job = read(GITLAB)[".leafgate-audit"]
-    asking, *_ = job["before_script"]
-    assert job["variables"]["LEAFGATE_INSTALL"] == ""
-    unsaid = run(asking, tmp_path, *SH, variables={"LEAFGATE_INSTALL": ""})
-    assert unsaid.code == 2
-    assert "git+https://HOST/GROUP/leafgate@COMMIT" in unsaid.told
-    said = run(asking, tmp_path, *SH, variables={"LEAFGATE_INSTALL": "git+https://HOST/GROUP/leafgate@COMMIT"})
-    assert (said.code, said.told) == (0, "")
+def test_two_audits_of_one_folder_are_refused(temp: Path, checkout: Path) -> None:
+    (temp / "report").mkdir()
+    variables = {"LEAFGATE_POLICY": "passing.yaml"}
+    script = f"{ACTION.parent}/audit.sh"
+    done = run('sh "$SCRIPT" "$FOLDER"', checkout, *BASH, variables=variables | {"SCRIPT": script, "FOLDER": str(temp)})
+    assert done.code == 2
+
+
+BACKEND = """
+import zipfile
+METADATA = "Metadata-Version: 2.1\\nName: leafgate\\nVersion: 0.1.0\\n"
+WHEEL = "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+SCRIPTS = "[console_scripts]\\nleafgate = leafgate_tiny:main\\n"
+PROGRAM = "import sys\\ndef main():\\n    import tiny\\n    print('audited', len(sys.argv), tiny.__name__)\\n"
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    name = "leafgate-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(f"{wheel_directory}/{name}", "w") as wheel:
+        wheel.writestr("leafgate_tiny.py", PROGRAM)
+        wheel.writestr("leafgate-0.1.0.dist-info/METADATA", METADATA)
+        wheel.writestr("leafgate-0.1.0.dist-info/WHEEL", WHEEL)
+        wheel.writestr("leafgate-0.1.0.dist-info/entry_points.txt", SCRIPTS)
+        wheel.writestr("leafgate-0.1.0.dist-info/RECORD", "")
+    return name
+"""
+
+
+def wheel_of(name: str, folder: Path, requires: str = "") -> Path:
+    """A wheel of an empty module."""
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{requires}"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}.py", "")
+        wheel.writestr(f"{name}-1.0.dist-info/METADATA", metadata)
+        wheel.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    return path
+
+
+@pytest.fixture
+def small_source(tmp_path: Path) -> Path:
+    """Sources with the real scripts, and a leafgate that needs one small wheel; its hash is in requirements.txt."""
+    source = tmp_path / "source"
+    scripts = source / ACTION.parent.relative_to(TOP)
+    shutil.copytree(ACTION.parent, scripts)
+    (source / "backend.py").write_text(BACKEND)
+    project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (source / "pyproject.toml").write_text(f'{project}[project]\nname = "leafgate"\nversion = "0.1.0"\n')
+    wheel = wheel_of("tiny", tmp_path)
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (scripts / "requirements.txt").write_text(f"tiny @ {wheel.as_uri()} --hash=sha256:{digest}\n")
+    return source
+
+
+@pytest.fixture
+def real_python(tmp_path: Path) -> Path:
+    """A folder with the Python that this one's environment was made of: it makes environments and has pip."""
+    return program(tmp_path / "real", "python", f'exec "{sys.base_prefix}/bin/python3" "$@"')
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab"])
+def test_no_module_that_the_repository_plants_is_run(
+    kind: str, small_source: Path, real_python: Path, temp: Path, checkout: Path, tmp_path: Path
+) -> None:
+    """With the real venv and pip, hostile variables included; run without isolation, the planted modules do run."""
+    marker = tmp_path / "planted modules that ran"
+    for name in PLANTED:
+        (checkout / f"{name}.py").write_text(f"open({str(marker)!r}, 'a').write({name!r})\n")
+    (checkout / "pip.conf").write_text(f"[global]\ntarget = {tmp_path / 'stolen'}\n")
+    hostile = {
+        "PYTHONPATH": ".",
+        "PYTHONSTARTUP": "pip.py",
+        "PIP_CONFIG_FILE": "pip.conf",
+        "PIP_REQUIRE_VIRTUALENV": "x",
+    }
+    hostile |= {"PIP_TARGET": str(tmp_path / "stolen"), "PYTHONUSERBASE": str(checkout), "PIP_REQUIREMENT": "x.txt"}
+    (checkout / ".config" / "pip").mkdir(parents=True)
+    shutil.copy(checkout / "pip.conf", checkout / ".config" / "pip" / "pip.conf")
+    runner = Runner(temp=temp, programs=real_python, source=small_source, variables=hostile)
+    job: Job = getattr(runner, kind)(checkout, policy="passing.yaml")
+    assert job.code == 0, job.printed
+    assert re.search(r"^audited \d tiny$", job.printed, re.MULTILINE)
+    assert not marker.exists()
+    assert not (tmp_path / "stolen").exists()
+    if kind == "github":
+        later = run("leafgate", checkout, *BASH, variables={"PYTHONPATH": "."}, programs=Path(job.path))
+        assert (later.code, later.told, marker.exists()) == (0, "audited 1 tiny\n", False)
+    subprocess.run([real_python / "python", "-m", "venv", "here"], cwd=checkout, check=True, timeout=60)
+    assert marker.read_text()
+
+
+def test_a_file_with_another_hash_is_not_installed(
+    small_source: Path, real_python: Path, temp: Path, checkout: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny-1.0-py3-none-any.whl").unlink()
+    wheel_of("tiny", tmp_path, requires="Summary: another file of this name\n")
+    job = Runner(temp=temp, programs=real_python, source=small_source).github(checkout, policy="passing.yaml")
+    assert job.code != 0
+    assert "DO NOT MATCH THE HASHES" in job.printed
+    assert (job.kept, job.outputs["folder"]) == ({}, "")
+
+
+def test_plugins_are_installed_beside_and_change_no_pinned_version(
+    small_source: Path, real_python: Path, temp: Path, checkout: Path, tmp_path: Path
+) -> None:
+    runner = Runner(temp=temp, programs=real_python, source=small_source)
+    (tmp_path / "plugins").mkdir()
+    acme = wheel_of("acme", tmp_path / "plugins", requires="Requires-Dist: leafgate>=0.1\nRequires-Dist: tiny>=1\n")
+    taken = runner.github(checkout, policy="passing.yaml", install=f"acme @ {acme.as_uri()}\n")
+    assert taken.code == 0, taken.printed
+    greedy = wheel_of("greedy", tmp_path / "plugins", requires="Requires-Dist: tiny>=2\n")
+    refused = runner.github(checkout, policy="passing.yaml", install=f"--no-index\ngreedy @ {greedy.as_uri()}\n")
+    assert refused.code != 0
+    assert "tiny" in refused.printed
+
+
+def test_the_words_for_pip_install_hashed_requirements_and_then_this_checkout(temp: Path, checkout: Path) -> None:
+    runner = Runner(temp=temp, programs=python_without_installing(temp.parent / "programs"))
+    runner.github(checkout, policy="passing.yaml", install="acme==1\n--help; touch ran")
+    (folder,) = temp.iterdir()
+    common = ["--isolated", "--quiet", "--no-input", "--disable-pip-version-check"]
+    hashed = ["install", "--require-hashes", "--only-binary", ":all:", "--requirement", str(REQUIREMENTS)]
+    own = ["install", "--no-deps", "--no-build-isolation", "--no-index", f"{REQUIREMENTS.parent}/../../.."]
+    more = ["install", "--constraint", "installed.txt", "--requirement", "requirements.txt"]
+    listed = ["list", "--format=freeze"]
+    words = [word for command in (hashed, own, listed, more) for word in (*common, *command)]
+    assert (folder / "pip-words").read_text().splitlines() == words
+    assert (folder / "requirements.txt").read_text() == "acme==1\n--help; touch ran\n"
+
+
+@pytest.mark.parametrize(
+    "commit", ["", "main", "v1.0", "0" * 39, "0" * 41, "G" * 40, "--upload-pack=touch ran;xxxxxxxxxxxxxxxx"]
+)
+def test_the_gitlab_job_takes_leafgate_at_a_commit_alone(commit: str, temp: Path, checkout: Path) -> None:
+    """A branch or a tag may be moved, and a name that nobody keeps on an index could be anybody's."""
+    variables = read(GITLAB)[".leafgate-audit"]["variables"]
+    assert (variables["LEAFGATE_SOURCE"], variables["LEAFGATE_COMMIT"]) == ("", "")
+    runner = Runner(temp=temp, programs=python_without_installing(temp.parent / "programs"))
+    job = runner.gitlab(checkout, policy="passing.yaml", source="https://example.org/GROUP/leafgate", commit=commit)
+    assert job.code == 2
+    assert "LEAFGATE_COMMIT: is no commit (say all 40 digits" in job.printed
+    job = runner.gitlab(checkout, policy="passing.yaml", source="", commit="0" * 40)
+    assert job.code == 2
+    assert "LEAFGATE_SOURCE: is not set (say https://HOST/GROUP/leafgate)" in job.printed
+    job = runner.gitlab(checkout, policy="passing.yaml", source="--upload-pack=touch ran", commit="0" * 40)
+    assert job.code != 0
+    assert not list(temp.parent.rglob("ran"))
+
+
+def pinned() -> Mapping[str, list[tuple[Requirement, int]]]:
+    """The requirements of requirements.txt by name, each with the number of its hashes."""
+    text = REQUIREMENTS.read_text(encoding="utf-8").replace("\\\n", " ")
+    requirements: dict[str, list[tuple[Requirement, int]]] = {}
+    for line in filter(None, (line.split("#")[0].strip() for line in text.splitlines())):
+        requirement, *hashes = re.split(r"\s+--hash=sha256:", line)
+        assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in hashes)
+        parsed = Requirement(requirement)
+        requirements.setdefault(canonicalize_name(parsed.name), []).append((parsed, len(hashes)))
+    return requirements
+
+
+def test_every_requirement_is_pinned_with_hashes_and_without_an_address() -> None:
+    for requirement, hashes in (each for versions in pinned().values() for each in versions):
+        (specifier,) = requirement.specifier
+        assert specifier.operator == "=="
+        assert requirement.url is None
+        assert hashes > 0
+    text = REQUIREMENTS.read_text(encoding="utf-8")
+    assert "://" not in text
+    assert not re.search(r"^ *--?(i|f|index|extra|find|trusted)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_the_pins_are_within_the_ranges_of_the_project_for_each_python(version: str) -> None:
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    environment = this_environment() | {"python_version": version, "python_full_version": f"{version}.0"}
+    versions = {
+        name: [str(requirement.specifier)[2:] for requirement, _ in requirements if holds_in(requirement, environment)]
+        for name, requirements in pinned().items()
+    }
+    for line in (*project["project"]["dependencies"], *project["build-system"]["requires"]):
+        wanted = Requirement(line)
+        (chosen,) = versions[canonicalize_name(wanted.name)]
+        assert wanted.specifier.contains(chosen), f"{wanted}: requirements.txt has {chosen}"
+
+
+def this_environment() -> dict[str, str]:
+    """What markers ask for, of this Python."""
+    return {name: str(value) for name, value in default_environment().items()}
+
+
+def holds_in(requirement: Requirement, environment: Mapping[str, str]) -> bool:
+    """Whether a requirement is one in this environment."""
+    return requirement.marker is None or requirement.marker.evaluate(dict(environment))
+
+
+def test_the_pins_are_complete() -> None:
+    """Whatever a pinned package that is installed here needs is pinned, for pip refuses anything else."""
+    environment = this_environment() | {"extra": ""}
+    pins = pinned()
+    for name in pins:
+        try:
+            needed = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        for requirement in map(Requirement, needed):
+            assert canonicalize_name(requirement.name) in pins or not holds_in(requirement, environment), requirement
 
 
 def test_no_page_installs_leafgate_by_a_name_that_is_not_taken() -> None:
@@ -189,19 +455,37 @@ def test_the_action_says_what_github_wants_to_know() -> None:
     assert used == set(action["inputs"])
 
 
-def test_other_people_s_actions_are_pinned_and_reports_are_kept_whatever_happens() -> None:
+def test_both_wrappers_have_the_same_inputs() -> None:
+    of_github = {f"LEAFGATE_{name.upper()}" for name in read(ACTION)["inputs"]}
+    of_gitlab = set(read(GITLAB)[".leafgate-audit"]["variables"])
+    assert of_github - of_gitlab == {"LEAFGATE_ARTIFACT", "LEAFGATE_PYTHON-VERSION"}
+    assert of_gitlab - of_github == {"LEAFGATE_SOURCE", "LEAFGATE_COMMIT"}
+
+
+def test_other_people_s_actions_are_pinned_by_commit_everywhere() -> None:
+    recipes = [*(TOP / ".github").rglob("*.yml"), *(TOP / "docs").rglob("*.md"), *(TOP / "docs" / "ci").iterdir()]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (*recipes, TOP / "README.md")}
+    used = {
+        (name, use) for name, text in texts.items() for use in re.findall(r"^[ -]*uses: (\S+/\S+)", text, re.MULTILINE)
+    }
+    assert len(used) > 5
+    ours = "OWNER/leafgate/.github/actions/audit@COMMIT"
+    assert [(name, use) for name, use in used if use != ours and not SHA.fullmatch(use)] == []
+
+
+def test_reports_are_kept_whatever_happens_by_the_names_they_have() -> None:
     steps = [each for each in read(ACTION)["runs"]["steps"] if "uses" in each]
-    assert all(SHA.fullmatch(each["uses"]) for each in steps)
     (keeping,) = (each for each in steps if each["uses"].startswith("actions/upload-artifact@"))
-    assert keeping["if"] == "always()"
-    assert keeping["with"]["path"].endswith("/report.*")
+    assert keeping["if"].startswith("always()")
     job = read(GITLAB)[".leafgate-audit"]
     assert job["artifacts"]["when"] == "always"
-    assert job["artifacts"]["paths"] == ["leafgate-report/report.*"]
+    names = {Path(path).name for path in keeping["with"]["path"].splitlines()}
+    assert names == {Path(path).name for path in job["artifacts"]["paths"]} == set(VERDICTS)
 
 
 def test_no_recipe_asks_for_what_only_auditors_may_see() -> None:
-    assert not any("--audience" in path.read_text() for path in (ACTION, GITLAB, HOOKS))
+    files = [*ACTION.parent.iterdir(), *GITLAB.parent.iterdir(), HOOKS]
+    assert not any("--audience" in path.read_text() for path in files if path.is_file())
 
 
 HOOK = read(HOOKS)[0]

@@ -3,7 +3,8 @@
     python tests/replay.py docs/first-audit.md README.md         writes the pages anew with what was printed
 
 A fenced `console` block holds commands after `$ ` with their output; `# ...` ends an output that is cut short. A fenced
-`diff` block edits the file its `+++` line names. Blocks run from top to bottom, in one folder that holds `policies`.
+`diff` block edits the file its `+++` line names. Blocks run from top to bottom, in one folder that holds
+`policies` and `docs/ci`.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ BLOCK = re.compile(r"^```(console|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUT = "# ...\n"
 PLAIN = re.compile(r"leafgate ([^|<>;&$`*?~{}\\#]+?)(?: > (\S+))?")
 """A command that asks nothing of the shell but to write its output to a file."""
-POLICIES = Path(__file__).resolve().parents[2] / "policies"
+TOP = Path(__file__).resolve().parents[2]
+GIVEN = ("policies", "docs/ci")
+"""The folders of the repository that commands find where they are run."""
 
 
 def replayed(page: str) -> str:
     """The page with the outputs that its commands have now."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copytree(POLICIES, folder / "policies")
+        for given in GIVEN:
+            shutil.copytree(TOP / given, folder / given)
         return BLOCK.sub(lambda block: f"```{block[1]}\n{_replayed_block(block[1], block[2], folder)}```", page)
 
 
