@@ -50,7 +50,7 @@ def validate(
     return 0
 
 
-def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> tuple[str, list[str]]:
+def _found(policy: Path, root: Path | None, org: list[Path] | None, *, partial: bool) -> tuple[str, list[str]]:
     """What a valid policy calls itself, and what it is warned of; one that others extend need have no name."""
     from leafgate.policy_file import load_policy
 
