@@ -134,7 +134,9 @@ def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_calle
         assert uris(tmp_path, name) == (wanted, wanted)
         assert uris(tmp_path, path) == (wanted, wanted)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, name: seen, at_most: 0}]\n" + ALLOWED)
+    (tmp_path / "gov" / "org.yaml").write_text(
+        "leafgate: 1\nmetrics: [{use: exposure, name: seen, at_most: 0}]\n" + ALLOWED
+    )
     found = uris(tmp_path, survey(tmp_path / "pol", CHANGES["fail"]), "--org", "gov/org.yaml")
     assert found == ({"pol/policy.yaml", "gov/org.yaml"}, {"pol/policy.yaml", "gov/org.yaml"})
 
