@@ -211,7 +211,7 @@ def _weights_declared(policy: Policy) -> Iterator[str]:
         return
     name, spec = policy.data.weight
     if spec.counts == "people":
-        yield f"Each row counts as as many people as {name!r} says, all of them in the table: {spec.reason}"
+        yield f"Each row is as many people as {name!r} says, all of them in the table: {spec.reason}"
     else:
         yield f"{name!r} {WEIGHTED}"
 

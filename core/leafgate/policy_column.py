@@ -49,7 +49,7 @@ class ColumnSpec(Strict):
     aliases: dict[str, str] = Field({}, description="Other spellings in the file, and the value each means.")
     counts: Literal["rows", "people"] | None = Field(
         None,
-        description="Of a `weight`: does each row count as one person (the default), or as as many people as it says?",
+        description="Of a `weight`: is each row one person (the default), or as many people as its weight says?",
     )
     reason: Annotated[str, Field(min_length=1)] | None = Field(
         None, description="Of `counts: people`: why each row stands for so many alike people, all of them in the table."

@@ -121,7 +121,7 @@ def test_the_report_notes_weights_first_and_says_rows_beside_people(tmp_path: Pa
     )
     assert "  751 people in 10 to 19 rows\n" in counted.out
     told = json.loads((tmp_path / "people" / "report.json").read_text())
-    assert told["notes"][0] == f"Each row counts as as many people as 'w' says, all of them in the table: {REASON}"
+    assert told["notes"][0] == f"Each row is as many people as 'w' says, all of them in the table: {REASON}"
     for name in ("report.md", "report.html"):
         assert "751 people in 10 to 19 rows" in (tmp_path / "people" / name).read_text()
     assert parse_report((tmp_path / "people" / "report.json").read_bytes(), "report.json")["data"]["rows"]
