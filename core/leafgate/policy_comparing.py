@@ -115,7 +115,8 @@ class _Comparing:
                 if barred:
                     listed = ", ".join(sorted(barred))
                     hint = ALLOW.format(name=json.dumps(name, ensure_ascii=False), roles=listed)
-                    change = replace(change, kind="looser", problem=UNLISTED.format(roles=listed), hint=hint)
+                    kind = "different" if kind == "tighter" else kind
+                    change = replace(change, kind=kind, problem=UNLISTED.format(roles=listed), hint=hint)
                 yield change
                 if before is None and _dict(after).get(COUNTING) == "people":
                     people = self._change("looser", f"{place}.{COUNTING}", None, "people")

@@ -27,6 +27,8 @@ NAMES = ["a", "b", "n", "w"]
 """Two columns of texts, one of numbers, and one of small whole numbers that could be weights."""
 MISSING = "?"
 ROLES = ["quasi_identifier", "quasi_identifier", "private", "sensitive", "ignored", "identifier", "key", "weight"]
+TAKEN = ["quasi_identifier", "private", "private", "sensitive", None]
+"""Roles of columns that nobody lists; None is any role."""
 NOWHERE = ("nowhere",)
 
 Document = dict[str, Any]
@@ -64,29 +66,33 @@ def specs(draw: st.DrawFn, name: str, role: Any = None) -> Document:
 def families(draw: st.DrawFn) -> Family:
     """Mostly such that the parent accepts the child and the table fits: else nothing is shown."""
     people = draw(st.integers(8, 16))
-    gaps = draw(st.sampled_from([False, False, True]))
+    bare = draw(
+        st.sampled_from([True, False, False])
+    )  # a parent that says nothing of any column, and a child that knows one column
+    gaps = not bare and draw(st.booleans())
     cells = {"a": ["x", "x", "y"], "b": ["x", "q", "y"], "n": ["0", "1", "3"], "w": ["1", "1", "2", "5"]}
     drawn = {name: st.sampled_from(some + [MISSING] * (gaps and name != "w")) for name, some in cells.items()}
     rows = [{name: draw(cell) for name, cell in drawn.items()} for _ in range(people)]
     rows = [row | {"ill": draw(st.sampled_from(["no", "yes"]))} for row in rows]
     reading: Document = {"missing": [MISSING], "on_missing": draw(st.sampled_from(["drop", "keep"]))} if gaps else {}
     hiding = {"missing": [MISSING, "y"], "on_missing": "drop"}  # whoever has this value is nobody
-    reading = draw(st.sampled_from([reading, reading, reading, hiding]))
+    reading = reading if bare else draw(st.sampled_from([reading, reading, reading, hiding]))
     unlisted = draw(allowances())
     listed, described = dict[str, Document](), dict[str, Document]()
     for name in NAMES:
-        how = draw(st.sampled_from(["not", "not", "alike", "alike", "alike", "otherwise"]))
-        role = draw(st.sampled_from([*roles_allowed(unlisted, name), "quasi_identifier", "quasi_identifier", None]))
-        described[name] = draw(specs(name, role if how == "not" or name != "w" else "weight"))
+        how = "not" if bare else draw(st.sampled_from(["not", "not", "alike", "alike", "alike", "otherwise"]))
+        role = draw(st.sampled_from([*roles_allowed(unlisted, name), "quasi_identifier", *TAKEN]))
+        role = ("quasi_identifier" if name == "n" else "private") if bare and name != "w" else role
+        described[name] = draw(specs(name, "weight" if name == "w" and draw(st.booleans()) else role))
         if how != "not":
             listed[name] = draw(specs(name)) if how == "otherwise" else dict(described[name])
-    role = draw(st.sampled_from([["class"], ["class", "sensitive"], ["class", "quasi_identifier"]]))
-    described["ill"] = {"role": role, "values": ["no", "yes"]}
+    target = draw(st.sampled_from([["class"], ["class", "sensitive"], ["class", "quasi_identifier"]]))
+    described["ill"] = {"role": target, "values": ["no", "yes"]}
     limit = draw(st.sampled_from([2, 2, 3]))
-    leniency = draw(st.sampled_from([{}, {}, {"allow": 0.2}, {"average": True}]))
+    leniency: Document = draw(st.sampled_from([{}, {}, {"allow": 0.2}, {"average": True}]))
     metrics: list[Document] = [{"use": "k_anonymity", "at_least": limit, **leniency}]
     metrics += draw(st.sampled_from([[], [{"use": "confidence", "at_most": 1}]]))
-    data = (draw(st.sampled_from([{}, reading])) if not listed else reading) | {"unlisted": unlisted}
+    data: Document = (draw(st.sampled_from([{}, reading])) if not listed else reading) | {"unlisted": unlisted}
     data |= {"columns": listed} if listed else {}
     if draw(st.integers(0, 5)) == 0:
         data = {key: told for key, told in data.items() if key not in {"missing", "on_missing"}}
@@ -175,9 +181,9 @@ def judged_by_parent(family: Family, tree: Node) -> bool:
 def holds(metric: Document, sizes: list[tuple[int, int]]) -> bool:
     total = sum(count for _, count in sizes)
     if metric.get("average"):
-        return sum(size * count for size, count in sizes) / total >= metric["at_least"]
+        return sum(size * count for size, count in sizes) / total >= int(metric["at_least"])
     beyond = sum(count for size, count in sizes if size < metric["at_least"])
-    return beyond / total <= metric.get("allow", 0)
+    return beyond / total <= float(metric.get("allow", 0))
 
 
 def roles_of(spec: Mapping[str, Any]) -> set[str]:

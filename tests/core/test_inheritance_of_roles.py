@@ -77,18 +77,20 @@ def test_roles_that_take_a_column_from_the_adversary_are_the_parents_to_allow(
     (problem,) = refusal(path, *orgs).problems
     assert problem.place == "data.columns.smoker"
     assert f'except: [{{columns: "smoker", roles: [{role}]}}]' in problem.remedy
-    for unlisted in (
+    accepted: list[Any] = [
         {"except": [{"columns": "smoker", "roles": [role]}]},
         {"except": [{"columns": ["*_id", "sm?ke*"], "roles": role}]},
         role,
         ["quasi_identifier", role],
         {"role": role},
-    ):
+    ]
+    for unlisted in accepted:
         organisation(tmp_path, {"data": {"unlisted": unlisted}})
         assert load_policy(path, org=orgs).source.extends == ("org.yaml",)
     organisation(tmp_path, {"data": {"columns": {"smoker": ROLES[role]}}})
     assert load_policy(path, org=orgs).source.extends == ("org.yaml",)
-    for unlisted in ("quasi_identifier", {"except": [{"columns": "SMOKER", "roles": role}]}, {"role": "class"}):
+    refused: list[Any] = ["quasi_identifier", {"except": [{"columns": "SMOKER", "roles": role}]}, {"role": "class"}]
+    for unlisted in refused:
         organisation(tmp_path, {"data": {"unlisted": unlisted}})
         assert refusal(path, *orgs).problems[0].place == "data.columns.smoker"
 
