@@ -24,7 +24,7 @@ from packaging.utils import canonicalize_name
 from pre_commit.clientlib import load_manifest
 
 from command_line import leafgate
-from leafgate.results import VERDICTS
+from leafgate.stale_results import VERDICTS
 from recipes import (
     ACTION,
     BASH,
@@ -33,6 +33,7 @@ from recipes import (
     NOTHING,
     TOP,
     Job,
+    Ran,
     Runner,
     program,
     python_without_installing,
@@ -41,6 +42,7 @@ from recipes import (
 )
 
 REQUIREMENTS = ACTION.parent / "requirements.txt"
+SH = ("sh", "-e")
 SHA = re.compile(r"[\w/.-]+@[0-9a-f]{40}")
 ARGUMENTS_OF_LEAFGATE = """
 import json, os, pathlib, sys

@@ -38,6 +38,10 @@ from leafgate.waived_limits import Waivers, never, passes, waived
 
 OPEN = "was taken from the data, and the release tells it."
 EXTREME = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
+WEIGHTED = (
+    "weighs rows, and weights are not people: wherever limits count people, each row is one person. A release may show "
+    "weights."
+)
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
 SAME = "The test table is the table: accuracy and the like are of the people that the release was learned from."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
@@ -168,6 +172,7 @@ def _report(
         differentially_private=private,
         method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
         notes=[
+            *_weights_declared(policy),
             *_drawn_once(sealed),
             *_training_declared(sealed),
             *([SAME] if files.same_test else []),
@@ -198,6 +203,17 @@ def _extremes_declared(table: Table) -> Iterator[str]:
 def _policy_facts(policy: Policy) -> dict[str, Any]:
     told = {"name": policy.name, "sha256": policy.sha256}
     return told | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
+
+
+def _weights_declared(policy: Policy) -> Iterator[str]:
+    """What a column of weights means for limits on people: the first note of a report."""
+    if policy.data.weight is None:
+        return
+    name, spec = policy.data.weight
+    if spec.counts == "people":
+        yield f"Each row is as many people as {name!r} says, all of them in the table: {spec.reason}"
+    else:
+        yield f"{name!r} {WEIGHTED}"
 
 
 def _drawn_once(sealed: Sealed | None) -> list[str]:

@@ -146,7 +146,7 @@ class Case:
                 place="data.population",
                 remedy="name a population that holds everyone in the table",
             )
-        return pd.Series(sizes[mine])
+        return pd.Series(np.bincount(theirs, weights=everyone.persons, minlength=size)[mine])
 
     @property
     def secret(self) -> Column:
@@ -166,12 +166,12 @@ class Case:
 
     @cached_property
     def sizes(self) -> pd.Series:
-        """People of the table in the group of each record, its own among them."""
+        """People of the table in the group of each record, its own among them; rows where weights count no people."""
         import numpy as np
         import pandas as pd
 
         number, _ = pd.factorize(self.groups)
-        return pd.Series(np.bincount(number, weights=self.table.weight)[number])
+        return pd.Series(np.bincount(number, weights=self.table.persons)[number])
 
     @cached_property
     def truth(self) -> pd.Series:

@@ -75,8 +75,16 @@ def read_key(path: Path) -> bytes:
 
 
 def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) -> dict[str, Any]:
-    """What a report says of the data. How many distinct records there are would tell who is alike in secret."""
+    """What a report says of the data. How many distinct records there are would tell who is alike in secret.
+
+    Where a column says how many people a row stands for: the `rows` that people stand in if they are counted as people,
+    else the `weight`, that is the people whom the rows are said to stand for.
+    """
     counted = {"dropped": table.dropped, "commented": table.commented}
     left_out = {key: People(count) for key, count in counted.items() if count}
     told = files.facts(differentially_private=differentially_private)
-    return {"people": People(table.people), "distinct": Private(People(len(table))), **told, **left_out}
+    beside = {}
+    if table.rows is not None:
+        beside = {"rows": table.rows} if table.counts_people else {"weight": table.weight}
+    counts = {key: People(int(each.sum())) for key, each in ({"people": table.persons} | beside).items()}
+    return {**counts, "distinct": Private(People(len(table))), **told, **left_out}

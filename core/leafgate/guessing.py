@@ -52,7 +52,8 @@ def _guess(judged: Judged, attempt: Attempt, belief: Belief) -> Guess:
     chances, truth = case.chances.to_numpy(dtype=float), case.table.codes(case.secret.name)
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
-    weight = case.table.weight
+    weight = case.table.persons
     commonest = int(np.bincount(truth, weights=weight).max())
-    private = uses_background_knowledge(case, attempt) or not tells_shares(case, alike=True)
+    told = tells_shares(case, alike=True) and not case.table.weighted
+    private = uses_background_knowledge(case, attempt) or not told
     return Guess(attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private)

@@ -100,4 +100,7 @@ def people_behind(cells: NDArray[Any], release: Release, origins: Sequence[int] 
         )
     rows = np.asarray(origins, dtype=np.int64)[cells]
     weight = np.array(release.records.weight, dtype=np.int64)[cells]
-    return Table(table.schema, table.frame.iloc[rows].reset_index(drop=True), weight)
+    first = np.unique(rows, return_index=True)[1]
+    counted = None if table.rows is None else np.where(np.isin(np.arange(len(rows)), first), table.rows[rows], 0)
+    frame = table.frame.iloc[rows].reset_index(drop=True)
+    return Table(table.schema, frame, weight, rows=counted, counts_people=table.counts_people)

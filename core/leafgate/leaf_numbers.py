@@ -69,7 +69,8 @@ def _log_multinomial_at_mean(counts: NDArray[np.int64]) -> float:
     """The log probability that as many draws as there are people have just these counts, if these are the mean."""
     people = int(counts.sum())
     there = [count for count in counts.tolist() if count]
-    return math.lgamma(people + 1) + sum(c * math.log(c / people) - math.lgamma(c + 1) for c in there)
+    log_chance: float = sum(c * math.log(c / people) - math.lgamma(c + 1) for c in there)
+    return math.lgamma(people + 1) + log_chance
 
 
 def _counts_people(release: Release) -> bool:

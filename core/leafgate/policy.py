@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
-from leafgate.policy_column import ColumnSpec, Strict, column_of
+from leafgate.policy_column import AS_ROLES, ColumnSpec, Strict, Unlisted, column_of
 from leafgate.policy_knows import Knows
 from leafgate.policy_paths import PeopleFile
 from leafgate.policy_protect import Protect
@@ -56,6 +56,9 @@ class Data(Strict):
     )
     csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
     protect: tuple[Protect, ...] = Field((), description="Single cells that are secret, in columns that are not.")
+    unlisted: Annotated[Unlisted, AS_ROLES] = Field(
+        Unlisted(), description="What a policy that extends this one may say of columns that this one does not list."
+    )
     columns: dict[str, ColumnSpec] = Field(description="Every column, in file order when there is no header.")
 
     @field_validator("columns")
@@ -70,6 +73,11 @@ class Data(Strict):
             if count(role) > 1:
                 raise ValueError(f"at most one column has the role `{role}`")
         return columns
+
+    @property
+    def weight(self) -> tuple[str, ColumnSpec] | None:
+        """The column that says how many people a row stands for, and what the policy says of it; None without one."""
+        return next(((name, spec) for name, spec in self.columns.items() if "weight" in spec.role), None)
 
     def meaning(self) -> Schema:
         """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
@@ -137,8 +145,13 @@ class Policy(Strict):
 
     def digested(self, context: Any = None) -> dict[str, Any]:
         """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
-        exclude: Any = {"data": {"path"}, "report": {"digest_key"}, "waivers": True, "extends": True}
+        data = {"path", "unlisted"}  # what others may say that extend this policy changes nothing that it asks for
+        exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
         told = self.model_dump(mode="json", exclude=exclude, context=context)
+        for column in told["data"]["columns"].values():  # digests of policies without them stay what they were
+            for key in ("counts", "reason"):
+                if column[key] is None:
+                    del column[key]
         told["publish"] = told["publish"] or PublishSpec().model_dump()
         if told["approvals"] is None:
             del told["approvals"]  # policies that do not name reviewers keep their digest

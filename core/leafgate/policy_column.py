@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
@@ -29,6 +30,7 @@ def _as_tuple(role: Any) -> Any:
 
 
 ONE_OR_MORE = BeforeValidator(_as_tuple, json_schema_input_type=Role | tuple[Role, ...])
+PATTERNS = BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])
 
 
 class ColumnSpec(Strict):
@@ -45,6 +47,13 @@ class ColumnSpec(Strict):
     )
     ordered: bool = Field(False, description="Do the `values` stand in a meaningful order?")
     aliases: dict[str, str] = Field({}, description="Other spellings in the file, and the value each means.")
+    counts: Literal["rows", "people"] | None = Field(
+        None,
+        description="Of a `weight`: is each row one person (the default), or as many people as its weight says?",
+    )
+    reason: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description="Of `counts: people`: why each row stands for so many alike people, all of them in the table."
+    )
 
     @model_validator(mode="after")
     def _roles_agree(self) -> ColumnSpec:
@@ -59,6 +68,12 @@ class ColumnSpec(Strict):
             raise ValueError("a class needs `values`, or a number's `bins`, not `bounds`")
         if "sensitive" in roles and self.bounds is not None and self.bins is None:
             raise ValueError("a secret number needs `bins`: the edges of the intervals it is believed to lie in")
+        if "weight" not in roles and (self.counts is not None or self.reason is not None):
+            raise ValueError("`counts` and `reason` are for the role `weight`")
+        if self.counts == "people" and not (self.reason or "").strip():
+            raise ValueError(
+                "`counts: people` needs a `reason`: why each row stands for so many alike people in the table"
+            )
         return self
 
     @model_validator(mode="after")
@@ -90,6 +105,63 @@ class ColumnSpec(Strict):
         if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):
             raise ValueError("`bins` must begin and end where the `bounds` do")
         return self
+
+
+class Exemption(Strict):
+    """Columns to which a policy that extends this one may give further roles."""
+
+    columns: Annotated[tuple[str, ...], PATTERNS, Field(min_length=1)] = Field(
+        description="A column's name, or a pattern with `*`, `?` and `[...]`; or a list of them."
+    )
+    roles: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
+        description="The roles that these columns may have; one role or a list."
+    )
+
+
+FREE_ROLES = frozenset({"quasi_identifier", "class", "sensitive"})
+"""Roles that a policy may give to any column that the policy it extends does not list: attacks judge each of them."""
+
+
+def _as_roles(unlisted: Any) -> Any:
+    """A role or a list of them as the mapping they stand for; lists within a mapping as the tuples that models have."""
+    if isinstance(unlisted, str | list | tuple):
+        return {"role": unlisted}
+    if isinstance(unlisted, dict) and isinstance(unlisted.get("except"), list):
+        return {**unlisted, "except": tuple(unlisted["except"])}
+    return unlisted
+
+
+class Unlisted(Strict):
+    """What holds for columns that a policy does not list, and one that extends it does."""
+
+    role: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
+        ("quasi_identifier",), description="The roles they may have, besides `class` and `sensitive`."
+    )
+    exemptions: tuple[Exemption, ...] = Field(
+        (), alias="except", description="Columns, by name or pattern, that may have other roles."
+    )
+
+    def allowed(self, name: str) -> frozenset[str]:
+        """The roles that a policy which extends this one may give to the column `name`."""
+        exempted = {role for pattern, role in self.exempted if fnmatchcase(name, pattern)}
+        return FREE_ROLES | exempted | set(self.role)
+
+    @property
+    def exempted(self) -> frozenset[tuple[str, str]]:
+        """Each pattern of columns with each role that is allowed for it."""
+        return frozenset((pattern, role) for one in self.exemptions for pattern in one.columns for role in one.roles)
+
+    def names(self, role: str, column: str) -> bool:
+        """Does the policy itself allow this role for the column, not only because the role is free?"""
+        exempted = {allowed for pattern, allowed in self.exempted if fnmatchcase(column, pattern)}
+        return role in {*self.role, *exempted}
+
+    def within(self, other: Unlisted) -> bool:
+        """Does this one allow nothing that the other does not?"""
+        return set(self.role) <= {*other.role, "quasi_identifier", "class"} and self.exempted <= other.exempted
+
+
+AS_ROLES = BeforeValidator(_as_roles, json_schema_input_type=Role | tuple[Role, ...] | Unlisted)
 
 
 def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:

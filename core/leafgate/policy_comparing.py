@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -14,15 +14,32 @@ from leafgate.interfaces import Component, RecordMetric
 from leafgate.plugins import Plugins
 from leafgate.policy_lines import Line
 from leafgate.policy_merging import name_of
-from leafgate.policy_orders import LEARNT, ORDERED, Kind, fewer_trusted, gone_or_come, option_change, role_change
+from leafgate.policy_orders import (
+    LEARNT,
+    ORDERED,
+    Kind,
+    counts_change,
+    fewer_trusted,
+    gone_or_come,
+    option_change,
+    role_change,
+    unlisted_of,
+)
 from leafgate.policy_written import Written
 
 READ = ("data.missing", "data.on_missing", "data.csv")
 """What decides which rows of a file are people at all."""
 RENAMING = frozenset({"aliases"})
 """What of a column makes one value another: who says who somebody is says who is alike."""
-COUNTING = frozenset({"weight", "key"})
-"""Roles that decide how many people a row is."""
+COUNTING = "counts"
+"""What of a weight says whether rows are people."""
+UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
+ALLOW = (
+    "give it the role quasi_identifier; or, in the policy that is extended, list the column, "
+    "or say data: {{unlisted: {{except: [{{columns: {name}, roles: [{roles}]}}]}}}}"
+)
+UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
+LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the policy that is extended, with its reason"
 
 
 @dataclass(frozen=True)
@@ -30,7 +47,8 @@ class Change:
     """One place that the newer policy has otherwise. `free`: also a policy that extends the older one may.
 
     `old` and `new` are what stands there, None for nothing; the lines say where, if they are known. `name` is the
-    attack's or the metric's that is changed.
+    attack's or the metric's that is changed. `problem` says what is wrong where the change as such does not, and `hint`
+    what to do about it.
     """
 
     kind: Kind
@@ -41,6 +59,8 @@ class Change:
     new_line: Line | None = None
     free: bool = False
     name: str = ""
+    problem: str = ""
+    hint: str = ""
 
     @property
     def whole(self) -> bool:
@@ -90,15 +110,53 @@ class _Comparing:
             roles, become = _roles(before), _roles(after)
             if before is None or after is None:
                 kind = gone_or_come(roles & LEARNT, become & LEARNT)
-                free = before is None and not (old and become & COUNTING)
-                yield self._change(kind, place, before, after, free=free)
+                barred = self._barred(name, become) if before is None else set()
+                change = self._change(kind, place, before, after, free=before is None and not barred)
+                if barred:
+                    listed = ", ".join(sorted(barred))
+                    hint = ALLOW.format(name=json.dumps(name, ensure_ascii=False), roles=listed)
+                    kind = "different" if kind == "tighter" else kind
+                    change = replace(change, kind=kind, problem=UNLISTED.format(roles=listed), hint=hint)
+                yield change
+                if before is None and _dict(after).get(COUNTING) == "people":
+                    people = self._change("looser", f"{place}.{COUNTING}", None, "people")
+                    yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
                 continue
             if roles != become:
                 yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
             for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
                 stated = _dict(before).get(key), _dict(after).get(key)
-                yield from self._stated(f"{place}.{key}", *stated, free=key not in RENAMING)
+                if key == COUNTING and stated[0] != stated[1]:
+                    yield self._change(counts_change(*stated), f"{place}.{key}", *stated)
+                elif key == "reason" and stated[0] != stated[1]:
+                    yield self._change("different", f"{place}.{key}", *stated, free=True)
+                else:
+                    yield from self._stated(f"{place}.{key}", *stated, free=key not in RENAMING)
         yield from self._order(list(old), list(new))
+
+    def _barred(self, name: str, roles: set[str]) -> set[str]:
+        """The roles of a column that the older policy does not list, and does not allow for it.
+
+        A quasi_identifier is known to the adversary, whatever else it is; the class is one column. Any other role takes
+        the column from the adversary. A secret is judged by the limits on what is learned of it, so the older policy
+        must have one that is about every secret, or allow the role itself.
+        """
+        unlisted = unlisted_of(_at(self.older.document, "data.unlisted"))
+        if "quasi_identifier" in roles:
+            return set()
+        barred = roles - unlisted.allowed(name)
+        if "sensitive" in roles - barred and "class" not in roles:
+            barred |= set() if unlisted.names("sensitive", name) or self._limits_secrets() else {"sensitive"}
+        return barred
+
+    def _limits_secrets(self) -> bool:
+        """Has the older policy a limit on what is learned of every secret?"""
+        for _, item in _items(_at(self.older.document, "metrics")):
+            kind = self.plugins.by_name.get(str(item.get("use")))
+            about_secrets = kind is not None and issubclass(kind, RecordMetric) and not kind.groups_only
+            if about_secrets and item.get("secret") is None:
+                return True
+        return False
 
     def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
         """Where columns stand. Without a header that says which cells are whose; else it breaks ties, and is free."""

@@ -33,15 +33,15 @@ class Dependent:
     partial: bool
 
 
-def dependents(changed: Sequence[Path], org: Path | None = None) -> list[Dependent]:
+def dependents(changed: Sequence[Path], orgs: Sequence[Path] = ()) -> list[Dependent]:
     """The changed files that are policies, and every policy of the repository that is read with one of them.
 
-    The repository is the one around the working folder, as far as git tracks it. `org` is a policy that all of them
-    are held to. Raises InvalidError outside of a repository.
+    The repository is the one around the working folder, as far as git tracks it. All of them are held to
+    the policies of `orgs`. Raises InvalidError outside of a repository.
     """
     tracked = {path.resolve(): path for path in Repository.around(Path.cwd()).tracked(ENDINGS)}
     named = {path.resolve(): path for path in changed}
-    held = set[Path]() if org is None else files_read(org)
+    held = set[Path]().union(*map(files_read, orgs))
     read = {path: files_read(path) for path in {**tracked, **named} if is_policy(path)}
     beside = set[Path]().union(*(files - {path} for path, files in read.items()))
     meant = {path for path in named if path not in beside and _is_called_a_policy(path)}

@@ -38,13 +38,13 @@ class Loaded:
     source: Source = NOWHERE
 
 
-def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -> Loaded:
-    """Read, check and resolve a policy file and all it extends; `org` is a policy it is held to besides.
+def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None) -> Loaded:
+    """Read, check and resolve a policy file and all it extends; `org` is a policy it is held to besides, or several.
 
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
-    written, loosened = inherited(read_chain(path, org))
+    written, loosened = inherited(read_chain(path, each_org(org)))
     with told_where(written):
         loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
     if loosened:
@@ -56,9 +56,14 @@ def load_policy(path: Path, root: Path | None = None, org: Path | None = None) -
     return replace(loaded, source=source)
 
 
-def document_of(path: Path, org: Path | None = None) -> dict[str, Any]:
+def each_org(org: Path | Sequence[Path] | None) -> Sequence[Path]:
+    """The policies of `--org`, however they are given."""
+    return () if org is None else (org,) if isinstance(org, Path) else org
+
+
+def document_of(path: Path, org: Path | Sequence[Path] | None = None) -> dict[str, Any]:
     """A policy file as plain mappings and lists, with what it extends and its waivers; PolicyError as `load_policy`."""
-    written, loosened = inherited(read_chain(path, org))
+    written, loosened = inherited(read_chain(path, each_org(org)))
     if loosened:
         raise PolicyError.listing(loosened)
     return written.document

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from leafgate.errors import InvalidError, PolicyError, Problem
@@ -13,23 +14,44 @@ from leafgate.plugins import Plugins, load_plugins
 from leafgate.policy_comparing import Change, compared
 from leafgate.policy_lines import Line
 from leafgate.policy_merging import merged
-from leafgate.policy_written import Written
+from leafgate.policy_written import Chain, Written
 
 LONGEST = 60
 REMEDY = "what extends a policy may only tighten it"
 
 
-def inherited(chain: Sequence[Written]) -> tuple[Written, list[Problem]]:
-    """All of a chain as one policy, the most general first, and every place where one of it loosens its parent.
+def inherited(chain: Chain) -> tuple[Written, list[Problem]]:
+    """All of a chain as one policy, and every place where a policy of it loosens what it extends.
 
-    Raises PolicyError at once for trust that a parent does not give: code that nobody trusts is never loaded.
+    Several organisations' policies do not extend one another: each alone must be sound, and what comes of all of them
+    and of the policy must keep to each. Raises PolicyError at once for trust that a parent does not give: code that
+    nobody trusts is never loaded.
     """
-    whole, loosened = chain[0], list[Problem]()
-    for child in chain[1:]:
+    if len(chain.organisations) < 2:
+        return _held_in_turn(chain.policies)
+    bases = [reduce(merged, organisation) for organisation in chain.organisations]
+    together = reduce(merged, Chain([], chain.organisations).policies)
+    whole = reduce(merged, chain.own, together)
+    for base in bases:
+        _refuse_untrusted(base, whole)
+    loosened = [problem for base in bases for problem in _loosened(base, whole)]
+    for policies in (*chain.organisations, [together, *chain.own]):
+        loosened += _held_in_turn(policies)[1]
+    return whole, list(dict.fromkeys(loosened))
+
+
+def _held_in_turn(policies: Sequence[Written]) -> tuple[Written, list[Problem]]:
+    """Policies merged, the most general first, and every place where one loosens what those before it come to."""
+    whole, loosened = policies[0], list[Problem]()
+    for child in policies[1:]:
         parent, whole = whole, merged(whole, child)
         _refuse_untrusted(parent, whole)
-        loosened += [_problem(change) for change in compared(parent, whole, _plugins(whole)) if loosens(change)]
+        loosened += _loosened(parent, whole)
     return whole, loosened
+
+
+def _loosened(parent: Written, whole: Written) -> list[Problem]:
+    return [_problem(change) for change in compared(parent, whole, _plugins(whole)) if loosens(change)]
 
 
 def _refuse_untrusted(parent: Written, whole: Written) -> None:
@@ -57,8 +79,9 @@ def loosens(change: Change) -> bool:
 def _problem(change: Change) -> Problem:
     what = "loosens" if change.kind == "looser" else "changes, in no direction that is tighter,"
     was, now = shown(change.old), shown(change.new)
-    message = f"{what} what it extends: {was} became {now}; {_quoted(change.old_line)} | {_quoted(change.new_line)}"
-    return Problem(change.place, message, REMEDY)
+    what = change.problem or f"{what} what it extends"
+    message = f"{what}: {was} became {now}; {_quoted(change.old_line)} | {_quoted(change.new_line)}"
+    return Problem(change.place, message, change.hint or REMEDY)
 
 
 def _quoted(line: Line | None) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from leafgate.interfaces import Component
+from leafgate.policy_column import AS_ROLES, Unlisted
 from leafgate.policy_waivers import MAX_DAYS, addresses_of
 from leafgate.strict_json import is_number
 
@@ -68,6 +72,33 @@ def _fewer_reviewers(old: Any, new: Any) -> Kind:
     return "tighter" if after <= before else "looser"
 
 
+def unlisted_of(told: Any) -> Unlisted:
+    """What `data.unlisted` means as it is written, or the default; what cannot be read allows nothing."""
+    if told is None:
+        return Unlisted()
+    try:
+        return _UNLISTED.validate_json(json.dumps(told, default=str))
+    except ValidationError:
+        return Unlisted()
+
+
+_UNLISTED: TypeAdapter[Unlisted] = TypeAdapter(Annotated[Unlisted, AS_ROLES])
+
+
+def _unlisted(old: Any, new: Any) -> Kind:
+    """Allowing less of columns that are not listed is tighter."""
+    before, after = unlisted_of(old), unlisted_of(new)
+    return "tighter" if after.within(before) else "looser" if before.within(after) else "different"
+
+
+def counts_change(old: Any, new: Any) -> Kind:
+    """Counting rows is tighter than counting the people they are said to stand for; it is the default."""
+    before, after = ("rows" if told is None else told for told in (old, new))
+    if {before, after} <= {"rows", "people"}:
+        return "looser" if after == "people" else "tighter"
+    return "different"
+
+
 ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
     ("publish.leaves", "counts", _level),
     ("publish.measure", True, _less),
@@ -76,6 +107,7 @@ ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
     ("report.smallest_cell", 10, _more),
     ("max_waiver_days", MAX_DAYS, _less),
     ("approvals.reviewers", None, _fewer_reviewers),
+    ("data.unlisted", None, _unlisted),
 ]
 """Places, what is meant where nothing stands, and in which direction they are tighter."""
 

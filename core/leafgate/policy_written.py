@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -52,22 +52,47 @@ def _without(lines: Mapping[str, Line], place: str) -> dict[str, Line]:
     return {where: line for where, line in lines.items() if not where.startswith(place)}
 
 
-def read_chain(path: Path, org: Path | None = None) -> list[Written]:
-    """The policy and all it extends, the most general first; `org` is extended by the most general one that is its own.
+@dataclass(frozen=True)
+class Chain:
+    """Policies that are merged into one, and the organisations' policies that each must keep to.
 
-    What both extend is taken once, before `org`. Raises PolicyError for a policy that extends itself, by however many
-    others, and for a chain that is too long.
+    All lists begin with the most general policy. `organisations` has for each `--org` its policy and all it extends.
+    `own` are the policy and what it extends itself, without what the organisations' policies extend too or are.
+    """
+
+    own: list[Written]
+    organisations: list[list[Written]] = field(default_factory=list)
+
+    @property
+    def policies(self) -> list[Written]:
+        """All of them, each once, in the order in which they are merged: the organisations' in theirs, then its own."""
+        files: dict[str, Written] = {}
+        for written in [written for chain in (*self.organisations, self.own) for written in chain]:
+            files.setdefault(written.file, written)
+        return list(files.values())
+
+
+def read_chain(path: Path, orgs: Sequence[Path] = ()) -> Chain:
+    """The policy and all it extends; `orgs` are extended by the most general one that is its own.
+
+    What several extend is taken once. Raises PolicyError for a policy that extends itself, by however many others, and
+    for a chain that is too long.
     """
     own = dict(_chain(path, ()))
-    names = {written.file for written in own.values()}
-    held = {} if org is None else dict(_chain(org, names))
-    if next(iter(own)) in list(held)[1:]:
-        raise PolicyError("extends the policy that is held to it", place="--org", remedy="name another")
-    whole = [written for where, written in own.items() if where not in held]
-    whole += [own.get(where) or _held(written) for where, written in held.items()]
-    if len(whole) > DEEPEST:
+    known, organisations = dict(own), list[dict[Path, Written]]()
+    for org in orgs:
+        if org.resolve() == path.resolve():
+            continue  # no policy is laxer than itself
+        held = dict(_chain(org, {written.file for written in known.values()}))
+        if next(iter(own)) in list(held)[1:]:
+            raise PolicyError("extends the policy that is held to it", place="--org", remedy="name another")
+        organisations.append({where: known.get(where) or _held(written) for where, written in held.items()})
+        known = {**organisations[-1], **known}
+    if len(known) > DEEPEST:
         raise PolicyError(f"extends more than {DEEPEST - 1} others", place=path.name, remedy="merge some of them")
-    return whole[::-1]
+    shared = {where for held in organisations for where in held}
+    alone = [written for where, written in own.items() if where not in shared]
+    return Chain(alone[::-1], [list(held.values())[::-1] for held in organisations])
 
 
 def files_read(path: Path) -> set[Path]:
@@ -111,7 +136,7 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, Written]]
     folder, here, seen = path.parent, path, set[Path]()
     while True:
         name = path.name if here is path else here.relative_to(folder.resolve()).as_posix()
-        name = f"{folder.resolve().name}/{name}" if name in taken else name
+        name = _not_taken(name, folder, taken)
         if here.resolve() in seen:
             raise PolicyError("extends itself, by others perhaps", place=f"{name}: extends")
         seen.add(here.resolve())
@@ -129,6 +154,15 @@ def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Ma
     if set(document) != {key} or isinstance(document[key], str):
         raise PolicyError(f"must have the key `{key}`, a list, and nothing else", place=name)
     return document[key], lines
+
+
+def _not_taken(name: str, folder: Path, taken: Collection[str]) -> str:
+    """The name, told apart from those that are taken by the folder's own name, and by a number if need be."""
+    for number in range(len(taken) + 2):
+        wanted = name if number == 0 else f"{folder.resolve().name}/{name}" + (f" ({number})" if number > 1 else "")
+        if wanted not in taken:
+            break
+    return wanted
 
 
 def _beside(folder: Path, name: object, place: str) -> Path:

@@ -52,7 +52,7 @@ def read_columns(data: Data, schema: Schema, path: Path, key: str) -> Table:
     """
     content = read_bytes(path, key)
     wanted = [column.name for column in schema.columns]
-    weights = [name for name, spec in data.columns.items() if "weight" in spec.role]
+    weights = [] if data.weight is None else [data.weight[0]]
     problem = None
     with_weight = [name for name in data.columns if name in {*wanted, *weights}]
     for names in (wanted, with_weight, list(data.columns)):
@@ -81,7 +81,7 @@ def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place:
     if raw.shape[0] == 0:
         raise DataError("the file holds no rows", place=place)
     typed, schema = _typed(raw, schema, data, place)
-    weight = _weights(raw, data, place)
+    weight, counts_people = _weights(raw, data, place)
     keep = _complete(typed, schema, data, place)
     if not keep.any():
         raise DataError("every row has a missing cell, none is left", place=place)
@@ -89,9 +89,10 @@ def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place:
         schema,
         typed[keep],
         weight[keep],
-        dropped=int(weight[~keep].sum()),
+        dropped=int((~keep).sum() if counts_people is False else weight[~keep].sum()),
         commented=raw.attrs.get(COMMENTED, 0),
         sha256=hashlib.sha256(content).hexdigest(),
+        counts_people=counts_people,
     )
 
 
@@ -179,15 +180,16 @@ def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str) -> None:
         )
 
 
-def _weights(raw: pd.DataFrame, data: Data, place: str) -> NDArray[np.int64]:
-    name = next((name for name, spec in data.columns.items() if "weight" in spec.role), None)
-    if name is None or name not in raw:
-        return np.ones(len(raw), dtype=np.int64)
+def _weights(raw: pd.DataFrame, data: Data, place: str) -> tuple[NDArray[np.int64], bool | None]:
+    """How many people each row stands for, and whether they count as people of the table; None: every row is one."""
+    if data.weight is None or data.weight[0] not in raw:
+        return np.ones(len(raw), dtype=np.int64), None
+    name, spec = data.weight
     numbers = np.array([parse_number(text) for text in raw[name].cat.categories])
     strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**53))
     codes = raw[name].cat.codes.to_numpy()
     _refuse_rows(strange[codes], "not a whole number of people, 1 or more", f"{place}, column {name!r}")
-    return np.where(strange, 1, numbers).astype(np.int64)[codes]
+    return np.where(strange, 1, numbers).astype(np.int64)[codes], spec.counts == "people"
 
 
 def _complete(typed: pd.DataFrame, schema: Schema, data: Data, place: str) -> NDArray[np.bool_]:

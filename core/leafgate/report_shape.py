@@ -130,9 +130,14 @@ class PolicyTold(Strict):
 
 
 class DataTold(Strict):
-    """Which people; nothing where differential privacy is claimed, and plain digests for auditors only."""
+    """Which people; nothing where differential privacy is claimed, and plain digests for auditors only.
+
+    `rows` and `weight` are there where a column says how many people a row stands for: see `leafgate.data_facts`.
+    """
 
     people: Count | None = None
+    rows: Count | None = None
+    weight: Count | None = None
     distinct: Count | None = None
     dropped: Count | None = None
     commented: Count | None = None

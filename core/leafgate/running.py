@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from leafgate.errors import DataError, PolicyError
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
-from leafgate.policy_file import load_policy
+from leafgate.policy_file import each_org, load_policy
 from leafgate.policy_lines import NOWHERE, Source, file_told
 from leafgate.strict_json import canonical
 
@@ -51,19 +51,20 @@ def prepare(
     data: Path | None = None,
     root: Path | None = None,
     test: Path | None = None,
-    org: Path | None = None,
+    org: Path | Sequence[Path] | None = None,
     *,
     before_data: Callable[[Policy], None] | None = None,
 ) -> Run:
     """Read a policy and the tables it names; `data`, `test` and `org` come from the command line, any folder will do.
 
+    `org` may be several policies, each of which must be kept to.
     `before_data` is called with the policy before any table is read.
     Raises PolicyError and DataError, listing everything that is wrong.
     """
     loaded = load_policy(path, root, org)
     if before_data is not None:
         before_data(loaded.policy)
-    source = replace(loaded.source, given=tuple(_given(path, data, root, org, test)))
+    source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
     policy = overridden(loaded.policy, data, test)
     start = time.perf_counter()
     table, other, population, people = read_tables(policy)
@@ -71,11 +72,14 @@ def prepare(
     return Run(policy, loaded.plugins, table, other, seconds, population, people, source)
 
 
-def _given(policy: Path, data: Path | None, root: Path | None, org: Path | None, test: Path | None) -> Iterator[str]:
+def _given(
+    policy: Path, data: Path | None, root: Path | None, orgs: Sequence[Path], test: Path | None
+) -> Iterator[str]:
     """What the command line named beside the policy, as a report may tell it."""
     if data is not None:
         yield file_told(data, policy, "DATA")
-    for option, path, word in (("--root", root, "FOLDER"), ("--org", org, "ORG"), ("--test", test, "TEST")):
+    held = [("--org", org, "ORG") for org in orgs]
+    for option, path, word in (("--root", root, "FOLDER"), *held, ("--test", test, "TEST")):
         if path is not None:
             yield from (option, file_told(path, policy, word))
 

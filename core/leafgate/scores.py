@@ -13,8 +13,10 @@ from leafgate.case import Case
 from leafgate.errors import InconclusiveError
 from leafgate.interfaces import Metric, RecordMetric
 from leafgate.plugins import Plugins
+from leafgate.table import Table
 
 Scores = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
 def scores_of(metric: Metric, plugins: Plugins, case: Case) -> Any:
@@ -41,14 +43,25 @@ def _checked(scores: object, metric: Metric, case: Case) -> Any:
 def value_of(metric: RecordMetric, scores: Scores, case: Case) -> float:
     """What the policy judges: the mean over people, or the worst-off person's score."""
     if metric.average:
-        return _mean(scores, case)
+        return _mean(metric, scores, case)
     return float(scores.min() if metric.direction == "at_least" else scores.max())
 
 
-def _mean(scores: Scores, case: Case) -> float:
-    """The mean over people, to the last digit the same however many rows these people share."""
+def _mean(metric: RecordMetric, scores: Scores, case: Case) -> float:
+    """The mean over people, to the last digit the same however many rows these people share.
+
+    Where weights count no people, the worse of the means over rows and by weights.
+    """
     values, which = np.unique(scores, return_inverse=True)
-    return math.fsum(values * np.bincount(which, weights=case.table.weight)) / case.table.people
+    means = [
+        math.fsum(values * np.bincount(which, weights=weight)) / int(weight.sum()) for weight in counted_by(case.table)
+    ]
+    return min(means) if metric.direction == "at_least" else max(means)
+
+
+def counted_by(table: Table) -> list[Counts]:
+    """The people who share each record; where rows are people, then also the weights, by which limits must hold too."""
+    return [table.persons, table.weight] if table.weighted else [table.persons]
 
 
 def finite(value: float) -> float | None:

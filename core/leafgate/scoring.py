@@ -35,7 +35,7 @@ from leafgate.report import (
     ScoredPeople,
     SecondaryScore,
 )
-from leafgate.scores import Scores, finite, scores_of, unbounded, value_of
+from leafgate.scores import Scores, counted_by, finite, scores_of, unbounded, value_of
 from leafgate.table import Table
 from leafgate.told_by_release import columns_spoken_of, must_hide, read_untold, uses_background_knowledge
 from leafgate.witnesses import witnesses
@@ -186,7 +186,7 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
     except LeafgateError as error:
         return inconclusive(metric, judged, id, str(error))
     common = _common(metric, judged, id, None, None) | {"private": must_hide(metric, case, None), "moved_by_one": moved}
-    people = judged.table.people if metric.unit in {"share", "people left"} else None
+    people = int(judged.table.persons.sum()) if metric.unit in {"share", "people left"} else None
     passed, evidence = metric.holds(value), unbounded(value) | evidence
     return Finding(value=finite(value), passed=passed, people=people, limit=_limit(metric), evidence=evidence, **common)
 
@@ -325,7 +325,8 @@ def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[s
 def _judge_people(
     metric: RecordMetric, scores: Scores, case: Case, found: dict[str, Any], told: dict[str, Any]
 ) -> Finding:
-    weight, people = case.table.weight, case.table.people
+    weight = case.table.persons
+    people = int(weight.sum())
     value = value_of(metric, scores, case)
     evidence = unbounded(value)
     everyone = case.belief is None or case.belief.cells is None
@@ -342,7 +343,7 @@ def _judge_people(
     evidence |= told
     if beyond:
         evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
-    passed = beyond / people <= metric.allow
+    passed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(case.table))
     return Finding(value=finite(value), passed=passed, people=people, beyond=beyond, evidence=evidence, **found)
 
 

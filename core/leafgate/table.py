@@ -29,7 +29,9 @@ class Table:
     `weight` says how many people (whole, at least 1) share each row. `dropped` people were left
     out for missing cells, and `commented` lines that may have been people as comments. `sha256` is of
     the bytes read, empty for a table made in memory. `protected` says of single columns which rows'
-    cells are secret; it is the owner's alone, no attack is told.
+    cells are secret; it is the owner's alone, no attack is told. `rows` says how many rows of the file each record
+    comes from, where a column says for how many people a row stands; None where every row is a person. Unless the
+    policy says that these people are all in the table (`counts_people`), `persons` are the rows.
     """
 
     schema: Schema
@@ -39,10 +41,14 @@ class Table:
     commented: int = field(default=0, kw_only=True)
     sha256: str = ""
     protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
+    rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
+    counts_people: bool = field(default=True, compare=False, kw_only=True)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.weight.setflags(write=False)
+        if self.rows is not None:
+            self.rows.setflags(write=False)
         for marks in self.protected.values():
             marks.setflags(write=False)
 
@@ -55,6 +61,16 @@ class Table:
     @cached_property
     def people(self) -> int:
         return int(self.weight.sum())
+
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """How many people share each record, as limits count them: rows, where weights do not count people."""
+        return self.weight if self.rows is None or self.counts_people else self.rows
+
+    @property
+    def weighted(self) -> bool:
+        """Do weights differ from the people that limits count?"""
+        return self.persons is not self.weight and not np.array_equal(self.persons, self.weight)
 
     def __len__(self) -> int:
         """How many distinct records there are."""
@@ -100,9 +116,17 @@ class Table:
         schema = Schema(tuple(self.schema[name] for name in names), dropped=self.schema.dropped)
         frame = self.frame.loc[:, list(names)]
         first, inverse = distinct_rows(frame, schema, list(protected.values()))
-        weight = np.bincount(inverse, weights=self.weight, minlength=len(first)).astype(np.int64)
-        marks = {name: rows[first] for name, rows in protected.items()}
-        return Table(schema, frame.iloc[first].reset_index(drop=True), weight, protected=marks), inverse
+        weight = _summed(self.weight, inverse, len(first))
+        rows = None if self.rows is None else _summed(self.rows, inverse, len(first))
+        marks = {name: cells[first] for name, cells in protected.items()}
+        frame = frame.iloc[first].reset_index(drop=True)
+        counts = self.counts_people
+        return Table(schema, frame, weight, protected=marks, rows=rows, counts_people=counts), inverse
+
+
+def _summed(weight: NDArray[np.int64], inverse: NDArray[np.int64], records: int) -> NDArray[np.int64]:
+    """The weights of the rows of each record."""
+    return np.bincount(inverse, weights=weight, minlength=records).astype(np.int64)
 
 
 def make_table(
@@ -113,16 +137,26 @@ def make_table(
     dropped: int = 0,
     commented: int = 0,
     sha256: str = "",
+    counts_people: bool | None = None,
 ) -> Table:
     """A Table from typed rows: equal records become one, with the sum of their weights.
 
-    Records stay apart when the schema has a key. Row order and column order do not matter.
+    Records stay apart when the schema has a key. Row order and column order do not matter. `counts_people` says, where
+    weights come from a column, whether they count people of the table; None where every row of weight n is n people.
     """
     frame = frame.loc[:, [column.name for column in schema.columns]]
     weight = np.ones(len(frame), dtype=np.int64) if weight is None else weight
     first, inverse = distinct_rows(frame, schema)
-    total = np.bincount(inverse, weights=weight, minlength=len(first)).astype(np.int64)
-    return Table(schema, frame.iloc[first].reset_index(drop=True), total, dropped, sha256, commented=commented)
+    return Table(
+        schema,
+        frame.iloc[first].reset_index(drop=True),
+        _summed(weight, inverse, len(first)),
+        dropped,
+        sha256,
+        commented=commented,
+        rows=None if counts_people is None else _summed(np.ones_like(weight), inverse, len(first)),
+        counts_people=counts_people is not False,
+    )
 
 
 def typed_column(column: Column, cells: Sequence[Any]) -> pd.Series:

@@ -89,13 +89,13 @@ def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], ju
     def count(weight: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(leaf[reached], weights=weight[reached], minlength=leaves).astype(np.int64)
 
-    people = count(judged.table.weight)
+    people = count(judged.table.persons)
     level = np.where(people > 0, ORDER.index("within"), ORDER.index("nobody"))
     past: dict[str, NDArray[np.int64]] = {}
     for finding in findings:
         if finding.scored is None or not finding.scored.everyone or not finding.scored.past.any():
             continue
-        past[finding.id] = count(np.where(finding.scored.past, judged.table.weight, 0))
+        past[finding.id] = count(np.where(finding.scored.past, judged.table.persons, 0))
         level = np.where(past[finding.id] > 0, np.minimum(level, int(finding.passed is not False)), level)
     return Risks(people, past, level)
 
@@ -165,7 +165,7 @@ def _beliefs(judged: Judged, leaf: NDArray[np.int64], numbers: set[int]) -> dict
             rows = leaf == number
             if not rows.any():
                 continue
-            weight = judged.table.weight[rows]
+            weight = judged.table.persons[rows]
             mean = weight @ chances[rows] / weight.sum()
             true = np.bincount(truth[rows], weights=weight, minlength=len(case.secret.domain))
             top, domain = int(mean.argmax()), case.secret.domain

@@ -25,7 +25,7 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     """
     case = replace(case, scored="derived")  # what is believed stays so, whatever was scored
     sign = 1 if direction == "at_least" else -1
-    rows = pd.DataFrame({"group": _groups(case), "score": sign * scores, "people": case.table.weight, "past": past})
+    rows = pd.DataFrame({"group": _groups(case), "score": sign * scores, "people": case.table.persons, "past": past})
     rows["possible"] = _possible_values(case)
     sizes = rows.groupby("group")["people"].sum()
     past_limit = rows[rows["past"]].sort_values(["score", "possible"], kind="stable").reset_index().groupby("group")
@@ -78,6 +78,6 @@ def _told(case: Case, group: int, people: int, worst: int) -> dict[str, Any]:
     chances = case.chances.iloc[worst]
     told["possible_values"] = int((chances > 0).sum())
     told["believed"] = Private({str(chances.idxmax()): round(float(chances.max()), 6)})
-    truth = case.weight[rows].groupby(case.truth[rows], observed=True).sum()
+    truth = pd.Series(case.table.persons)[rows].groupby(case.truth[rows], observed=True).sum()
     told["true"] = Private({str(value): People(int(count)) for value, count in truth.items()})
     return told

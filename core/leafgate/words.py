@@ -72,7 +72,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"  audited file {file_words(file)}"
     if "people" in data:
         left_out = [f"{number(data[key])} more left out {why}" for key, why in LEFT_OUT.items() if key in data]
-        yield f"  {number(data['people'])} people" + (f" ({', '.join(left_out)})" if left_out else "")
+        yield f"  {people_words(data)}" + (f" ({', '.join(left_out)})" if left_out else "")
     if release is not None:
         yield f"  release by {release_words(release)}, sha256 {release['sha256'][:16]}"
     for finding in report["findings"]:
@@ -80,6 +80,14 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in idle_waivers(report))
     for note in report["notes"]:
         yield f"  note: {note}"
+
+
+def people_words(data: Mapping[str, Any]) -> str:
+    """How many people there are, and the rows they stand in or the weights of their rows, where there are weights."""
+    people = f"{number(data['people'])} people"
+    if "rows" in data:
+        return f"{people} in {_many(data['rows'], 'row')}"
+    return f"{people}, a row each, whose weights add up to {number(data['weight'])}" if "weight" in data else people
 
 
 def audited_file(report: Mapping[str, Any]) -> Mapping[str, str] | None:

@@ -43,7 +43,8 @@ ROLES = {
     "private": "Unknown to the adversary, but not a secret to be judged. Trees may ask about it.",
     "class": "What the tree predicts; one column at most. Usually `[class, sensitive]` or `[class, quasi_identifier]`.",
     "key": "Addresses a record, and keeps every row apart. No builder, attack or release sees it. Stands alone.",
-    "weight": "How many people the row stands for, a whole number. Stands alone.",
+    "weight": "How many people the row stands for, a whole number. Limits count each row as one person, unless the "
+    "column says `counts: people` and the `reason`. Stands alone.",
     "identifier": "A name or a number of a person. Dropped when the file is read. Stands alone.",
     "ignored": "Dropped when the file is read. Stands alone.",
 }

@@ -40,11 +40,11 @@ def disclosed(metric: ClassDisclosure, case: Case) -> Disclosed:
     for division, marked in zip(found, marks, strict=True):
         beyond |= marked[division.group]
     told: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
-    people = int(table.weight[beyond].sum())
+    people = int(table.persons[beyond].sum())
     told["people_beyond"] = Private(People(people))
     if people:
         told["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), metric.by_public)
-    return Disclosed(people / table.people, told)
+    return Disclosed(people / int(table.persons.sum()), told)
 
 
 def flagged(people: NDArray[np.float64], form: str, k: int | None) -> NDArray[np.bool_]:

@@ -50,7 +50,7 @@ def divisions(case: Case, groups: str, by_public: bool) -> list[Division]:
     """
     if not case.release.trees:
         raise InconclusiveError("the release has no trees", remedy="leave this metric out")
-    weight = case.table.weight
+    weight = case.table.persons
     if groups == "outputs":
         return [Division(None, _alike(chances(case.release, case.table)), weight)]
     parts = list(_parts(case, by_public))

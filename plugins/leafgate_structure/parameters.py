@@ -8,7 +8,7 @@ from leafgate.tree import Leaf, Node, children
 
 def residual(case: Case) -> float:
     """People of the table less learned parameters; below 0 where there are more of these."""
-    return float(case.table.people - parameters(case.release))
+    return float(int(case.table.persons.sum()) - parameters(case.release))
 
 
 def parameters(release: Release) -> int:

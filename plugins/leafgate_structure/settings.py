@@ -109,7 +109,7 @@ def _declared(case: Case) -> dict[str, Setting]:
     builder = case.release.builder
     nested = [part for part in builder.values() if isinstance(part, Mapping)]
     said = {OWN_NAMES.get(key, key): value for part in (*nested, builder) for key, value in part.items()}
-    read = {name: _read(name, value, case.table.people) for name, value in said.items()}
+    read = {name: _read(name, value, int(case.table.persons.sum())) for name, value in said.items()}
     found = {name: value for name, value in read.items() if value is not None}
     return ({"bootstrap": "yes"} if case.release.counted == "bootstrap" else {}) | found
 
@@ -154,7 +154,7 @@ def _least_people(case: Case, tree: Node) -> tuple[float, float]:
     waiting = [(tree, np.arange(len(case.table)))]
     while waiting:
         node, rows = waiting.pop()
-        people = float(case.table.weight[rows].sum())
+        people = float(case.table.persons[rows].sum())
         if not people:
             continue
         if isinstance(node, Leaf):

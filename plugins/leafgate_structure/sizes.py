@@ -26,6 +26,6 @@ def evidence(case: Case, groups: str, by_public: bool, holds: Callable[[float], 
     for division, marked in zip(found, small, strict=True):
         beyond |= marked[division.group]
     told: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
-    told["people_beyond"] = Private(People(int(case.table.weight[beyond].sum())))
+    told["people_beyond"] = Private(People(int(case.table.persons[beyond].sum())))
     marks = list(zip(found, small, strict=True))
     return told | ({"worst": worst_groups(case, marks, by_public)} if beyond.any() else {})

@@ -10,13 +10,15 @@ def told_sizes(case: Case, groups: str, by_public: bool) -> bool:
     """Does anyone know how many people each group has: by public columns, or by exact counts of whole leaves?"""
     if _by_public(case, by_public) or asks_public(case.release, case.table):
         return True
+    if case.table.weighted:
+        return False  # leaves count weights, and tell nobody how many rows they are
     return _of_whole_leaves(case, groups) and tells_people(case)
 
 
 def told_classes(case: Case, groups: str, by_public: bool) -> bool:
     """Does anyone know how many people of each class each group has?"""
     spans = _by_public(case, by_public) and not asks_public(case.release, case.table)
-    return not spans and _of_whole_leaves(case, groups) and tells_classes(case)
+    return not spans and not case.table.weighted and _of_whole_leaves(case, groups) and tells_classes(case)
 
 
 def _by_public(case: Case, by_public: bool) -> bool:

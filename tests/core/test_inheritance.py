@@ -20,7 +20,7 @@ from leafgate.policy_inheriting import loosens
 from leafgate.policy_merging import merged
 from leafgate.policy_written import DEEPEST, Written
 from leafgate.running import prepare
-from survey import COLUMNS, survey
+from survey import ALLOWED, COLUMNS, UNLISTED, survey
 
 ORG: dict[str, Any] = {
     "leafgate": 1,
@@ -38,8 +38,14 @@ METRIC = "metrics.0"
 
 def written(folder: Path, org: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Path:
     """The survey's policy, which extends the organisation's beside it."""
-    (folder / "org.yaml").write_text(json.dumps({"leafgate": 1, **org}, indent=1))
+    (folder / "org.yaml").write_text(json.dumps(allowing({"leafgate": 1, **org}), indent=1))
     return survey(folder, {"extends": "org.yaml", **(changes or {})})
+
+
+def allowing(org: Mapping[str, Any]) -> dict[str, Any]:
+    """The organisation's policy, which lets the survey's policy keep one column from the adversary."""
+    data = dict(org.get("data", {}))
+    return {**org, "data": data if "unlisted" in data else data | {"unlisted": UNLISTED}}
 
 
 TIGHTER: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -137,7 +143,7 @@ def test_files_that_a_parent_names_are_the_parents(tmp_path: Path) -> None:
     known = {"knows": {"people": "known.csv"}, "attacks": [{"use": "maxent"}]}
     for folder, said in ((tmp_path, "ours"), (tmp_path / "far", "theirs")):
         (folder / "known.csv").write_text(said)
-    (tmp_path / "far" / "org.yaml").write_text(json.dumps({"leafgate": 1, **known}))
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps(allowing({"leafgate": 1, **known})))
     for child in ({}, known):
         path = survey(tmp_path, child)
         for root in (None, tmp_path):
@@ -157,7 +163,7 @@ def test_a_childs_own_files_stay_beside_it(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     for folder in (tmp_path, tmp_path / "far"):
         (folder / "sex.csv").write_text(f"f;{folder.name[:3]}\nm;{folder.name[:3]}\n")
-    (tmp_path / "far" / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": {"columns": {"sex": SEX}}}))
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps(allowing({"leafgate": 1, "data": {"columns": {"sex": SEX}}})))
     loaded = load_policy(
         survey(tmp_path, {"data.columns.sex": SEX | {"hierarchy": "sex.csv"}}), org=tmp_path / "far" / "org.yaml"
     )
@@ -168,7 +174,7 @@ def test_a_parents_file_that_leaves_its_folder_is_refused(tmp_path: Path) -> Non
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "known.csv").symlink_to(tmp_path / "known.csv")
     known = {"leafgate": 1, "knows": {"people": "known.csv"}, "attacks": [{"use": "maxent"}]}
-    (tmp_path / "far" / "org.yaml").write_text(json.dumps(known))
+    (tmp_path / "far" / "org.yaml").write_text(json.dumps(allowing(known)))
     with pytest.raises(PolicyError, match=r"knows\.people: leaves the policy's folder"):
         load_policy(survey(tmp_path), org=tmp_path / "far" / "org.yaml")
 
@@ -186,12 +192,14 @@ ORDERS: list[tuple[list[str], list[str], list[str] | None]] = [
 def test_without_a_header_nobody_moves_a_parents_columns(
     tmp_path: Path, parents: list[str], childs: list[str], whole: list[str] | None
 ) -> None:
-    (tmp_path / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": {"csv": NAMELESS} | columns(parents)}))
+    (tmp_path / "org.yaml").write_text(
+        json.dumps(allowing({"leafgate": 1, "data": {"csv": NAMELESS} | columns(parents)}))
+    )
     path = survey(tmp_path, {"extends": "org.yaml", "data.columns": columns(childs)["columns"]})
     if whole is None:
         with pytest.raises(PolicyError, match=r"data\.columns: .*in the order "):
             load_policy(path)
-        (tmp_path / "org.yaml").write_text(json.dumps({"leafgate": 1, "data": columns(parents)}))
+        (tmp_path / "org.yaml").write_text(json.dumps(allowing({"leafgate": 1, "data": columns(parents)})))
         assert list(load_policy(path).policy.data.columns) == childs
     else:
         assert list(load_policy(path).policy.data.columns) == whole
@@ -210,11 +218,15 @@ def test_a_child_that_loosens_is_refused_at_the_place(
     assert [problem.place for problem in refused.value.problems if "what it extends" in problem.message] == [place] or (
         place in [problem.place for problem in refused.value.problems]
     )
-    assert all(problem.remedy == "what extends a policy may only tighten it" for problem in refused.value.problems)
+    remedies = {problem.remedy for problem in refused.value.problems}
+    if "weight" in str(changes):
+        assert all('except: [{columns: "w", roles: [weight]}]' in remedy for remedy in remedies)
+    else:
+        assert remedies == {"what extends a policy may only tighten it"}
 
 
 def test_a_loosening_quotes_both_lines(tmp_path: Path) -> None:
-    (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics:\n  - {use: k_anonymity, at_least: 20}\n")
+    (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics:\n  - {use: k_anonymity, at_least: 20}\n" + ALLOWED)
     path = survey(tmp_path)
     told = json.loads(path.read_text()) | {"extends": "org.yaml"}
     del told["metrics"]
@@ -267,7 +279,7 @@ def chain(folder: Path, length: int, last: str = "") -> Path:
     """So many policies, each extending the next; the last one extends `last`."""
     for i in range(1, length):
         following = f"p{i + 1}.yaml" if i + 1 < length else last
-        told = {"leafgate": 1, "metrics": [{"use": "exposure", "name": f"e{i}", "at_most": 1}]}
+        told = allowing({"leafgate": 1, "metrics": [{"use": "exposure", "name": f"e{i}", "at_most": 1}]})
         (folder / f"p{i}.yaml").write_text(json.dumps(told | ({"extends": following} if following else {})))
     return survey(folder, {"extends": "p1.yaml"})
 
@@ -312,7 +324,7 @@ def test_extended_policies_stay_beside_the_policy_wherever_the_data_are(tmp_path
 
 def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
-    (tmp_path / "below" / "far.yaml").write_text("leafgate: 1\nseed: 5\n")
+    (tmp_path / "below" / "far.yaml").write_text("leafgate: 1\nseed: 5\n" + ALLOWED)
     (tmp_path / "below" / "org.yaml").write_text("leafgate: 1\nextends: far.yaml\n")
     loaded = load_policy(survey(tmp_path, {"extends": "below/org.yaml"}))
     assert loaded.source.extends == ("below/org.yaml", "below/far.yaml")
@@ -328,11 +340,11 @@ def test_code_that_the_parent_does_not_trust_is_never_loaded(tmp_path: Path, mon
 def test_the_organisations_policy_holds_though_nobody_extends_it(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     org, path = tmp_path / "far" / "org.yaml", survey(tmp_path)
-    org.write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\n")
+    org.write_text("leafgate: 1\nmetrics: [{use: exposure, at_most: 0}]\n" + ALLOWED)
     assert leafgate("audit", path).code == 0
     done = leafgate("audit", path, "--org", org, "--json")
     assert (done.code, done.document["policy"]["extends"]) == (1, ["org.yaml"])
-    org.write_text("leafgate: 1\nmetrics: [{use: k_anonymity, at_least: 4}]\n")
+    org.write_text("leafgate: 1\nmetrics: [{use: k_anonymity, at_least: 4}]\n" + ALLOWED)
     for words in (["audit", path], ["validate", path], ["build", path, "--out", tmp_path / "r.json"]):
         ended = leafgate(*words, "--org", org)
         assert (ended.code, ended.out) == (2, "")
@@ -347,7 +359,7 @@ def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path
 
 def test_what_a_policy_and_its_organisations_both_extend_is_merged_once_and_first(tmp_path: Path) -> None:
     for name, limit, parent in (("base", 2, {}), ("org", 3, {"extends": "base.yaml"})):
-        told = {"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}]} | parent
+        told = allowing({"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}]} | parent)
         (tmp_path / f"{name}.yaml").write_text(json.dumps(told))
     path = survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 4})
     assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml", "base.yaml")

@@ -20,6 +20,10 @@ COLUMNS: dict[str, Any] = {
     "smoker": {"role": "private", "values": YES_NO},
     "ill": {"role": ["class", "sensitive"], "values": YES_NO},
 }
+UNLISTED: dict[str, Any] = {"except": [{"columns": "smoker", "roles": "private"}]}
+"""What a policy that the survey's policy extends has to say of columns that it does not list."""
+ALLOWED = "data: {unlisted: {except: [{columns: smoker, roles: private}]}}\n"
+"""The same as a line of YAML."""
 POLICY: dict[str, Any] = {
     "leafgate": 1,
     "name": "survey",

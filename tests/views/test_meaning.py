@@ -14,7 +14,7 @@ from leafgate.views import Format, view
 from leafgate.views.meaning import meaning, method_lines
 from leafgate.views.telling import again, command
 from reports import audited
-from survey import PEOPLE, survey
+from survey import ALLOWED, PEOPLE, survey
 
 FORESTS: dict[str, Any] = {
     "build": {"use": "dp_random_trees", "trees": 4, "k": 5, "beta": 0.2, "delta": 0.01, "combine": "sum"},
@@ -28,7 +28,7 @@ def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: py
     for folder, file in (("gov", "org.yaml"), ("data", "known.csv"), ("here", "mine.csv")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / file).write_text(PEOPLE)
-    (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: k_anonymity, at_least: 2}]\n")
+    (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: k_anonymity, at_least: 2}]\n" + ALLOWED)
     survey(tmp_path / "here")
     monkeypatch.chdir(tmp_path)
     given = ["here/policy.yaml", "here/mine.csv", "--root", "data", "--org", "gov/org.yaml", "--test", "here/mine.csv"]

@@ -22,7 +22,7 @@ from leafgate.views import Format, view
 from leafgate.views.telling import findings_by_urgency
 from leafgate.words import alarm, summary
 from reports import HOSTILE, audited, renamed
-from survey import survey, write_policy
+from survey import ALLOWED, survey, write_policy
 
 CHANGES: dict[str, dict[str, Any]] = {
     "pass": {},
@@ -134,7 +134,9 @@ def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_calle
         assert uris(tmp_path, name) == (wanted, wanted)
         assert uris(tmp_path, path) == (wanted, wanted)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "gov" / "org.yaml").write_text("leafgate: 1\nmetrics: [{use: exposure, name: seen, at_most: 0}]\n")
+    (tmp_path / "gov" / "org.yaml").write_text(
+        "leafgate: 1\nmetrics: [{use: exposure, name: seen, at_most: 0}]\n" + ALLOWED
+    )
     found = uris(tmp_path, survey(tmp_path / "pol", CHANGES["fail"]), "--org", "gov/org.yaml")
     wanted = {"pol/policy.yaml", "gov/org.yaml"} if repository else {"policy.yaml", "org.yaml"}
     assert found == (wanted, wanted)

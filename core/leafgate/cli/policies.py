@@ -69,17 +69,17 @@ def validate(
     return 0
 
 
-def _dependents(changed: list[Path], org: Path | None) -> list[tuple[Path, bool]]:
+def _dependents(changed: list[Path], org: list[Path] | None) -> list[tuple[Path, bool]]:
     """The policies to look at, and whether each is one that others complete."""
     from leafgate.policy_dependents import dependents
 
-    found = [(one.path, one.partial) for one in dependents(changed, org)]
+    found = [(one.path, one.partial) for one in dependents(changed, org or ())]
     if not found:
         say("no policy is read with these files")
     return found
 
 
-def _sha256(policy: Path, root: Path | None, org: Path | None) -> str:
+def _sha256(policy: Path, root: Path | None, org: list[Path] | None) -> str:
     """The digest that reports name a valid policy by."""
     from leafgate.expected_run import policy_sha256
     from leafgate.policy_file import load_policy
@@ -87,7 +87,7 @@ def _sha256(policy: Path, root: Path | None, org: Path | None) -> str:
     return policy_sha256(load_policy(policy, root, org).policy, str(policy))
 
 
-def _found(policy: Path, root: Path | None, org: Path | None, *, partial: bool) -> tuple[str, list[str]]:
+def _found(policy: Path, root: Path | None, org: list[Path] | None, *, partial: bool) -> tuple[str, list[str]]:
     """What a valid policy calls itself, and what it is warned of; one that others extend need have no name."""
     from leafgate.policy_file import load_policy
 

@@ -27,7 +27,7 @@ from leafgate.views.telling import (
     way_to,
 )
 from leafgate.views.tree_picture import RISKS, class_words, tree_picture
-from leafgate.words import audited_file, idle_waivers, number, quoted, release_words, verdict_words
+from leafgate.words import audited_file, idle_waivers, number, people_words, quoted, release_words, verdict_words
 
 if TYPE_CHECKING:
     from leafgate.release import Release
@@ -75,6 +75,7 @@ def environment() -> Environment:
     made.globals["sentence"] = sentence
     made.globals["shortly"] = shortly
     made.filters["quoted"] = quoted
+    made.filters["people_words"] = people_words
     made.globals["short"] = lambda name: clean(name, 60)
     return made
 

@@ -20,7 +20,7 @@ from leafgate.views.telling import (
     sentence,
     state,
 )
-from leafgate.words import audited_file, idle_waivers, number, quoted, verdict_words
+from leafgate.words import audited_file, idle_waivers, people_words, quoted, verdict_words
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
@@ -44,7 +44,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"- release `{release['sha256'][:16]}` by {_safe(release['builder'].get('use', '?'))}"
     if "people" in data:
         what, digest = data_digest(report)
-        yield f"- {_safe(number(data['people']))} people, {what}" + (f" `{digest[:16]}`" if digest else "")
+        yield f"- {_safe(people_words(data))}, {what}" + (f" `{digest[:16]}`" if digest else "")
     yield "- " + ", ".join(f"{count} {kind}" for kind, count in counted(report).items() if count)
     yield ""
     yield "| | finding | line |"

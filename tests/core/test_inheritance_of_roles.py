@@ -1,0 +1,279 @@
+"""What a policy may say of columns that the policies it extends do not list; and several organisations' policies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import leafgate
+from leafgate.errors import PolicyError
+from leafgate.policy_file import load_policy
+from leafgate.running import prepare
+from survey import COLUMNS, survey
+
+CONFIDENCE = {"use": "confidence", "at_most": 1}
+ROLES = {
+    "weight": {"role": "weight"},
+    "private": {"role": "private", "values": ["no", "yes"]},
+    "ignored": {"role": "ignored"},
+    "identifier": {"role": "identifier"},
+    "key": {"role": "key"},
+}
+C45 = {"use": "c45", "min_leaf": 1, "prune": False}
+QUASI = {"role": "quasi_identifier", "values": ["no", "yes"]}
+OPEN = COLUMNS | {"smoker": QUASI}
+"""The survey's columns, all of them known to the adversary but the class."""
+
+
+def organisation(folder: Path, told: Mapping[str, Any] | None = None, name: str = "org") -> Path:
+    path = folder / f"{name}.yaml"
+    metrics = [{"use": "k_anonymity", "at_least": 3}]
+    path.write_text(json.dumps({"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": metrics} | dict(told or {})))
+    return path
+
+
+def child(folder: Path, columns: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Path:
+    return survey(folder, {"data.columns": {**OPEN, **columns}, **(changes or {})})
+
+
+def refusal(path: Path, *orgs: Path) -> PolicyError:
+    with pytest.raises(PolicyError) as refused:
+        load_policy(path, org=orgs)
+    return refused.value
+
+
+def test_an_age_that_is_called_a_weight_multiplies_nobody(tmp_path: Path) -> None:
+    org, path = organisation(tmp_path), child(tmp_path, {"age": {"role": "weight"}}, {"build": C45})
+    ended = leafgate("audit", path, "--org", org)
+    assert (ended.code, ended.out) == (2, "")
+    assert (
+        "data.columns.age: is not listed by what it extends, which does not allow the role weight for it" in ended.err
+    )
+    assert 'say data: {unlisted: {except: [{columns: "age", roles: [weight]}]}}' in ended.err
+    assert load_policy(path).policy.data.weight is not None  # who holds to no organisation's policy may say so
+
+
+def test_keeping_all_but_one_column_private_is_refused(tmp_path: Path) -> None:
+    private = {name: {**OPEN[name], "role": "private"} for name in ("age", "smoker")}
+    ended = leafgate("audit", child(tmp_path, private, {"build": C45}), "--org", organisation(tmp_path))
+    assert ended.code == 2
+    assert all(f"data.columns.{name}: is not listed" in ended.err for name in private)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("named", ["--org", "extends"])
+def test_roles_that_take_a_column_from_the_adversary_are_the_parents_to_allow(
+    tmp_path: Path, role: str, named: str
+) -> None:
+    """What the error says to write in the organisation's policy is enough, and a pattern is."""
+    extends = {"extends": "org.yaml"} if named == "extends" else {}
+    path = child(tmp_path, {"smoker": ROLES[role]}, extends)
+    orgs = [] if extends else [organisation(tmp_path)]
+    organisation(tmp_path)
+    (problem,) = refusal(path, *orgs).problems
+    assert problem.place == "data.columns.smoker"
+    assert f'except: [{{columns: "smoker", roles: [{role}]}}]' in problem.remedy
+    accepted: list[Any] = [
+        {"except": [{"columns": "smoker", "roles": [role]}]},
+        {"except": [{"columns": ["*_id", "sm?ke*"], "roles": role}]},
+        role,
+        ["quasi_identifier", role],
+        {"role": role},
+    ]
+    for unlisted in accepted:
+        organisation(tmp_path, {"data": {"unlisted": unlisted}})
+        assert load_policy(path, org=orgs).source.extends == ("org.yaml",)
+    organisation(tmp_path, {"data": {"columns": {"smoker": ROLES[role]}}})
+    assert load_policy(path, org=orgs).source.extends == ("org.yaml",)
+    refused: list[Any] = ["quasi_identifier", {"except": [{"columns": "SMOKER", "roles": role}]}, {"role": "class"}]
+    for unlisted in refused:
+        organisation(tmp_path, {"data": {"unlisted": unlisted}})
+        assert refusal(path, *orgs).problems[0].place == "data.columns.smoker"
+
+
+def test_a_pattern_allows_its_roles_alone_and_its_columns_alone(tmp_path: Path) -> None:
+    org = organisation(tmp_path, {"data": {"unlisted": {"except": [{"columns": "s*", "roles": "ignored"}]}}})
+    assert load_policy(child(tmp_path, {"smoker": ROLES["ignored"]}), org=org)
+    assert refusal(child(tmp_path, {"smoker": ROLES["weight"]}), org).problems[0].place == "data.columns.smoker"
+    assert refusal(child(tmp_path, {"age": ROLES["ignored"]}), org).problems[0].place == "data.columns.age"
+
+
+def test_a_secret_is_the_childs_to_name_where_the_parent_limits_what_is_learned_of_secrets(tmp_path: Path) -> None:
+    """Else a column would leave the adversary's knowledge, and nothing would be asked of it."""
+    path = child(tmp_path, {"smoker": {"role": "sensitive", "values": ["no", "yes"]}})
+    metrics = [{"use": "k_anonymity", "at_least": 3}]
+    org = organisation(tmp_path)
+    assert "roles: [sensitive]" in refusal(path, org).problems[0].remedy
+    organisation(tmp_path, {"metrics": [*metrics, {**CONFIDENCE, "secret": "ill"}]})
+    assert refusal(path, org).problems[0].place == "data.columns.smoker"
+    for allowing in ({"metrics": [*metrics, CONFIDENCE]}, {"data": {"unlisted": ["quasi_identifier", "sensitive"]}}):
+        organisation(tmp_path, allowing)
+        assert load_policy(path, org=org)
+    organisation(tmp_path)
+    for role in (["class", "sensitive"], "class", ["class", "quasi_identifier"]):
+        assert load_policy(child(tmp_path, {"ill": {"role": role, "values": ["no", "yes"]}}), org=org)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fine"),
+    [
+        (None, "quasi_identifier", True),
+        (None, "private", False),
+        (None, ["quasi_identifier", "sensitive"], False),
+        (None, {"except": [{"columns": "x", "roles": "key"}]}, False),
+        ("private", "quasi_identifier", True),
+        ("private", ["private", "ignored"], False),
+        ({"except": [{"columns": ["x", "y"], "roles": ["key", "ignored"]}]}, {"except": []}, True),
+        (
+            {"except": [{"columns": ["x", "y"], "roles": ["key", "ignored"]}]},
+            {"except": [{"columns": "y", "roles": "key"}]},
+            True,
+        ),
+        ({"except": [{"columns": "x", "roles": "key"}]}, {"except": [{"columns": "*", "roles": "key"}]}, False),
+    ],
+)
+def test_what_is_allowed_of_unlisted_columns_only_becomes_less(tmp_path: Path, old: Any, new: Any, fine: bool) -> None:
+    org = organisation(tmp_path, {} if old is None else {"data": {"unlisted": old}})
+    path = child(tmp_path, {}, {"data.unlisted": new})
+    if fine:
+        assert load_policy(path, org=org)
+    else:
+        assert refusal(path, org).problems[0].place == "data.unlisted"
+
+
+def test_what_is_allowed_lasts_through_a_chain(tmp_path: Path) -> None:
+    organisation(tmp_path, {"data": {"unlisted": {"except": [{"columns": "smoker", "roles": "private"}]}}})
+    (tmp_path / "team.yaml").write_text(json.dumps({"leafgate": 1, "extends": "org.yaml", "seed": 1}))
+    path = child(tmp_path, {"smoker": ROLES["private"]}, {"extends": "team.yaml"})
+    assert load_policy(path).source.extends == ("team.yaml", "org.yaml")
+    team = {"leafgate": 1, "extends": "org.yaml", "data": {"unlisted": "quasi_identifier"}}
+    (tmp_path / "team.yaml").write_text(json.dumps(team))
+    assert refusal(path).problems[0].place == "data.columns.smoker"
+
+
+def test_a_parent_with_columns_holds_its_childs_columns_to_the_same(tmp_path: Path) -> None:
+    organisation(tmp_path, {"data": {"columns": {"age": COLUMNS["age"]}}})
+    assert refusal(child(tmp_path, {"smoker": ROLES["private"]}, {"extends": "org.yaml"})).problems[0].place == (
+        "data.columns.smoker"
+    )
+
+
+@pytest.mark.parametrize("unlisted", ["secret", [], {"except": [{"columns": "x"}]}, {"roles": "private"}, 3])
+def test_what_unlisted_cannot_mean_is_refused(tmp_path: Path, unlisted: Any) -> None:
+    assert refusal(child(tmp_path, {}, {"data.unlisted": unlisted})).problems[0].place.startswith("data.unlisted")
+
+
+COUNTED = {"role": "weight", "counts": "people", "reason": "a line of the register for each family of alike people"}
+
+
+def test_only_the_parent_says_that_weights_count_people(tmp_path: Path) -> None:
+    path = child(tmp_path, {"smoker": COUNTED})
+    org = organisation(tmp_path, {"data": {"unlisted": "weight"}})
+    (problem,) = refusal(path, org).problems
+    assert (problem.place, "list smoker under data.columns" in problem.remedy) == ("data.columns.smoker.counts", True)
+    organisation(tmp_path, {"data": {"columns": {"smoker": {"role": "weight"}}}})
+    assert [each.place for each in refusal(path, org).problems] == ["data.columns.smoker.counts"]
+    organisation(tmp_path, {"data": {"columns": {"smoker": COUNTED}}})
+    assert load_policy(path, org=org)
+    assert load_policy(child(tmp_path, {"smoker": {**COUNTED, "counts": "rows"}}), org=org)
+
+
+# Several organisations' policies
+
+
+def test_every_organisations_policy_applies(tmp_path: Path) -> None:
+    """Whichever comes last: of two policies one is broken, and the command says so."""
+    first = organisation(tmp_path, {"metrics": [{"use": "exposure", "at_most": 0}]}, "first")
+    second = organisation(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]}, "second")
+    path = child(tmp_path, {})
+    assert leafgate("audit", path).code == 0
+    for orgs in ([first, second], [second, first]):
+        done = leafgate("audit", path, "--org", orgs[0], "--org", orgs[1], "--json")
+        assert done.code == 1
+        assert {finding["metric"] for finding in done.document["findings"]} == {"exposure", "k_anonymity"}
+        assert set(done.document["policy"]["extends"]) == {"first.yaml", "second.yaml"}
+        given = done.document["policy"]["given"]
+        assert given == ["--org", "ORG", "--org", "ORG"]
+
+
+@pytest.mark.parametrize("command", ["audit", "validate", "build"])
+def test_a_policy_that_one_of_several_organisations_refuses_is_refused(tmp_path: Path, command: str) -> None:
+    strict = organisation(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 4}]}, "strict")
+    lax = organisation(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]}, "lax")
+    path = child(tmp_path, {})
+    more = ["--out", tmp_path / "r.json"] if command == "build" else []
+    for orgs in ([strict, lax], [lax, strict]):
+        words = [word for org in orgs for word in ("--org", org)]
+        ended = leafgate(command, path, *words, *more)
+        assert (ended.code, ended.out) == (2, "")
+        assert "4 became 3; strict.yaml:1:" in ended.err
+
+
+def extends(path: Path, *orgs: Path) -> Sequence[str]:
+    return load_policy(path, org=orgs).source.extends
+
+
+def test_a_policy_that_keeps_to_the_strictest_of_several_is_fine_in_any_order(tmp_path: Path) -> None:
+    strict = organisation(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 3}]}, "strict")
+    lax = organisation(tmp_path, {"metrics": [{"use": "k_anonymity", "at_least": 2}]}, "lax")
+    assert extends(child(tmp_path, {}), strict, lax) == ("lax.yaml", "strict.yaml")
+    assert extends(child(tmp_path, {}), lax, strict) == ("strict.yaml", "lax.yaml")
+    silent = child(tmp_path, {}, {"metrics": [{"use": "exposure", "at_most": 1}]})
+    assert load_policy(silent, org=[lax, strict]).policy.metrics[0].limit == 3
+    assert "3 became 2; strict.yaml:1:" in str(refusal(silent, strict, lax))  # the last would have won
+
+
+def test_the_same_policy_twice_or_as_a_parent_is_taken_once(tmp_path: Path) -> None:
+    base = organisation(tmp_path, {}, "base")
+    org = organisation(tmp_path, {"extends": "base.yaml"})
+    path = child(tmp_path, {})
+    assert extends(path, org, org) == ("org.yaml", "base.yaml")
+    assert extends(path, base, org) == ("org.yaml", "base.yaml")
+    assert extends(path, org, base) == ("org.yaml", "base.yaml")
+    assert extends(path, path, org) == ("org.yaml", "base.yaml")
+    assert extends(child(tmp_path, {}, {"extends": "base.yaml"}), org, base) == ("org.yaml", "base.yaml")
+
+
+def test_policies_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name / "gov").mkdir(parents=True)
+        metric = {"use": "exposure", "name": name, "at_most": 1}
+        organisation(tmp_path / name / "gov", {"metrics": [metric]})
+    orgs = [tmp_path / name / "gov" / "org.yaml" for name in ("a", "b", "c")]
+    loaded = load_policy(child(tmp_path, {}), org=orgs)
+    assert len(set(loaded.source.extends)) == 3
+    assert [metric.called for metric in loaded.policy.metrics] == ["a", "b", "c", "k_anonymity"]
+
+
+def test_code_that_one_organisation_does_not_trust_is_never_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = organisation(tmp_path, {"plugins": ["leafgate"]}, "narrow")
+    wide = organisation(tmp_path, {"plugins": ["leafgate", "acme"]}, "wide")
+    monkeypatch.setattr("leafgate.policy_inheriting.load_plugins", lambda pins: pytest.fail("it was loaded"))
+    assert refusal(child(tmp_path, {}), narrow, wide).problems[0].place == "plugins"
+
+
+def test_what_no_organisation_lists_stays_the_adversarys_with_several(tmp_path: Path) -> None:
+    """A column that one of them allows is not thereby allowed by the other."""
+    path = child(tmp_path, {"smoker": ROLES["private"]})
+    allowing = organisation(tmp_path, {"data": {"columns": {"smoker": ROLES["private"]}}}, "allowing")
+    silent = organisation(tmp_path, {}, "silent")
+    assert load_policy(path, org=allowing)
+    assert refusal(path, allowing, silent).problems[0].place == "data.columns.smoker"
+    assert refusal(path, silent, allowing).problems[0].place == "data.columns.smoker"
+
+
+def test_each_row_of_a_weight_that_the_organisation_allows_is_a_person(tmp_path: Path) -> None:
+    organisation(tmp_path, {"data": {"unlisted": {"except": [{"columns": "w", "roles": "weight"}]}}})
+    (tmp_path / "own").mkdir()
+    changes = {"data.columns": {**OPEN, "w": {"role": "weight"}}, "build": {**C45, "average_gain": False}}
+    people = (survey(tmp_path / "own").parent / "people.csv").read_text().splitlines()
+    weighted = "\n".join([people[0] + ",w", *(line + ",1000" for line in people[1:])]) + "\n"
+    path = survey(tmp_path / "own", changes, weighted)
+    finding = prepare(path, org=tmp_path / "org.yaml").audit().report.findings[0]
+    assert (finding.metric, finding.passed, finding.people) == ("k_anonymity", False, 24)
