@@ -91,6 +91,7 @@ def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place:
         weight[keep],
         dropped=int(weight[~keep].sum()),
         commented=raw.attrs.get(COMMENTED, 0),
+        repeated_identifiers=_repeated_identifiers(raw.loc[keep], data),
         sha256=hashlib.sha256(content).hexdigest(),
     )
 
@@ -177,6 +178,12 @@ def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str) -> None:
             place=place,
             remedy="correct the policy or the data",
         )
+
+
+def _repeated_identifiers(raw: pd.DataFrame, data: Data) -> tuple[str, ...]:
+    """The identifier columns with a value, other than a missing one, in several rows."""
+    names = [name for name, spec in data.columns.items() if "identifier" in spec.role and name in raw]
+    return tuple(name for name in names if raw.loc[~raw[name].isin(data.missing), name].duplicated().any())
 
 
 def _weights(raw: pd.DataFrame, data: Data, place: str) -> NDArray[np.int64]:

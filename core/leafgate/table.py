@@ -27,7 +27,9 @@ class Table:
     `frame` holds one row for each distinct record, sorted: categorical columns as
     pandas categoricals over the declared domain, numeric ones as floats, missing cells as NaN.
     `weight` says how many people (whole, at least 1) share each row. `dropped` people were left
-    out for missing cells, and `commented` lines that may have been people as comments. `sha256` is of
+    out for missing cells, and `commented` lines that may have been people as comments.
+    `repeated_identifiers` names the identifier columns, dropped as the file was read, in which some rows are alike:
+    several rows may be one person's. `sha256` is of
     the bytes read, empty for a table made in memory. `protected` says of single columns which rows'
     cells are secret; it is the owner's alone, no attack is told.
     """
@@ -37,6 +39,7 @@ class Table:
     weight: NDArray[np.int64]
     dropped: int = 0
     commented: int = field(default=0, kw_only=True)
+    repeated_identifiers: tuple[str, ...] = field(default=(), kw_only=True)
     sha256: str = ""
     protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
     _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
@@ -112,6 +115,7 @@ def make_table(
     *,
     dropped: int = 0,
     commented: int = 0,
+    repeated_identifiers: tuple[str, ...] = (),
     sha256: str = "",
 ) -> Table:
     """A Table from typed rows: equal records become one, with the sum of their weights.
@@ -122,7 +126,15 @@ def make_table(
     weight = np.ones(len(frame), dtype=np.int64) if weight is None else weight
     first, inverse = distinct_rows(frame, schema)
     total = np.bincount(inverse, weights=weight, minlength=len(first)).astype(np.int64)
-    return Table(schema, frame.iloc[first].reset_index(drop=True), total, dropped, sha256, commented=commented)
+    return Table(
+        schema,
+        frame.iloc[first].reset_index(drop=True),
+        total,
+        dropped,
+        sha256,
+        commented=commented,
+        repeated_identifiers=repeated_identifiers,
+    )
 
 
 def typed_column(column: Column, cells: Sequence[Any]) -> pd.Series:
