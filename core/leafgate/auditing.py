@@ -43,6 +43,10 @@ WEIGHTED = (
     "weights."
 )
 DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
+REPEATED = (
+    "stand in several rows. Every row is counted as a person: if these rows are one person's, groups have fewer people "
+    "than the report says. Audit a table with one row for each person."
+)
 SAME = "The test table is the table: accuracy and the like are of the people that the release was learned from."
 USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
 
@@ -161,6 +165,7 @@ def _report(
     waivers: Waivers,
 ) -> Report:
     private = "epsilon" in (policy.build.promises if sealed is None else sealed.release.guarantee)
+    repeated = [f"Some values of the identifier {name!r} {REPEATED}" for name in table.repeated_identifiers]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
         policy={**_policy_facts(policy), **source.facts},
@@ -176,9 +181,10 @@ def _report(
             *_drawn_once(sealed),
             *_training_declared(sealed),
             *([SAME] if files.same_test else []),
+            *([] if private else repeated),
             *(f"The domain of {name!r} {OPEN}" for name in open_domains),
         ],
-        auditor_notes=list(_extremes_declared(table)),
+        auditor_notes=[*_extremes_declared(table), *(repeated if private else [])],
         **waivers,
     )
 

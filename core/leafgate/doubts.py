@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from leafgate.leaf_numbers import is_mislabelled
+from leafgate.leaf_numbers import follows_from_records, is_mislabelled, tells_of_missing_cells
 from leafgate.node_numbers import REMEDY
 from leafgate.plugins import Plugins
 from leafgate.policy import Policy
@@ -51,6 +51,24 @@ def _counted(judged: Judged) -> Iterator[Doubt]:
         label = judged.release.counted
         problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
         yield "counted", None, problem
+    elif _may_tell_dropped_people(judged):
+        yield "counted", None, DROPPED_PEOPLE
+
+
+DROPPED_PEOPLE = (
+    "a leaf where nobody of the table ends has numbers, and people with missing cells, whom `on_missing: drop` left "
+    "out, may be the ones it counts: audit them too (`on_missing: keep`)"
+)
+
+
+def _may_tell_dropped_people(judged: Judged) -> bool:
+    """May a leaf's numbers be those of people whom the table has left out?
+
+    Not where the release was built from the table in this audit, or where a claim of differential privacy is checked.
+    """
+    release, table = judged.release, judged.table
+    known = judged.built or "epsilon" in release.guarantee
+    return table.dropped > 0 and not known and tells_of_missing_cells(release, table)
 
 
 def _unread_parts(judged: Judged) -> Iterator[Doubt]:
@@ -63,6 +81,12 @@ def _unread_parts(judged: Judged) -> Iterator[Doubt]:
         if is_there and ran and part not in read:
             problem = f"no attack of the policy takes the published {part} into account: try one that does (linking)"
             yield f"unread#{part}", None, problem
+    if not all(follows_from_records(tree, release) for tree in release.noisy_alternatives.values()):
+        problem = (
+            "an alternative tree asks for numbers under noise, so that no attack sends people down it, and it tells "
+            "other than the published records do: take it out, or publish the records it was learned from"
+        )
+        yield "unread#noisy_alternatives", None, problem
 
 
 def _evidence(judged: Judged) -> dict[str, dict[str, Any]]:

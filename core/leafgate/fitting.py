@@ -66,6 +66,12 @@ def _misfits(release: Release, schema: Schema, place: str) -> list[Problem]:
     if release.file is not None:
         remedy = "audit the model's own file: what that holds is not in this one"
         found.append(Problem(f"{place}.file", "is a rendition of somebody else's model", remedy))
+    for name in sorted(release.noise):
+        if not _shows_numbers(release, name):
+            remedy = (
+                "take out the law: without published numbers it hides what trees tell of the column, and tells nothing"
+            )
+            found.append(Problem(f"{place}.noise.{name}", "no published record has a number with this noise", remedy))
     for name in sorted(column.name for column in release.schema.columns):
         if name not in schema:
             found.append(Problem(place, f"the release names {name!r}, which the policy does not have"))
@@ -76,6 +82,14 @@ def _misfits(release: Release, schema: Schema, place: str) -> list[Problem]:
     if release.schema.having("class") and release.target not in {column.name for column in schema.having("class")}:
         found.append(Problem(place, f"the release predicts {release.target!r}, the policy's class is another"))
     return found
+
+
+def _shows_numbers(release: Release, name: str) -> bool:
+    """Does some published record have a number in the column?"""
+    if release.records is None or name not in release.records.columns:
+        return False
+    position = release.records.columns.index(name)
+    return any(is_number(row[position]) for row in release.records.rows)
 
 
 def with_policy_columns(release: Release, schema: Schema) -> Release:

@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate.decimals import digits_of
 from leafgate.record_matching import records_fit
 from leafgate.release import Release, at_level
 from leafgate.routing import NOWHERE, route
-from leafgate.table import Table
-from leafgate.tree import Leaf, columns_asked, leaves
+from leafgate.schema import Schema
+from leafgate.table import Table, make_table, typed_column
+from leafgate.tree import Cut, Fan, Leaf, Node, columns_asked, leaves
 
 CLOSE = 1e-6
 """Shares and error rates may differ by this much, rounded shares of a model's file by a unit; counts not at all."""
@@ -107,6 +109,75 @@ def strange_leaves(release: Release, table: Table) -> int:
             empty = release.is_empty(leaf) and any(row)
             strange += not (_fits(leaf, people, close) and not empty if drawn is None else drawn(leaf, people))
     return strange
+
+
+def follows_from_records(tree: Node, release: Release) -> bool:
+    """Does the tree tell no more than the release's records, sent down it, count on its leaves?
+
+    Each leaf must have the statistic of the records that reach it, and the label of most of them; a leaf that no record
+    reaches tells something else. Cells that the tree asks for must be published as values.
+    """
+    records, names = release.records, sorted({*columns_asked(tree), release.target})
+    if records is None or not set(names) <= set(records.columns):
+        return False
+    cells = {name: [row[records.columns.index(name)] for row in records.rows] for name in names}
+    if any(isinstance(cell, Mapping) for column in cells.values() for cell in column):
+        return False
+    columns = tuple(replace(release.schema[name], bounds=None, bins=None) for name in names)
+    frame = pd.DataFrame({column.name: typed_column(column, cells[column.name]) for column in columns})
+    table = make_table(Schema(columns), frame, np.array(records.weight, dtype=np.int64))
+    routed = route(tree, table)
+    counts = _counts(table, release.target, routed.leaf, len(routed.leaves)).tolist()
+    leaf_counts = (dict(zip(release.classes, row, strict=True)) for row in counts)
+    return all(_tells_only(leaf, people) for leaf, people in zip(routed.leaves, leaf_counts, strict=True))
+
+
+def _tells_only(leaf: Leaf, counts: dict[str, int]) -> bool:
+    """Does the leaf tell the statistic and the majority of these counts, and nothing else?"""
+    most = max(counts.values())
+    plain = leaf.value is None and leaf.scores is None
+    return most > 0 and plain and leaf.label is not None and counts[leaf.label] == most and _fits(leaf, counts, CLOSE)
+
+
+def tells_of_missing_cells(release: Release, table: Table) -> bool:
+    """Does a leaf with numbers, where nobody of the table ends, take people with a missing cell?
+
+    If people were left out of the table for missing cells, such numbers may be theirs.
+    """
+    for tree in (*release.trees, *release.alternatives.values()):
+        if not all(name in table.schema for name in columns_asked(tree)):
+            continue
+        routed = route(tree, table)
+        reached = np.zeros(len(routed.leaves), dtype=bool)
+        reached[routed.leaf[routed.leaf != NOWHERE]] = True
+        takers = zip(routed.leaves, _take_missing(tree), reached.tolist(), strict=True)
+        if any(missing and not people and _has_numbers(leaf, release) for leaf, missing, people in takers):
+            return True
+    return False
+
+
+def _has_numbers(leaf: Leaf, release: Release) -> bool:
+    statistics = (leaf.counts, leaf.shares, leaf.error_rate, leaf.value, leaf.scores)
+    return not release.is_empty(leaf) and any(each is not None for each in statistics)
+
+
+def _take_missing(tree: Node) -> list[bool]:
+    """For each leaf from left to right: does a missing cell take one of the ways that lead there?"""
+    found: list[bool] = []
+    waiting: list[tuple[Node, bool]] = [(tree, False)]
+    while waiting:
+        node, missing = waiting.pop()
+        match node:
+            case Leaf():
+                found.append(missing)
+            case Cut():
+                low = node.missing == "low"
+                waiting += [(node.high, missing or not low), (node.low, missing or low)]
+            case Fan():
+                ways = [(branch.node, missing or None in branch.values) for branch in node.branches]
+                ways += [] if node.other is None else [(node.other, True)]
+                waiting += reversed(ways)
+    return found
 
 
 def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -> NDArray[np.int64]:

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from leafgate.release import Release
     from leafgate.table import Table
+    from leafgate.tree import Node
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
-Kind = Literal["rows", "draws", "weight", "hessian"]
-"""What a number counts: training rows; rows drawn with replacement; weights of rows that nobody knows; second
-derivatives of the loss."""
+Kind = Literal["rows", "parts", "draws", "weight", "hessian"]
+"""What a number counts: training rows; training rows, those with missing cells in part; rows drawn with replacement;
+weights of rows that nobody knows; second derivatives of the loss."""
 
 Loss = Literal["constant", "logistic", "softmax", "hinge", "bounded", "unknown"]
 """How a person's second derivative follows from the scores; `bounded`: it is 1 at most, `unknown`: not at all."""
@@ -206,8 +207,10 @@ def first_contradiction(numbers: FileNumbers, release: Release, table: Table) ->
 
     None where all agree. More people than the table has there are always a contradiction; fewer are, unless the file
     records that its trees were grown on a sample, or the policy says so: then the numbers must be likely ones. Numbers
-    of a sample are held against a Chernoff bound for each node that the tree could have chosen, so that all honest
-    files but one in a million agree. A tree whose root counts everybody is held exactly.
+    that count people with missing cells in part are never fewer than the people with all cells, and no more where the
+    table has everybody with all cells. Numbers of a sample are held against a Chernoff bound for each node that the
+    tree could have chosen, so that all honest files but one in a million agree. A tree whose root counts everybody is
+    held exactly.
 
     Source: Hoeffding (1963), theorem 1, which holds for sums of independent numbers between 0 and 1 and for samples
     without replacement; Joag-Dev and Proschan (1983) for the distinct rows of a bootstrap, which are negatively
@@ -239,6 +242,7 @@ class _Check:
         for number, (tree, node) in enumerate(zip(self.numbers.trees, self.release.trees[skipped:], strict=True)):
             if not tree.numbers and scores is None:
                 continue
+            complete = self._complete(node, tree)
             routed = route(node, self.table)
             reached = routed.leaf != NOWHERE
             leaf = routed.leaf if reached.all() else np.where(reached, routed.leaf, len(routed.leaves))
@@ -246,7 +250,7 @@ class _Check:
             if scores is not None:
                 scores.enter(number)
             for told in tree.numbers:
-                yield from self._of_numbers(number, tree, told, sums, scores)
+                yield from self._of_numbers(number, tree, told, sums, scores, complete)
             if scores is not None:
                 scores.add(routed.leaves, leaf, tree.output)
 
@@ -256,12 +260,21 @@ class _Check:
         return told is not None and told.known(0) and not self.numbers.weighted and sums
 
     def _of_numbers(
-        self, number: int, tree: TreeNumbers, told: NodeNumbers, sums: _Sums, scores: _Scores | None
+        self,
+        number: int,
+        tree: TreeNumbers,
+        told: NodeNumbers,
+        sums: _Sums,
+        scores: _Scores | None,
+        complete: Floats,
     ) -> Iterator[Contradiction]:
         """The first wrong node of one kind of number."""
         if told.kind == "hessian" and scores is not None and scores.known:
             expected = sums.of(scores.hessians(tree.output), told)
             wrong = self._wrong_hessians(told, expected, sums.people(told), tree, scores)
+        elif told.kind == "parts" and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
+            expected = sums.by_class(told, complete) if told.values.ndim == 2 else sums.of(complete, told)
+            wrong = self._wrong_parts(told.values, expected, sums, everybody=bool(complete.all()))
         else:
             expected = sums.by_class(told) if told.values.ndim == 2 else sums.people(told)
             wrong = self._wrong(told, expected, tree, sums)
@@ -269,6 +282,26 @@ class _Check:
         if wrong.any():
             at = np.unravel_index(int(wrong.argmax()), wrong.shape)
             yield Contradiction(number, int(at[0]), told.name, float(told.values[at]), float(expected[at]))
+
+    def _complete(self, node: Node, tree: TreeNumbers) -> Floats:
+        """1 for the rows without a missing cell in the columns that the tree tests, else 0, where that matters."""
+        from leafgate.tree import columns_asked
+
+        complete = np.ones(len(self.table), dtype=np.float64)
+        if any(told.kind == "parts" for told in tree.numbers):
+            for name in columns_asked(node):
+                complete[self.table.frame[name].isna().to_numpy()] = 0.0
+        return complete
+
+    def _wrong_parts(self, values: Floats, expected: Floats, sums: _Sums, *, everybody: bool) -> Flags:
+        """Which numbers are fewer than the people without missing cells, or more where `everybody` has all cells.
+
+        Numbers are rounded to two decimals or finer on each leaf, and added up.
+        """
+        rounding = min(0.5, WHOLE * sums.leaves)
+        fewer = values < expected - rounding
+        with_others = not everybody or self.table.dropped > 0
+        return np.asarray(fewer if with_others else fewer | (values > expected + rounding))
 
     def _wrong(self, told: NodeNumbers, expected: Floats, tree: TreeNumbers, sums: _Sums) -> Flags:
         """Which numbers of rows, draws or unknown weights are not those of `expected` people."""
@@ -371,10 +404,11 @@ class _Sums:
             self._people = self.of(np.ones(len(self.leaf)), told)
         return self._people
 
-    def by_class(self, told: NodeNumbers) -> Floats:
-        """The same by class, in the file's order."""
+    def by_class(self, told: NodeNumbers, amounts: Floats | None = None) -> Floats:
+        """The same by class, in the file's order; of everybody's `amounts` where these are given."""
         codes = self.check.table.codes(self.check.release.target)
-        return np.column_stack([self.of((codes == column).astype(np.float64), told) for column in self.check.columns])
+        amounts = np.ones(len(codes)) if amounts is None else amounts
+        return np.column_stack([self.of((codes == column) * amounts, told) for column in self.check.columns])
 
 
 class _Scores:

@@ -91,6 +91,7 @@ def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place:
         weight[keep],
         dropped=int((~keep).sum() if counts_people is False else weight[~keep].sum()),
         commented=raw.attrs.get(COMMENTED, 0),
+        repeated_identifiers=_repeated_identifiers(raw.loc[keep], data),
         sha256=hashlib.sha256(content).hexdigest(),
         counts_people=counts_people,
     )
@@ -178,6 +179,12 @@ def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str) -> None:
             place=place,
             remedy="correct the policy or the data",
         )
+
+
+def _repeated_identifiers(raw: pd.DataFrame, data: Data) -> tuple[str, ...]:
+    """The identifier columns with a value, other than a missing one, in several rows."""
+    names = [name for name, spec in data.columns.items() if "identifier" in spec.role and name in raw]
+    return tuple(name for name in names if raw.loc[~raw[name].isin(data.missing), name].duplicated().any())
 
 
 def _weights(raw: pd.DataFrame, data: Data, place: str) -> tuple[NDArray[np.int64], bool | None]:

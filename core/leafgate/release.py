@@ -85,8 +85,14 @@ class Release:
     @property
     def learned(self) -> tuple[Node, ...]:
         """Every tree that people can be sent down: the model's, and alternatives that ask no column under noise."""
+        noisy = self.noisy_alternatives
+        return (*self.trees, *(tree for name, tree in self.alternatives.items() if name not in noisy))
+
+    @property
+    def noisy_alternatives(self) -> dict[str, Node]:
+        """The alternatives that ask for numbers under noise, by name: trees for published records, not for people."""
         noisy = set(self.noise)
-        return (*self.trees, *(tree for tree in self.alternatives.values() if not columns_asked(tree) & noisy))
+        return {name: tree for name, tree in self.alternatives.items() if columns_asked(tree) & noisy}
 
     def shows(self, column: str) -> bool:
         """Do the published records show this column's cells as they are?"""

@@ -27,7 +27,9 @@ class Table:
     `frame` holds one row for each distinct record, sorted: categorical columns as
     pandas categoricals over the declared domain, numeric ones as floats, missing cells as NaN.
     `weight` says how many people (whole, at least 1) share each row. `dropped` people were left
-    out for missing cells, and `commented` lines that may have been people as comments. `sha256` is of
+    out for missing cells, and `commented` lines that may have been people as comments.
+    `repeated_identifiers` names the identifier columns, dropped as the file was read, in which some rows are alike:
+    several rows may be one person's. `sha256` is of
     the bytes read, empty for a table made in memory. `protected` says of single columns which rows'
     cells are secret; it is the owner's alone, no attack is told. `rows` says how many rows of the file each record
     comes from, where a column says for how many people a row stands; None where every row is a person. Unless the
@@ -39,6 +41,7 @@ class Table:
     weight: NDArray[np.int64]
     dropped: int = 0
     commented: int = field(default=0, kw_only=True)
+    repeated_identifiers: tuple[str, ...] = field(default=(), kw_only=True)
     sha256: str = ""
     protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
     rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
@@ -136,6 +139,7 @@ def make_table(
     *,
     dropped: int = 0,
     commented: int = 0,
+    repeated_identifiers: tuple[str, ...] = (),
     sha256: str = "",
     counts_people: bool | None = None,
 ) -> Table:
@@ -156,6 +160,7 @@ def make_table(
         commented=commented,
         rows=None if counts_people is None else _summed(np.ones_like(weight), inverse, len(first)),
         counts_people=counts_people is not False,
+        repeated_identifiers=repeated_identifiers,
     )
 
 

@@ -144,5 +144,13 @@ def columns_spoken_of(release: Release) -> frozenset[str]:
     predicts = bool(trees) or release.bayes is not None
     target = {column.name for column in release.schema.having("class")} if predicts else set[str]()
     modelled = () if release.bayes is None else release.bayes.normals
-    published = () if release.records is None else release.records.columns
-    return frozenset(target.union(modelled, published, *map(columns_asked, trees)))
+    return frozenset(target.union(modelled, _columns_published(release), *map(columns_asked, trees)))
+
+
+def _columns_published(release: Release) -> list[str]:
+    """The columns of the published records, but those withheld in every record: these tell nothing of the column."""
+    records = release.records
+    if records is None:
+        return []
+    withheld = {"withheld": True}
+    return [name for i, name in enumerate(records.columns) if any(row[i] != withheld for row in records.rows)]

@@ -267,3 +267,116 @@ def test_trees_beside_noise_are_attacked_unless_they_ask_for_noisy_numbers(tmp_p
     metrics = [{"use": "k_anonymity", "at_least": 40}]
     assert audited(tmp_path, release(**told), metrics=metrics).code == 1
     assert audited(tmp_path, release(**told | {"alternatives": {}}), metrics=metrics).code == 0
+
+
+BY_AGE = {"kind": "cut", "column": "age", "at": 22.5, "low": leaf(30, 0), "high": leaf(15, 15)}
+NOISE = {"age": {"law": "gaussian", "scale": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "records_told",
+    [
+        {},
+        {"records": {"columns": ["town"], "rows": [["north"], ["south"]], "weight": [30, 30]}},
+        {"records": {"columns": ["age"], "rows": [[{"from": 0, "to": 120}]], "weight": [60]}},
+    ],
+    ids=["no records", "records of other columns", "no numbers"],
+)
+def test_noise_on_numbers_that_no_record_shows_is_refused(tmp_path: Path, records_told: dict[str, Any]) -> None:
+    told = release(alternatives={"second": BY_AGE}, noise=NOISE) | records_told
+    ended = audited(tmp_path, told)
+    assert ended.code == 2
+    assert "no published record has a number with this noise" in ended.problems[0]["message"]
+
+
+def with_noisy_records(alternative: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A harmless tree, an alternative that asks for the records' noisy ages, and these records."""
+    rows = [[age + (7 * i % 12) - 5.5, state] for i, (_, state, age) in enumerate(PEOPLE)]
+    told = {"columns": ["age", "state"], "rows": rows, "weight": [1] * len(rows)}
+    noise = {"age": {"law": "gaussian", "scale": 3.0}}
+    return release(alternatives={"second": alternative}, noise=noise, records=told, counted="perturbed", **changes)
+
+
+def counted_by_noisy_age() -> dict[str, Any]:
+    low = [state for i, (_, state, age) in enumerate(PEOPLE) if age + (7 * i % 12) - 5.5 <= 22.5]
+    high = [state for i, (_, state, age) in enumerate(PEOPLE) if age + (7 * i % 12) - 5.5 > 22.5]
+    sides = [leaf(side.count("ill"), side.count("well")) for side in (low, high)]
+    return {"kind": "cut", "column": "age", "at": 22.5, "low": sides[0], "high": sides[1]}
+
+
+def finding_ids(ended: Ended) -> set[str]:
+    return {finding["id"] for finding in json.loads(ended.out)["findings"]}
+
+
+def test_a_tree_of_noisy_numbers_that_counts_others_than_the_records_is_inconclusive(tmp_path: Path) -> None:
+    honest, other = counted_by_noisy_age(), counted_by_noisy_age()
+    other["low"]["counts"]["ill"] += 1
+    labelled = copy.deepcopy(honest)
+    labelled["low"]["label"] = "well"
+    assert "unread#noisy_alternatives" not in finding_ids(audited(tmp_path, with_noisy_records(honest)))
+    for alternative in (other, labelled, BY_AGE):
+        ended = audited(tmp_path, with_noisy_records(alternative))
+        assert ended.code in {1, 3}
+        assert "unread#noisy_alternatives" in finding_ids(ended)
+
+
+def test_a_secret_that_is_withheld_in_every_record_is_not_spoken_of(tmp_path: Path) -> None:
+    roles = {
+        "state": {"role": "sensitive", "values": ["ill", "well"]},
+        "age": {"role": "class", "values": [str(age) for age in range(20, 25)]},
+    }
+    schema = copy.deepcopy(SCHEMA) | {"age": {"role": ["class"], "values": roles["age"]["values"]}}
+    schema["state"]["role"] = ["sensitive"]
+    withheld = {"withheld": True}
+
+    def told(state_of_north: Any) -> dict[str, Any]:
+        rows = records([["north", state_of_north], ["south", withheld]], [30, 30])
+        return release(schema=schema, target="age", classes=roles["age"]["values"], **rows)
+
+    assert audited(tmp_path, told(withheld), roles).code == 0
+    assert audited(tmp_path, told("ill"), roles).code == 1
+
+
+def dropped_audit(folder: Path, tree: dict[str, Any], people: list[str]) -> Ended:
+    """The audit of a file that says not what it counts, on a table that leaves out people with missing ages."""
+    (folder / "people.csv").write_text("\n".join(["age,state", *people]) + "\n")
+    schema = {"age": SCHEMA["age"] | {"role": ["quasi_identifier"]}, "state": SCHEMA["state"]}
+    told = release(trees=[tree], schema=schema, counted="unknown", publish={"leaves": "shares", "measure": None})
+    (folder / "release.json").write_text(json.dumps(told))
+    columns = {"age": COLUMNS["age"] | {"role": "quasi_identifier"}, "state": COLUMNS["state"]}
+    document = {
+        "leafgate": 1,
+        "name": "dropped",
+        "data": {"path": "people.csv", "columns": columns, "missing": [""], "on_missing": "drop"},
+        "build": {"use": "published", "path": "release.json"},
+        "attacks": [{"use": "linking"}],
+        "metrics": [{"use": "exposure", "at_most": 0}],
+    }
+    (folder / "policy.yaml").write_text(json.dumps(document))
+    return leafgate("audit", folder / "policy.yaml", "--json")
+
+
+def test_numbers_of_people_who_were_dropped_for_missing_cells_never_pass(tmp_path: Path) -> None:
+    def shares(ill: float) -> dict[str, Any]:
+        return {"kind": "leaf", "label": "ill", "shares": {"ill": ill, "well": 1 - ill}}
+
+    everybody = [f"{20 + i},{'ill' if i % 3 else 'well'}" for i in range(30)]
+    gaps = [",ill"] * 14
+    tree = {"kind": "cut", "column": "age", "at": 100, "low": shares(0.665), "high": shares(1.0)}
+    ended = dropped_audit(tmp_path, tree | {"missing": "high"}, everybody + gaps)
+    assert (ended.code, "counted" in finding_ids(ended)) == (3, True)
+    assert "on_missing: keep" in ended.out
+    assert dropped_audit(tmp_path, tree | {"missing": "high"}, everybody).code == 0
+    assert dropped_audit(tmp_path, tree | {"missing": "low"}, everybody + gaps).code == 0
+    assert dropped_audit(tmp_path, shares(0.665), everybody + gaps).code == 0
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_a_report_says_that_an_identifier_stands_in_several_rows(tmp_path: Path, repeated: bool) -> None:
+    audited(tmp_path, release())
+    content = (tmp_path / "people.csv").read_text()
+    (tmp_path / "people.csv").write_text(content.replace("Person 1,", "Person 0,") if repeated else content)
+    ended = leafgate("audit", tmp_path / "policy.yaml", "--json")
+    noted = [note for note in json.loads(ended.out)["notes"] if "identifier 'name'" in note]
+    assert len(noted) == repeated
+    assert "Person" not in ended.out

@@ -487,6 +487,34 @@ def test_printed_trees_and_pmml_are_held_to_the_person(content: str, was: str, n
     assert held(read_foreign(content.encode(), "model"), ten(old=2)) is not None
 
 
+@pytest.mark.parametrize(
+    ("content", "was", "now"),
+    [
+        (J48, "(6.0/1.0)", "(5.5/1.0)"),
+        (J48, "(6.0/1.0)", "(6.5/1.0)"),
+        (J48, "(4.0/1.0)", "(4.0/0.5)"),
+        (J48.partition("=== Confusion")[0], "(6.0/1.0)", "(5.5/1.0)"),
+        (PMML, 'score="no" recordCount="6"', 'score="no" recordCount="5.5"'),
+        (PMML, 'value="yes" recordCount="3"', 'value="yes" recordCount="2.5"'),
+    ],
+)
+def test_one_fraction_among_numbers_of_people_excuses_none_of_them(content: str, was: str, now: str) -> None:
+    changed = read_foreign(content.replace(was, now).encode(), "model")
+    assert content.count(was) == 1
+    assert held(changed, ten()) is not None
+    release = release_of(changed, b"", ten().schema, {}, "model")
+    assert release.node_numbers is not None
+    assert first_contradiction(replace(release.node_numbers, weighted=True), release, ten()) is None
+
+
+def test_people_with_missing_cells_may_count_in_part_and_never_for_others() -> None:
+    table = replace(ten(), dropped=1)
+    more = J48.replace("(6.0/1.0)", "(6.6/1.0)").replace("(4.0/1.0)", "(4.4/1.0)")
+    fewer = more.replace("(4.4/1.0)", "(3.4/1.0)")
+    assert held(read_foreign(more.encode(), "model"), table) is None
+    assert held(read_foreign(fewer.encode(), "model"), table) is not None
+
+
 def test_class_weights_of_a_tree_show_which_classes_are_there() -> None:
     frame = people()
     table = table_of(frame.assign(two=frame["two"].sample(frac=1, random_state=0).to_numpy()), "two")

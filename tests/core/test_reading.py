@@ -176,3 +176,15 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> Non
     data = data_of(AB, {})
     with pytest.raises(DataError):
         read_table(data, data.meaning(), tmp_path / name)
+
+
+def test_identifiers_that_stand_in_several_rows_are_named(tmp_path: Path) -> None:
+    columns: Columns = {"id": {"role": "identifier"}, "ssn": {"role": "identifier"}, "a": PUBLIC, "b": CLASS}
+    table = read(tmp_path, "id,ssn,a,b\n1,?,x,no\n1,?,x,yes\n2,7,x,no\n", columns, missing=["?"], on_missing="drop")
+    assert table.repeated_identifiers == ("id",)
+
+
+def test_rows_that_were_dropped_repeat_no_identifier(tmp_path: Path) -> None:
+    columns: Columns = {"id": {"role": "identifier"}, "a": PUBLIC, "b": CLASS}
+    table = read(tmp_path, "id,a,b\n1,?,no\n1,x,yes\n2,x,no\n", columns, missing=["?"], on_missing="drop")
+    assert table.repeated_identifiers == ()

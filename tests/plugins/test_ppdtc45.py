@@ -14,8 +14,10 @@ from scipy import stats
 from sklearn.naive_bayes import GaussianNB
 
 from leafgate import PolicyError
+from leafgate.leaf_numbers import follows_from_records
+from leafgate.levels import Level
 from leafgate.noise import Law, Noise
-from leafgate.release import Release
+from leafgate.release import Publish, Release, published
 from leafgate.routing import predict
 from leafgate.schema import Column, Schema
 from leafgate.table import Table
@@ -224,6 +226,17 @@ def test_everybody_shares_a_row_of_their_own_and_the_owner_knows_whose_it_is() -
         assert row[:2] == pytest.approx((x0, x1), abs=0.01)
         assert row[2] == label
     assert list(release.records.rows) == sorted(release.records.rows)
+
+
+@pytest.mark.parametrize("leaves", ["counts", "shares", "error_rates", "labels"])
+def test_the_tree_for_shared_numbers_follows_from_the_shared_records(leaves: Level) -> None:
+    rows: list[list[Cell]] = [[float(i), float(i % 7), "yes" if i > 40 else "no"] for i in range(80)]
+    table = table_of(schema_of(2).columns, rows, [1] * 80)
+    release = published(build(options({"deviation": 4}), table, np.random.default_rng(1)), Publish(leaves), frozenset())
+    (tree,) = release.noisy_alternatives.values()
+    assert isinstance(tree, Cut)
+    assert follows_from_records(tree, release)
+    assert not follows_from_records(replace(tree, low=tree.high, high=tree.low), release)
 
 
 def test_noise_by_snr_deviation_half_width_and_privacy_has_the_scale_that_says() -> None:

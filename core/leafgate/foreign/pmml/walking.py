@@ -154,7 +154,9 @@ class Walk:
             people = np.nan_to_num(values)
             whole = bool((people == np.rint(people)).all())
             if people.max() > 1 and (name == "recordCount" or len(self.nobody) > 1):
-                found.append(NodeNumbers(name, kind if whole else "weight", values, members))
+                found.append(
+                    NodeNumbers(name, kind if whole else "parts" if kind == "rows" else "weight", values, members)
+                )
         return tuple(found)
 
     def _step(self, way: Way, known: Known) -> list[tuple[Way, Known, int, int]]:

@@ -13,6 +13,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Floats, Foreign, ForeignTree
 from leafgate.foreign.prints.left import left
 from leafgate.foreign.prints.printed import Growing, lines_of, number_in
+from leafgate.node_numbers import NodeNumbers
 from leafgate.tree_file import MAX_DEPTH
 
 MAX_BYTES = 16 * 2**20
@@ -206,7 +207,11 @@ def _with_people(growing: Growing, people: Mapping[int, tuple[float, float]], *,
         mine = growing.classes.index(str(growing.labels[node]))
         counts[node] = [total - errors if i == mine else errors for i in range(k)]
     tree = growing.tree()
-    return growing.tree(_summed(tree, counts) if known else None, _summed(tree, size))
+    sums = _summed(tree, counts) if known else None, _summed(tree, size)
+    if all(number == round(number) for pair in people.values() for number in pair):
+        return growing.tree(*sums)
+    numbers = NodeNumbers("size", "parts", sums[1]) if sums[0] is None else NodeNumbers("counts", "parts", sums[0])
+    return growing.tree(*sums, [numbers])
 
 
 def _summed(tree: ForeignTree, leaves: Floats) -> Floats:
