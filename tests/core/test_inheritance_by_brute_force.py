@@ -29,6 +29,12 @@ MISSING = "?"
 ROLES = ["quasi_identifier", "quasi_identifier", "private", "sensitive", "ignored", "identifier", "key", "weight"]
 TAKEN = ["quasi_identifier", "private", "private", "sensitive", None]
 """Roles of columns that nobody lists; None is any role."""
+KNOWN = "quasi_identifier"
+FIXED: dict[str, dict[str, str]] = {
+    "private": {"unlisted": KNOWN, "a": "private", "b": "private", "n": KNOWN, "w": KNOWN},
+    "weighted": {"unlisted": "weight", "a": KNOWN, "b": KNOWN, "n": KNOWN, "w": "weight"},
+}
+"""Families of a parent that lists no column: a child that knows little, and one with heavy rows."""
 NOWHERE = ("nowhere",)
 
 Document = dict[str, Any]
@@ -64,26 +70,26 @@ def specs(draw: st.DrawFn, name: str, role: Any = None) -> Document:
 
 @st.composite
 def families(draw: st.DrawFn) -> Family:
-    """Mostly such that the parent accepts the child and the table fits: else nothing is shown."""
+    """Some that the parent must refuse, and some that it may accept: the others show nothing."""
     people = draw(st.integers(8, 16))
-    bare = draw(
-        st.sampled_from([True, False, False])
-    )  # a parent that says nothing of any column, and a child that knows one column
-    gaps = not bare and draw(st.booleans())
+    kind = draw(st.sampled_from(["private", "weighted", "any", "any"]))
+    fixed = FIXED.get(kind, {})
+    gaps = not fixed and draw(st.booleans())
     cells = {"a": ["x", "x", "y"], "b": ["x", "q", "y"], "n": ["0", "1", "3"], "w": ["1", "1", "2", "5"]}
     drawn = {name: st.sampled_from(some + [MISSING] * (gaps and name != "w")) for name, some in cells.items()}
     rows = [{name: draw(cell) for name, cell in drawn.items()} for _ in range(people)]
-    rows = [row | {"ill": draw(st.sampled_from(["no", "yes"]))} for row in rows]
+    rows = [row | ({"w": "5"} if fixed else {}) | {"ill": draw(st.sampled_from(["no", "yes"]))} for row in rows]
     reading: Document = {"missing": [MISSING], "on_missing": draw(st.sampled_from(["drop", "keep"]))} if gaps else {}
     hiding = {"missing": [MISSING, "y"], "on_missing": "drop"}  # whoever has this value is nobody
-    reading = reading if bare else draw(st.sampled_from([reading, reading, reading, hiding]))
-    unlisted = draw(allowances())
+    reading = reading if fixed else draw(st.sampled_from([reading, reading, reading, hiding]))
+    unlisted = fixed["unlisted"] if fixed else draw(allowances())
     listed, described = dict[str, Document](), dict[str, Document]()
     for name in NAMES:
-        how = "not" if bare else draw(st.sampled_from(["not", "not", "alike", "alike", "alike", "otherwise"]))
+        how = draw(st.sampled_from(["not", "not", "alike", "alike", "alike", "otherwise"]))
         role = draw(st.sampled_from([*roles_allowed(unlisted, name), "quasi_identifier", *TAKEN]))
-        role = ("quasi_identifier" if name == "n" else "private") if bare and name != "w" else role
-        described[name] = draw(specs(name, "weight" if name == "w" and draw(st.booleans()) else role))
+        role = "weight" if name == "w" and draw(st.booleans()) else role
+        how, role = ("not", fixed[name]) if fixed else (how, role)
+        described[name] = draw(specs(name, role))
         if how != "not":
             listed[name] = draw(specs(name)) if how == "otherwise" else dict(described[name])
     target = draw(st.sampled_from([["class"], ["class", "sensitive"], ["class", "quasi_identifier"]]))
