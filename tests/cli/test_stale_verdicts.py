@@ -22,7 +22,7 @@ from leafgate import stale_results
 from leafgate.cli.app import app
 from leafgate.expected_run import judge_waivers_again
 from stranger import install
-from survey import survey
+from survey import UNLISTED, survey
 
 FAILS = {"metrics.0.at_least": 24}
 FINDING = "k_anonymity@linking#ill"
@@ -369,7 +369,11 @@ def test_a_report_does_not_depend_on_the_folder_leafgate_is_called_in(
     governance = tmp_path / "top" / "governance"
     survey(governance, FAILS)
     shutil.copy(governance / "people.csv", tmp_path / "outside")
-    org = {"leafgate": 1, "metrics": [{"use": "exposure", "name": "seen", "at_most": 0}]}
+    org = {
+        "leafgate": 1,
+        "data": {"unlisted": UNLISTED},
+        "metrics": [{"use": "exposure", "name": "seen", "at_most": 0}],
+    }
     (tmp_path / "top" / "elsewhere" / "org.yaml").write_text(json.dumps(org))
     given = ["governance/policy.yaml", "governance/people.csv", "--org", "elsewhere/org.yaml"]
     given += ["--test", "../outside/people.csv", "--root", "governance"]

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from command_line import Ended, leafgate
-from survey import survey
+from survey import UNLISTED, survey
 
-ORG = {"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": [{"use": "k_anonymity", "at_least": 3}]}
+ORG = {
+    "leafgate": 1,
+    "data": {"unlisted": UNLISTED},
+    "attacks": [{"use": "linking"}],
+    "metrics": [{"use": "k_anonymity", "at_least": 3}],
+}
 
 
 def git(folder: Path, *words: str) -> None:

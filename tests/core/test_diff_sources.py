@@ -13,9 +13,14 @@ from typing import Any
 import pytest
 
 from command_line import MAIN, Ended, leafgate
-from survey import policy, survey
+from survey import UNLISTED, policy, survey
 
-ORG = {"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": [{"use": "k_anonymity", "at_least": 3}]}
+ORG = {
+    "leafgate": 1,
+    "data": {"unlisted": UNLISTED},
+    "attacks": [{"use": "linking"}],
+    "metrics": [{"use": "k_anonymity", "at_least": 3}],
+}
 REVIEWERS = {"approvals": {"reviewers": "reviewers.yaml"}}
 
 
