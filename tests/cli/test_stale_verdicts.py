@@ -163,7 +163,7 @@ def tree_builders():
 def test_a_release_that_was_drawn_once_stays_and_its_report_is_set_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(tmp_path, "leafgate_dice", DICE)
+    install(tmp_path, "leafgate_drawn_dice", DICE)
     monkeypatch.syspath_prepend(tmp_path)
     policy, out = survey(tmp_path, {"build": {"use": "dice"}}), tmp_path / "out"
     assert leafgate("audit", policy, "--out", out).code in {0, 1, 3}

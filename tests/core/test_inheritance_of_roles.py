@@ -197,7 +197,7 @@ def test_every_organisations_policy_applies(tmp_path: Path) -> None:
         assert {finding["metric"] for finding in done.document["findings"]} == {"exposure", "k_anonymity"}
         assert set(done.document["policy"]["extends"]) == {"first.yaml", "second.yaml"}
         given = done.document["policy"]["given"]
-        assert given == ["--org", "ORG", "--org", "ORG"]
+        assert given == ["--org", orgs[0].name, "--org", orgs[1].name]
 
 
 @pytest.mark.parametrize("command", ["audit", "validate", "build"])
