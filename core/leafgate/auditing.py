@@ -30,7 +30,7 @@ from leafgate.policy_waivers import waivers_sha256
 from leafgate.release_file import Sealed
 from leafgate.report import Finding, People, Private, Report
 from leafgate.routing import count_leaves
-from leafgate.scoring import Judged
+from leafgate.scoring import Consistency, Judged
 from leafgate.table import Table
 from leafgate.told_by_file import told_by_file
 from leafgate.tree_view import tree_view
@@ -118,9 +118,9 @@ def audit(
             known,
             attempts,
             plugins,
+            Consistency(table, sealed.release, sealed.node_numbers),
             sealed.origins,
             built=sealed.built,
-            node_numbers=sealed.node_numbers,
         )
         doubtful = places.of_build(doubts(policy, plugins, judged))
         claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))

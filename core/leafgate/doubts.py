@@ -91,8 +91,8 @@ def _unread_parts(judged: Judged) -> Iterator[Doubt]:
 
 def _evidence(judged: Judged) -> dict[str, dict[str, Any]]:
     """What is told beside a doubt, by its name: for auditors, what the file and the table have at the node."""
-    wrong = judged.contradiction
-    if wrong is None or judged.strange_numbers:
+    wrong = judged.consistency.contradiction
+    if wrong is None or judged.consistency.release_mismatch:
         return {}
     return {"counted": {"remedy": REMEDY, "numbers": Private({"file": wrong.told, "table": wrong.expected})}}
 

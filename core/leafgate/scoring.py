@@ -50,6 +50,29 @@ SAME_CHANCE = 1e-12
 
 
 @dataclass(frozen=True)
+class Consistency:
+    """Do the numbers of a release and of a model's file count this table's people? Worked out once, when first asked."""
+
+    table: Table
+    release: Release
+    node_numbers: FileNumbers | None = None
+
+    @cached_property
+    def release_mismatch(self) -> str:
+        """What is wrong with a release that claims to count this table's people and does not; else empty."""
+        if strange_leaves(self.release, self.table):
+            return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
+        return strange_records(self.release, self.table)
+
+    @cached_property
+    def contradiction(self) -> Contradiction | None:
+        """The first node of a model's file that counts other people than this table's."""
+        if self.node_numbers is None:
+            return None
+        return first_contradiction(self.node_numbers, self.release, self.table)
+
+
+@dataclass(frozen=True)
 class Judged:
     """Everything the judge has before it. `verified_claims` names the release's claims that this audit has verified."""
 
@@ -59,10 +82,10 @@ class Judged:
     known: Known
     attempts: Sequence[Attempt]
     plugins: Plugins
+    consistency: Consistency
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
     built: bool = False
-    node_numbers: FileNumbers | None = None
 
     def case(self, belief: Belief | None, scored: Distribution = "derived") -> Case:
         test = None if self.test is None else self.test.lent()
@@ -76,31 +99,18 @@ class Judged:
             table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange, self.built
         )
 
-    @cached_property
+    @property
     def strange(self) -> str:
         """What is wrong with a release or a model's file that counts other people than this table's; else empty."""
-        if self.strange_numbers or self.contradiction is None:
-            return self.strange_numbers
-        return f"the model's file is not of this table's people: {self.contradiction.words} sends there"
-
-    @cached_property
-    def strange_numbers(self) -> str:
-        """What is wrong with a release that claims to count this table's people and does not; else empty."""
-        if strange_leaves(self.release, self.table):
-            return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
-        return strange_records(self.release, self.table)
+        contradiction = self.consistency.contradiction
+        if self.consistency.release_mismatch or contradiction is None:
+            return self.consistency.release_mismatch
+        return f"the model's file is not of this table's people: {contradiction.words} sends there"
 
     @cached_property
     def columns_spoken_of(self) -> frozenset[str]:
         """The columns that the release says something of."""
         return columns_spoken_of(self.release)
-
-    @cached_property
-    def contradiction(self) -> Contradiction | None:
-        """The first node of a model's file that counts other people than this table's."""
-        if self.node_numbers is None:
-            return None
-        return first_contradiction(self.node_numbers, self.release, self.table)
 
 
 def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:

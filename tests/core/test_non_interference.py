@@ -23,10 +23,11 @@ from leafgate.release import Counted, Publish, Release, published
 from leafgate.release_file import seal
 from leafgate.routing import route
 from leafgate.table import Table
+from leafgate.tree import Branch, Fan, Leaf
 from leafgate_linking import Linking
 from leafgate_maxent import Counting, MaxEnt
 from leafgate_published import Published
-from random_tables import cells, table_of, tables
+from random_tables import categorical, cells, table_of, tables
 from random_trees import forests
 
 LIMITS: Mapping[str, Sequence[Mapping[str, Any]]] = {
@@ -181,3 +182,22 @@ def test_so_they_do_whatever_attacks_reason_and_whatever_is_granted_to_them(
     changes = {"attacks": (Linking(), attack), "knows": knows}
     policy = policy_on(pair.release, tmp_path_factory.mktemp("p"), 3, **changes)
     assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
+
+
+def test_a_belief_about_a_tested_column_rests_on_how_often_labels_are_right(tmp_path: Path) -> None:
+    """More people are believed to be in the leaf whose class is less certain, so its accuracy shows in both beliefs."""
+    columns = (
+        categorical("age", "quasi_identifier", values=("old", "young")),
+        categorical("ill", "sensitive", values=("no", "yes")),
+        categorical("class", "class", "sensitive", values=("bad", "good")),
+    )
+    tree = Fan("ill", (Branch(("no",), Leaf("good")), Branch(("yes",), Leaf("bad"))))
+    rows = [["old", ill, label] for ill, label in (("no", "good"), ("yes", "bad")) for _ in range(10)]
+    mixed = [[age, ill, "good" if i in {12, 13, 14, 15} else label] for i, (age, ill, label) in enumerate(rows)]
+    pair = tuple(table_of(columns, each) for each in (rows, mixed))
+    release = Release({"use": "x"}, pair[0].schema, (tree,), publish=Publish("labels", measure=False))
+    policy = policy_on(release, tmp_path, 3, attacks=(Linking(), MaxEnt(internal=False)))
+    beliefs = [audit(policy, PLUGINS, table).report for table in pair]
+    values = [[f.value for f in report.findings if f.attack == "maxent" and f.secret == "ill"] for report in beliefs]
+    assert values[0] != values[1]
+    assert interfering(*(public_report(policy, table) for table in pair)) == []
