@@ -51,7 +51,7 @@ SAME_CHANCE = 1e-12
 
 @dataclass(frozen=True)
 class Consistency:
-    """Do the numbers of a release and of a model's file count this table's people? Worked out once, when first asked."""
+    """Do the numbers of a release and of a model's file count this table's people? Worked out on first use."""
 
     table: Table
     release: Release

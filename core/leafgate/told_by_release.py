@@ -129,8 +129,8 @@ def uses_background_knowledge(case: Case, attempt: Attempt | None) -> bool:
 def _may_use_label_accuracies(case: Case) -> bool:
     """Can a belief rest on how often labels are right?
 
-    It can where the secret is the class or a column that a tree tests (people are more likely in the leaf whose class is
-    less certain), or where the class of people is known.
+    It can where the secret is the class or a column that a tree tests (people are more likely in the leaf whose class
+    is less certain), or where the class of people is known.
     """
     secret = None if case.belief is None else case.belief.secret
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
