@@ -147,7 +147,7 @@ def test_values_never_seen_go_with_the_most_that_no_test_parts(odd: str) -> None
     """So a scrubbed file names the few values that are not as the others, and no more."""
     codes = {value: float(code) for code, value in enumerate(VALUES)}
     model = Foreign(
-        "made up",
+        "skops",
         ("house",),
         ("no", "yes"),
         (

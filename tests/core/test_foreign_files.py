@@ -106,9 +106,9 @@ EVERYTHING = replace(
     ),
     producer="by hand",
 )
-ABSENT = replace(MODEL, origins=(Absent("age"), Unknown("school", "it is a riddle")))
+ABSENT = replace(MODEL, origins=(Absent("age"), Unknown("school", "is made by a function, which is not run here")))
 BOOSTED = Foreign(
-    "made up",
+    "skops",
     ("age", "school"),
     ("a", "b", "c"),
     (

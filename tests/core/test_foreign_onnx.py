@@ -219,8 +219,8 @@ def packed(values: list[int]) -> bytes:
 def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
     from leafgate.foreign.onnx.attributes import attribute_of
 
-    name, told = attribute_of(packed(values), "m")
-    assert (name, told.tolist()) == ("a", values)
+    name, told, beside = attribute_of(packed(values), "m")
+    assert (name, told.tolist(), beside) == ("a", values, ())
 
 
 def told(change: Callable[[Any], None]) -> dict[str, tuple[str, str | None]]:
@@ -244,18 +244,25 @@ OTHER_CONTENT: dict[str, Callable[[Any], None]] = {
     "doc_string": lambda document: setattr(document, "doc_string", "of a person"),
     "the graph's": lambda document: setattr(document.graph, "doc_string", "of a person"),
     "an operator's": lambda document: setattr(document.graph.node[0], "doc_string", "of a person"),
+}
+BESIDE: dict[str, Callable[[Any], None]] = {
     "a tensor": lambda document: document.graph.initializer.append(
-        onnx.numpy_helper.from_array(np.ones(3, dtype=np.float32), "people")
+        onnx.numpy_helper.from_array(np.ones(3, dtype=np.float32), "values")
     ),
     "an attribute": lambda document: document.graph.node[0].attribute.append(
-        onnx.helper.make_attribute("people", [1.0, 2.0])
+        onnx.helper.make_attribute("values", [1.0, 2.0])
     ),
 }
 
 
 @pytest.mark.parametrize("name", OTHER_CONTENT)
-def test_what_nobody_reads_of_an_onnx_file_is_told(name: str) -> None:
-    assert told(OTHER_CONTENT[name]) == {"other_content": ("medium", None)}
+def test_texts_that_nobody_reads_of_an_onnx_file_are_high_findings(name: str) -> None:
+    assert told(OTHER_CONTENT[name]) == {"other_content": ("high", None)}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_few_numbers_that_nobody_reads_of_an_onnx_file_are_told(name: str) -> None:
+    assert told(BESIDE[name]) == {"other_content": ("medium", None)}
 
 
 def test_a_tensor_as_large_as_people_that_nobody_reads_is_a_high_finding() -> None:

@@ -36,14 +36,12 @@ def test_the_release_file_names_the_model_file_and_what_it_tells() -> None:
     told = seal(released(MODEL)).release
     assert told.file is not None
     assert told.file.discloses == MODEL.discloses
-    assert (told.publish.leaves, told.counted, told.builder["format"]) == ("counts", "exact", "made up")
+    assert (told.publish.leaves, told.counted, told.builder["format"]) == ("counts", "exact", "skops")
 
 
 def asked_about(school: Origin) -> Fan:
     """The inner test, its feature made so from the column."""
-    tree = released(Foreign("made up", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(None, school))).trees[
-        0
-    ]
+    tree = released(Foreign("skops", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(None, school))).trees[0]
     assert isinstance(tree, Cut)
     assert isinstance(tree.low, Fan)
     return tree.low
@@ -89,13 +87,13 @@ UNTOLD = [
 def test_what_cannot_be_told_in_columns_is_refused_by_name(
     features: tuple[str, ...], said: dict[str, Encoding], message: str
 ) -> None:
-    model = Foreign("made up", features, MODEL.classes, (TREE,), "counts")
+    model = Foreign("skops", features, MODEL.classes, (TREE,), "counts")
     with pytest.raises(ReleaseError, match=message):
         released(model, **said)
 
 
 def test_classes_are_the_policys_by_value_or_by_code() -> None:
-    numbered = Foreign("made up", MODEL.features, ("0", "1"), (TREE,), "counts")
+    numbered = Foreign("skops", MODEL.features, ("0", "1"), (TREE,), "counts")
     with pytest.raises(ReleaseError, match="classes are not those of 'income'"):
         released(numbered)
     assert released(numbered, income=Encoding(codes={"low": 1, "high": 0})).trees != released(MODEL).trees
@@ -141,7 +139,7 @@ def test_the_release_predicts_what_the_model_does(
         threshold=np.array([stepped(age, steps), code, 0, 0, 0]), strict=strict, float32=float32, missing_low=missing
     )
     model = Foreign(
-        "made up",
+        "skops",
         ("a", "s"),
         MODEL.classes,
         model.trees,

@@ -201,9 +201,11 @@ def test_a_leaf_alone_is_a_tree() -> None:
 
 
 def kinds(model: Any) -> dict[str, str]:
-    """What memory and file both are said to disclose: the severity by kind."""
+    """What memory and file both are said to disclose, and texts of the file beside it: the severity by kind."""
     memory, file = leafgate.from_sklearn(model), read_foreign(skops_bytes(model), "model.skops")
-    assert memory.discloses == file.discloses
+    more = [item for item in file.discloses if item not in memory.discloses]
+    assert set(memory.discloses) <= set(file.discloses)
+    assert all(item.kind == "other_content" and "texts of" in item.says for item in more)
     return {item.kind: item.severity for item in file.discloses}
 
 
@@ -222,7 +224,7 @@ def test_nothing_of_a_pipelines_own_is_other_content(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("attribute", "value", "severity"),
-    [("X_train_", np.ones((50, 3)), "high"), ("notes_", "of a person", "medium"), ("criterion", "x" * 5000, "high")],
+    [("X_train_", np.ones((50, 3)), "high"), ("notes_", "of a person", "high"), ("criterion", "x" * 5000, "high")],
 )
 def test_what_somebody_set_on_an_estimator_is_told(attribute: str, value: Any, severity: str) -> None:
     made = rows(1)
@@ -289,7 +291,7 @@ def test_what_a_zip_holds_besides_the_model_is_told() -> None:
     np.save(array, np.ones((200, 4)))
     assert changed(lambda archive: None) == []
     assert changed(lambda archive: archive.writestr("people.npy", array.getvalue())) == ["high"]
-    assert changed(lambda archive: setattr(archive, "comment", b"of a person")) == ["medium"]
+    assert changed(lambda archive: setattr(archive, "comment", b"of a person")) == ["high"]
 
 
 def test_entries_of_a_schema_that_nobody_reads_are_told() -> None:
@@ -300,7 +302,7 @@ def test_entries_of_a_schema_that_nobody_reads_are_told() -> None:
             told = old.read(name)
             new.writestr(name, told.replace(b"{", b'{"notes": "of a person", ', 1) if name == "schema.json" else told)
     found = read_foreign(stream.getvalue(), "model.skops").discloses
-    assert [item.severity for item in found if item.kind == "other_content"] == ["medium"]
+    assert [item.severity for item in found if item.kind == "other_content"] == ["high"]
 
 
 @pytest.mark.parametrize(
@@ -316,7 +318,7 @@ def test_a_table_under_a_name_of_scikit_learns_own_is_told(name: str) -> None:
     setattr(model, name, np.ones((50, 3)))
     assert kinds(model)["other_content"] == "high"
     setattr(model, name, ["of a person"] * 50)
-    assert kinds(model)["other_content"] == "medium"
+    assert kinds(model)["other_content"] == "high"
 
 
 @pytest.mark.parametrize("more", [[("who", "f8", (3,))], [("who", "i8")]])

@@ -30,7 +30,7 @@ TREE = ForeignTree(
     size=np.array([10.0, 6.0, 4.0, 2.0, 4.0]),
 )
 MODEL = Foreign(
-    "made up",
+    "skops",
     ("age", "school_high"),
     ("low", "high"),
     (TREE,),

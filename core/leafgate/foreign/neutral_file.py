@@ -14,7 +14,7 @@ from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.category_sets import refuse_many
 from leafgate.foreign.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
-from leafgate.foreign.neutral_left import left
+from leafgate.foreign.neutral_left import known_reason, left
 from leafgate.foreign.origins import Absent, AsSeen, Coded, Number, OneOf, Operation, Origin, Step, Unknown
 from leafgate.json_parts import are_numbers, are_texts, list_at, object_at, one_of
 from leafgate.node_numbers import NO_SAMPLING, Sampling
@@ -54,7 +54,7 @@ def written(model: Foreign) -> bytes:
         **({"untold_of": sorted(model.untold_of)} if model.untold_of else {}),
         **({"settings": dict(model.settings)} if model.settings else {}),
         **({"sampling": _sampling_told(model.sampling)} if model.sampling != NO_SAMPLING else {}),
-        "discloses": [item.described() for item in model.discloses],
+        "discloses": [item.written() for item in model.discloses],
         "trees": [_tree_told(tree) for tree in model.trees],
     }
     lines = (f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in told.items())
@@ -150,7 +150,7 @@ def read(content: bytes, place: str) -> Foreign:
         discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
         origins=_origins(told, place),
         producer=told["producer"],
-        untold_missing=_text(told.get("untold_missing", ""), f"{place}.untold_missing"),
+        untold_missing=known_reason(_text(told.get("untold_missing", ""), f"{place}.untold_missing"), ()),
         untold_of=_untold_of(told.get("untold_of", []), f"{place}.untold_of"),
         settings=_settings(told.get("settings", {}), f"{place}.settings"),
         sampling=_sampling(told, f"{place}.sampling"),
@@ -237,7 +237,7 @@ def _origin(told: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | No
     if kind == "absent" and is_number(told.get("there")) and is_number(told.get("gone")):
         return Absent(column, told["there"], told["gone"])
     if kind == "unknown" and isinstance(told.get("why"), str):
-        return Unknown(column, told["why"])
+        return Unknown(column, known_reason(told["why"], [column]))
     raise ReleaseError("is no origin of a feature", place=place)
 
 

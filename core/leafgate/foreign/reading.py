@@ -18,6 +18,7 @@ from leafgate.foreign.betraying import with_betrayed
 from leafgate.foreign.categories import values_told
 from leafgate.foreign.checking import check
 from leafgate.foreign.model import Foreign
+from leafgate.foreign.neutral_left import without_strange_texts
 from leafgate.foreign.score_betraying import with_scores_betrayed
 
 HEAD = 4096
@@ -69,7 +70,7 @@ def read_foreign(content: bytes, place: str) -> Foreign:
             if len(content) > reader.MAX_BYTES:
                 raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
             model = check(_read_by(reader, content, place), place)
-            told = replace(model, discloses=(*model.discloses, *values_told(model)))
+            told = without_strange_texts(replace(model, discloses=(*model.discloses, *values_told(model))))
             return with_scores_betrayed(with_betrayed(told))
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
 

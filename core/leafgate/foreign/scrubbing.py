@@ -15,6 +15,7 @@ from leafgate.foreign.categories import needed, values_told
 from leafgate.foreign.cutting import Asked, highest_low
 from leafgate.foreign.merging import merged
 from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.foreign.neutral_left import plainly_named
 from leafgate.foreign.origins import Number
 from leafgate.foreign.predicting import predicted, votes
 from leafgate.foreign.rounding import DIGITS, largest_change, same_labels, with_rounded
@@ -59,7 +60,11 @@ def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> 
     names = tuple(model.features[f] for f in asked)
     sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
     kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={})
-    less = needed(replace(kept_model, sampling=sampling, hessians=None))
+    columns = set(names) if origins is None else {one.column for one in origins if one is not None} | set(names)
+    untold_of = model.untold_of & columns
+    gone = model.untold_missing if untold_of or not model.untold_of else ""
+    kept_model = replace(kept_model, untold_of=untold_of, untold_missing=gone)
+    less = plainly_named(needed(replace(kept_model, sampling=sampling, hessians=None)))
     return with_scores_betrayed(with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less)))))
 
 

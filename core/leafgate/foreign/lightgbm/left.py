@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from leafgate.disclosed import SIGNS, Disclosure, other_content
+from leafgate.disclosed import Disclosure, other_content, text_size, unread_texts
 
 Parts = Iterator[tuple[str, int]]
 NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d{1,3})?|inf|nan)"
@@ -76,7 +76,7 @@ def left(text: str, features: Collection[str]) -> tuple[Disclosure, ...]:
 
 
 def _size(text: str) -> int:
-    return 1 + len(text) // SIGNS
+    return text_size(text)
 
 
 def _head(text: str, features: int, trees: int) -> Parts:
@@ -86,6 +86,8 @@ def _head(text: str, features: int, trees: int) -> Parts:
         looks = HEAD.get(key)
         if looks is None or not looks.fullmatch(value) or value.count(" ") >= most.get(key, 9 + len(value)):
             yield "a line before the trees", _size(line)
+        elif key == "objective":
+            yield from unread_texts("the objective", [value], WORDS)
 
 
 def _tree(text: str, number: int) -> Parts:
@@ -123,6 +125,9 @@ def _after(rest: str, features: Collection[str]) -> Parts:
     for line in filter(None, lines[begin + 1 : end]):
         if not _is_setting(line, len(features)):
             yield "a line among the settings", _size(line)
+        else:
+            value = line.partition(": ")[2].removesuffix("]")
+            yield from unread_texts("texts among the settings", [value], WORDS, features)
     last = len(lines) - 1
     for i, line in enumerate(lines[end + 1 :], end + 1):
         if line and not (i == last and line.startswith("pandas_categorical:")):
@@ -146,6 +151,16 @@ def _is_setting(line: str, features: int) -> bool:
         return False
     return key in PATHS or (PLAIN.fullmatch(value) is not None and value.count(",") < max(features, 10))
 
+
+VALUES = """
+advanced all alpha auc bagging basic binary c cegb class cpu cross cross_entropy csv cuda custom dart data e entropy
+fair false feature file forest gamma gbdt gbrt goss gpu huber id inf intermediate l lambda lambdarank log logloss mae
+map mape mean model mse multi multiclass multiclassova name nan ndcg none null num num_class one ova p poisson predict
+quantile random rank rank_xendcg regression regression_l rf rmse serial sigmoid softmax split sqrt test train training
+true tsv tweedie txt valid validation voting vs xendcg
+"""
+WORDS = frozenset(word for text in VALUES.split() for word in text.split("_"))
+"""Words that LightGBM's settings are set to, and names that its examples give files of data."""
 
 PATHS = frozenset(
     {

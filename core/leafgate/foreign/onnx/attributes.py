@@ -18,12 +18,12 @@ EMPTY: dict[int, Any] = {1: 0.0, 2: 0, 3: ""}
 """What an attribute of each type holds where nothing is written down for it."""
 
 
-def attribute_of(message: bytes, place: str) -> tuple[str, Any]:
-    """An attribute's name and value; graphs are no value here.
+def attribute_of(message: bytes, place: str) -> tuple[str, Any, tuple[bytes, ...]]:
+    """An attribute's name and value, and texts beside them; graphs are no value here.
 
     Lists are written packed, or element by element each behind its tag: then they are taken in one piece.
     """
-    at, name, kind, told = 0, "", 0, dict[int, Any]()
+    at, name, kind, told, beside = 0, "", 0, dict[int, Any](), list[bytes]()
     while at < len(message):
         key, _ = varint(message, at, place)
         number, wire = key >> 3, key & 7
@@ -43,7 +43,9 @@ def attribute_of(message: bytes, place: str) -> tuple[str, Any]:
             kind = value
         elif number in TYPES:
             told[number] = _told(number, value, told.get(9, []), place)
-    return name, _value(told, kind, place)
+        elif isinstance(value, bytes) and value:
+            beside.append(value)
+    return name, _value(told, kind, place), tuple(beside)
 
 
 def _told(number: int, value: bytes | int, texts: list[bytes], place: str) -> Any:

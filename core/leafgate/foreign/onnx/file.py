@@ -37,7 +37,7 @@ def read(content: bytes, place: str) -> Foreign:
     asked = made_for(graph, found[0], width, place)
     _check_precision(found[0], asked, place)
     model = _of_columns(model, asked)
-    told_more = (*model.discloses, *left(content, graph, found[0], place))
+    told_more = (*model.discloses, *left(content, graph, found[0], place, model.classes))
     return replace(
         model,
         discloses=told_more,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from leafgate.disclosed import SIGNS, Disclosure, other_content
+from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, has_known_words, other_content, text_size, unread_texts
 from leafgate.foreign.onnx.before import leading
 from leafgate.foreign.onnx.five import MEMBER, lists_of
 from leafgate.foreign.onnx.parts import Graph, Operator, named, numbers
-from leafgate.foreign.onnx.protobuf import BYTES, fields
-from leafgate.foreign.onnx.tells import tells
+from leafgate.foreign.onnx.protobuf import BYTES, VARINT, fields
+from leafgate.foreign.onnx.tells import category_lists, tells
+from leafgate.foreign.onnx.tensors import TEXT, Tensor, tensor_of
 
 MODEL = {1, 2, 3, 4, 5, 7, 8}
 GRAPH = {1, 2, 5, 11, 12, 13}
@@ -34,11 +37,69 @@ KNOWN = {
 HIT = Disclosure("sizes", "high", "how many people reach each node (nodes_hitrates)", "counts")
 
 
-def left(content: bytes, graph: Graph, ensemble: Operator, place: str) -> tuple[Disclosure, ...]:
-    """What the file tells besides the graph that was read."""
+Texts = Mapping[int, Any]
+ELSEWHERE = 0
+"""Marks messages whose other fields are looked at elsewhere."""
+
+TYPE: dict[int, Any] = {6: "a type's denotation"}
+TYPE |= {
+    1: {2: {1: {2: "a dimension's name", 3: "a dimension's denotation"}}},
+    4: {1: TYPE},
+    5: {2: TYPE},
+}
+VALUE: Texts = {ELSEWHERE: None, 1: "names of inputs, outputs and values", 2: TYPE}
+NODE: Texts = {
+    ELSEWHERE: None,
+    **dict.fromkeys((1, 2), "names of inputs, outputs and values"),
+    3: "names of operators",
+    **dict.fromkeys((4, 7), "kinds of operators"),
+}
+GRAPH_TEXTS: Texts = {
+    ELSEWHERE: None,
+    1: NODE,
+    2: "the graph's name",
+    5: {ELSEWHERE: None, 8: "names of tensors"},
+    **dict.fromkeys((11, 12, 13), VALUE),
+}
+TEXTS: Texts = {
+    ELSEWHERE: None,
+    **dict.fromkeys((2, 3), "the model's producer"),
+    4: "the model's domain",
+    7: GRAPH_TEXTS,
+    8: {1: "domains of operators"},
+}
+"""Where texts stand in an ONNX file, by the fields of its messages."""
+
+WRITTEN = """
+ad add addcst ai ali anonymous arg argmax array arrayfeatureextractor average axis base best bi binarizer boosting
+branch c ca cast cl class classes classid classifier classlabels clip clipcst co column columns com common conc concat
+concatenated const constant container convert converter converters cst decision default depth di div divcst double
+encoder ensemble entropy eq equal exp ext extra extracted extractor extratrees false feature features fl flatten float
+forest from g gather ge gradient graph gt gte hist histgradientboosting hot hummingbird i id identity if imputed
+imputer in index indices input inputs int is isnan keep kind l label labels leaf lelabel leq less lgbm lightgbm linear
+loc logistic lt lte main map max member merged microsoft min missing ml mode model mu mul mulcst multi n name nan neg
+neq node none normalized normalizer not number o one onehot onehotencoder onnx onnxconverter onnxml onnxmltools op
+operator opset or ordinal org out output outputs p pipeline pred predicted prediction proba probabilities probability
+product pytorch random raw re red reduce reduced reducesum regressor reshape reshaped result robust root s scale
+scaled scaler score scores select sequence shape sk skl sklearn softmax split squeeze standard str string su sub
+subcst sum sy t target tensor the to top torch tr transformed transpose tree treeensemble trees true type union
+unsqueeze unused value values var variable variables vectorizer w where x xgb xgboost y z zero zip zipmap
+"""
+WORDS = frozenset(WRITTEN.split())
+"""Words of which skl2onnx, onnxmltools and onnx make names of what a graph has."""
+
+RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
+"""What skl2onnx calls a graph that nobody named: a random UUID."""
+
+
+def left(
+    content: bytes, graph: Graph, ensemble: Operator, place: str, classes: Collection[str]
+) -> tuple[Disclosure, ...]:
+    """What the file tells besides the graph that was read, and the `classes` it predicts."""
     rates = numbers(ensemble, "nodes_hitrates", place)
     hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
     unread = [*_unread(content, place), *_attributes(graph, ensemble), *_at_leaves(ensemble, place)]
+    unread += _names(content, graph, ensemble, place, classes)
     return (*hit, *tells(graph, ensemble), *other_content(unread))
 
 
@@ -55,7 +116,7 @@ def _unread(content: bytes, place: str) -> Iterator[tuple[str, int]]:
             if inner not in GRAPH and part != b"":
                 yield f"the graph's {GRAPH_SAYS.get(inner, f'field {inner}')}", _size(part)
             if wire == BYTES and isinstance(part, bytes) and inner == 5:
-                constants[named(part, 8, place)] = _size(part)
+                constants[named(part, 8, place)] = len(part) // SIGNS
                 yield from _beside(part, {*range(1, 12), 13, 14} - {3}, "a tensor", place)
             if wire == BYTES and isinstance(part, bytes) and inner in {11, 12, 13}:
                 yield from _beside(part, {1, 2}, "an input or output", place)
@@ -67,6 +128,48 @@ def _unread(content: bytes, place: str) -> Iterator[tuple[str, int]]:
     yield from (("a tensor that no operator is given", size) for name, size in constants.items() if name not in given)
 
 
+def _names(
+    content: bytes, graph: Graph, ensemble: Operator, place: str, classes: Collection[str]
+) -> Iterator[tuple[str, int]]:
+    """Texts that no known program writes: names of what the graph has, and values of its attributes."""
+    found: dict[str, set[str]] = {}
+    beside = list[bytes]()
+    _gather(content, found, beside, place)
+    for where, texts in found.items():
+        strange = {text for text in texts if where != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
+        yield from unread_texts(where, strange, WORDS, graph.given)
+    values = {value for each in category_lists(graph, ensemble) for value in each.values} | set(classes)
+    held = [told for op in graph.operators for told in op.attributes.values()]
+    held += [tensor_of(each, place) for each in graph.constants.values() if (2, VARINT, TEXT) in fields(each, place)]
+    lists = [told.values if isinstance(told, Tensor) and told.kind == TEXT else told for told in held]
+    lists = [[told] if isinstance(told, str) else told for told in lists if isinstance(told, str | list)]
+    yield from unread_texts("texts of attributes", {_decoded(one) for each in lists for one in each}, WORDS, values)
+    beside += [text for op in graph.operators for text in op.beside]
+    if beside:
+        yield "texts beside what a field says", text_size(*beside)
+
+
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
+def _gather(content: bytes, found: dict[str, set[str]], beside: list[bytes], place: str) -> None:
+    """Every text of the file by its kind, and what stands in types beside them."""
+    waiting: list[tuple[bytes, Texts]] = [(content, TEXTS)]
+    while waiting:
+        here, known = waiting.pop()
+        for number, wire, value in fields(here, place):
+            what = known.get(number)
+            if wire != BYTES or not isinstance(value, bytes):
+                continue
+            if isinstance(what, str):
+                found.setdefault(what, set()).add(_decoded(value))
+            elif what is not None:
+                waiting.append((value, what))
+            elif ELSEWHERE not in known and value:
+                beside.append(value)
+
+
 def _beside(message: bytes, known: set[int], what: str, place: str) -> Iterator[tuple[str, int]]:
     """Parts of a message besides those that say what it is."""
     for number, _, value in fields(message, place):
@@ -75,7 +178,7 @@ def _beside(message: bytes, known: set[int], what: str, place: str) -> Iterator[
 
 
 def _size(value: bytes | int) -> int:
-    return len(value) // SIGNS if isinstance(value, bytes) else 1
+    return text_size(value) if isinstance(value, bytes) else 1
 
 
 def _attributes(graph: Graph, ensemble: Operator) -> Iterator[tuple[str, int]]:
@@ -84,7 +187,8 @@ def _attributes(graph: Graph, ensemble: Operator) -> Iterator[tuple[str, int]]:
     for operator in (op for op in graph.operators if id(op) not in before):
         for name, told in operator.attributes.items():
             if name.removesuffix("_as_tensor") not in KNOWN:
-                yield "an attribute that its operator does not have", np.size(told)
+                numeric = isinstance(told, int | float | np.ndarray) and has_known_words(name, WORDS)
+                yield "an attribute that its operator does not have", np.size(told) if numeric else PEOPLE
 
 
 def _at_leaves(ensemble: Operator, place: str) -> Iterator[tuple[str, int]]:

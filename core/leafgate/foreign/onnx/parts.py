@@ -26,6 +26,8 @@ class Operator:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     domain: str = ""
+    beside: tuple[bytes, ...] = ()
+    """Texts that stand in its attributes beside names and values."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _name(value: bytes, place: str) -> str:
 def _operator(message: bytes, place: str) -> Operator:
     inputs: list[str] = []
     outputs: list[str] = []
-    kind, domain, attributes = "", "", {}
+    kind, domain, attributes, beside = "", "", {}, list[bytes]()
     for number, wire, value in fields(message, place):
         if wire != BYTES or not isinstance(value, bytes):
             continue
@@ -103,11 +105,12 @@ def _operator(message: bytes, place: str) -> Operator:
         elif number == 7:
             domain = "" if value == b"ai.onnx" else _text(value)
         elif number == 5:
-            name, told = attribute_of(value, place)
+            name, told, more = attribute_of(value, place)
+            beside += more
             if name in attributes:
                 raise ReleaseError("has one attribute twice", place=place)
             attributes[name] = told
-    return Operator(kind, tuple(inputs), tuple(outputs), attributes, domain)
+    return Operator(kind, tuple(inputs), tuple(outputs), attributes, domain, tuple(beside))
 
 
 def numbers(operator: Operator, name: str, place: str) -> np.ndarray | None:

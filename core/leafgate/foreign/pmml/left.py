@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, other_content
+from leafgate.disclosed import PEOPLE, Disclosure, other_content, text_size
 from leafgate.foreign.pmml.odd import odd, unused
 from leafgate.foreign.pmml.xml import name_of
 
@@ -46,7 +46,16 @@ READ: Mapping[str, frozenset[str]] = {
 }
 """The elements that are read, or say what a reader is to do, each with its attributes."""
 
-ROWS = {"ModelVerification", "ModelStats", "InlineTable", "UnivariateStats", "MultivariateStats"}
+NOT_READ = """
+Annotation Anova AnovaRow Apply BinarySimilarity BlockIndicator ClassLabels Constant ContStats Counts DecisionTree
+Decisions DefineFunction DerivedField DiscrStats Discretize EmbeddedModel Extension FieldColumnPair FieldRef
+InlineTable LocalTransformations MapValues MiningBuildTask ModelExplanation ModelStats ModelVerification
+MultivariateStats NormContinuous NormDiscrete NumericInfo ParameterField Partition PredictiveModelQuality Quantile
+Regression TableLocator Targets Taxonomy TextIndex UnivariateStats VariableWeight VerificationFields row
+"""
+STANDARD = frozenset(NOT_READ.split())
+"""Elements of the standard that no reader of trees needs; a report calls no others by name."""
+
 TEXTS = {"Array", "Timestamp"}
 MANY = 1.0
 
@@ -89,19 +98,14 @@ def _unread(root: Element) -> Iterator[tuple[str, int]]:
         name = name_of(here)
         if name not in READ:
             if name != "Interval":
-                yield name[:40], PEOPLE if name in ROWS else _size(here)
+                yield name if name in STANDARD else "an element that PMML does not have", PEOPLE
             continue
-        for attribute, value in here.attrib.items():
+        for attribute in here.attrib:
             if attribute.rpartition("}")[2] not in READ[name]:
-                yield f"{name}'s attribute that is not read", 1 + len(value) // SIGNS
+                yield f"{name}'s attribute that is not read", text_size(attribute)
         texts = [here.text if name not in TEXTS else None, *(child.tail for child in here)]
-        yield from ((f"text in {name}", 1 + len(text) // SIGNS) for text in texts if text and text.strip())
+        yield from ((f"text in {name}", text_size(text)) for text in texts if text and text.strip())
         waiting.extend(here)
-
-
-def _size(element: Element) -> int:
-    """About how many numbers an element holds, with all below it."""
-    return sum(1 + len(each.attrib) + len(each.text or "") // SIGNS for each in element.iter())
 
 
 def _hidden(content: bytes) -> Iterator[tuple[str, int]]:
@@ -110,4 +114,4 @@ def _hidden(content: bytes) -> Iterator[tuple[str, int]]:
     for sign, end, name in ((b"<!--", b"-->", "a comment"), (b"<?", b"?>", "an instruction")):
         for part in plain.split(sign)[1:]:
             if not part.startswith(b"xml "):
-                yield name, len(part.partition(end)[0]) // SIGNS
+                yield name, text_size(part.partition(end)[0])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from leafgate.disclosed import SIGNS
+from leafgate.disclosed import text_size, unread_texts
 from leafgate.foreign.pmml.xml import name_of, named
 
 if TYPE_CHECKING:
@@ -28,6 +28,64 @@ KINDS: Mapping[str, re.Pattern[str]] = {
 }
 """Attributes that nobody reads, or that are a choice among words, and what they look like."""
 
+WRITTEN = """
+absent active aggregate algorithm all allow am analytics and apache apr april array as asis association aug august
+augustus auto average bagging binary boolean boosting by c cart categorical cest cet chaid child class classification
+classifier code com compound confidence continuous converter count cpp current data date dec december decision default
+defaultchild defaults dev dmg double e edt ensemble entity equal error est estimator exception extension extreme false
+feature feb february field final float forest frame fri friday from function functions gb gbm generator gini gmt
+gradient gradientboosting greater greaterorequal greaterthan hist http https ibm id in input int integer interval
+invalid invalids is isin ismissing isnotin isnotmissing isolation j jan january java jpmml jul july jun june k kind
+knime last lastprediction leaf learn learner less lessorequal lessthan lgbm library lightgbm linear log logistic
+majority majorityvote map mar march max may mean median micro microstrategy min mine miner mining missing model
+modelchain modeler mon monday multi n name no node none not notequal nov november null nullprediction number numeric
+nyoka object oct october of one operator or ordinal org original out outlier outliers output outputs p package party
+pdt pipeline pm pmml post pred predict predicted prediction predictions predictor prob proba probabilities probability
+property pst py pypmml python quantile r random randomforest rank rapid rapidminer rattle raw rc real reason reg
+regression regressor regular residual result return returninvalid returnlastprediction returnnullprediction rf root
+rpart rule s sas sat saturday schema sci scikit scorable score segment select selectall selectfirst sep september
+server simple single sk skl sklearn snapshot software softwareag spark sparkml split splits spss statistica statistics
+status string studio sum sun sunday supplementary surrogate t target test than the threshold thu thursday tibco time
+to transformed tree treemodel trees true tue tuesday type tz uci unknown user utc v valid value values version vote w
+waikato warning wed wednesday weighted weightedaverage weightedconfidence weightedmajorityvote weka www x xgb xgboost
+xml xmlschema xor xsd xsi y z zementis
+"""
+TEXT_WORDS = frozenset(WRITTEN.split())
+"""Words of the standard, of dates, of programs that write PMML, and of what these call models and outputs."""
+
+NAMED = {
+    "Application": "the program's name",
+    "Timestamp": "the time",
+    "OutputField": "names of output fields",
+    "TreeModel": "the model's name",
+    "MiningModel": "the model's name",
+}
+"""What texts of such elements are called in a report."""
+
+FREE = {("DataField", "name"), ("MiningField", "name"), ("Value", "value"), ("SimplePredicate", "field")}
+FREE |= {
+    ("SimplePredicate", "value"),
+    ("SimpleSetPredicate", "field"),
+    ("ScoreDistribution", "value"),
+    ("Node", "score"),
+}
+"""Names of columns, values and classes: what the reader needs, and tells of elsewhere."""
+
+FORMS = [
+    "{}",
+    "probability({})",
+    "probability_{}",
+    "Probability_{}",
+    "confidence({})",
+    "Confidence_{}",
+    "P({})",
+    "P_{}",
+    "p_{}",
+    "y_{}",
+]
+FORMS += ["proba_{}", "predicted_{}", "Predicted_{}", "predicted({})", "prediction({})"]
+"""What outputs of a class or a field are called."""
+
 SPACES = re.compile(rb"""xmlns(:[\w.-]*)?\s*=\s*("[^"]*"|'[^']*')""")
 SPACE = re.compile(rb".(http://www\.dmg\.org/PMML-\d_\d(_\d)?|http://www\.w3\.org/2001/XMLSchema(-instance)?).")
 PREFIX = 12
@@ -39,26 +97,34 @@ NUMBERED = re.compile(r"[A-Za-z_-]{0,8}(\d{1,15})")
 
 def odd(root: Element, content: bytes, asked: Collection[str]) -> Iterator[tuple[str, int]]:
     """Longer texts than belong there, values of fields that nobody asks about, what is said twice."""
+    names = _names(root)
     for each in root.iter():
         name = name_of(each)
         for key, value in each.attrib.items():
             kind = KINDS.get(key.rpartition("}")[2])
             if kind is not None and not kind.fullmatch(value) and (name, key) != ("Application", "version"):
-                yield f"{name[:40]}'s {key.rpartition('}')[2]}", 1 + len(value) // SIGNS
+                yield f"an attribute `{key.rpartition('}')[2]}`", text_size(value)
         if name in {"Node", "Segmentation"}:
             yield from _twice(each)
         if name == "SimplePredicate" and each.get("operator") in {"isMissing", "isNotMissing"} and each.get("value"):
-            yield "a value that nothing is compared with", 1 + len(each.get("value", "")) // SIGNS
-        if name in {"Application", "Timestamp"}:
-            told = (each.text or "") if name == "Timestamp" else each.get("name", "") + each.get("version", "")
-            if not NAME.fullmatch(told.strip()):
-                yield name, 1 + len(told) // SIGNS
+            yield "a value that nothing is compared with", text_size(each.get("value", ""))
+        texts = [value for key, value in each.attrib.items() if (name, key) not in FREE]
+        texts += [(each.text or "").strip()] if name == "Timestamp" else []
+        yield from unread_texts(NAMED.get(name, "texts of attributes"), texts, TEXT_WORDS, names)
     yield from _numbers_of_nodes(root)
     yield from _fields(root, asked)
     plain = content.replace(b"\0", b"")
     for prefix, place in SPACES.findall(plain):
         if len(prefix) > PREFIX or not SPACE.fullmatch(place):
-            yield "a namespace that is none of PMML's", 1 + len(prefix + place) // SIGNS
+            yield "a namespace that is none of PMML's", text_size(prefix + place)
+
+
+def _names(root: Element) -> frozenset[str]:
+    """What fields, values and classes are called, alone or within the name of an output, as `probability(yes)`."""
+    told = {
+        each.get(key, "") for each in root.iter() for key in ("name", "value", "score") if (name_of(each), key) in FREE
+    }
+    return frozenset(form.format(name) for form in FORMS for name in told)
 
 
 def unused(root: Element, asked: Collection[str]) -> int:
@@ -76,13 +142,16 @@ def _fields(root: Element, asked: Collection[str]) -> Iterator[tuple[str, int]]:
             idle = field.get("name") not in asked
             values = [v for v in named(field, "Value") if idle or v.get("property", "valid") != "valid"]
             if values:
-                yield "values of a field that no test asks about", sum(1 + _signs(value) // SIGNS for value in values)
+                yield (
+                    "values of a field that no test asks about",
+                    text_size(*(value.get("value", "") for value in values)),
+                )
     for each in root.iter():
         name = each.get("name", "")
         if name_of(each) == "MiningField" and name not in there:
-            yield "a field that is not declared", 1 + len(name) // SIGNS
+            yield "a field that is not declared", text_size(name)
         if name_of(each) == "OutputField" and _signs(each) > 150:
-            yield "a long OutputField", 1 + _signs(each) // SIGNS
+            yield "a long OutputField", text_size(*each.attrib.values())
 
 
 def _signs(element: Element) -> int:
@@ -108,7 +177,7 @@ def _numbers_of_nodes(root: Element) -> Iterator[tuple[str, int]]:
         parent = above.get(each)
         halved = None if parent is None else _number(parent.get("id", ""))
         if mine is None or halved is None or mine // 2 != halved:
-            yield f"a {name_of(each)}'s id", 1 + len(told) // SIGNS
+            yield f"a {name_of(each)}'s id", text_size(told)
 
 
 def _number(told: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.disclosed import PEOPLE, SIGNS, Disclosure, other_content
+from leafgate.disclosed import PEOPLE, Disclosure, has_known_words, other_content, text_size
 from leafgate.foreign.model import CategoryList
 from leafgate.foreign.seen import Seen
 from leafgate.foreign.sklearn.made import Made, is_missing, text_of
@@ -47,6 +47,33 @@ FITTED = """
 """
 KNOWN = frozenset((PARAMETERS + FITTED).split())
 """Attributes of scikit-learn's own: read here, told of elsewhere, or how the algorithm was set."""
+
+WRITTEN = """
+absolute ada adaboostclassifier adaboostregressor all allow array as auto bagging baggingclassifier baggingregressor
+balanced best binarizer binary binning binomial bitset bool boost boosting both box builtins bytearray bytes category
+cats centerer child children classifier clf cls code codes column columntransformer complex compose concat counter cox
+cy d datetime decisiontreeclassifier decisiontreeregressor defaultdict deny deprecated deviance dict discretization
+discretizer dt dummy dummyclassifier dummyregressor dxsm else embedding encode encoded encoders encoding ensemble
+ensure entropy est exist exp expm exponential extra extratreeclassifier extratreeregressor extratreesclassifier
+extratreesregressor false fdr featureunion filled final finite first flag flags float forest fpr frame frequent
+friedman from functions functiontransformer functools fwe gain gaps gb gbc gbm generic gini go gradient
+gradientboostingclassifier gradientboostingregressor half hgb hist histgradientboostingclassifier
+histgradientboostingregressor huber identity if iforest ignore imputation impute imputed imputer inc index is
+isolation isolationforest it johnson json kbinsdiscretizer kernel kernelcenterer key keywords knn knnimputer kwds
+labelbinarizer labelencoder labels lad large last learn learner log logit logs ls mae main make maxabsscaler median
+method minmaxscaler missingindicator model most mse mt mtrand multi multilabelbinarizer multinomial na namespace nan
+nd ndarray nested nominal none normalizer num number numbers numeric numerical numpy nums object ohe onehot
+onehotencoder only ord ordered ordinal ordinalencoder other p pandas partial pass pcg percentile philox pipe pipeline
+poisson polars polynomial polynomialfeatures pool pos power powertransformer predictor prep preprocess preprocessing
+quantiletransformer raise randomforestclassifier randomforestregressor randomtreesembedding rare regressor rest rf rfe
+rfecv right robust robustscaler scaled scaler second select selection selector seq sequence sequential series set sfc
+side simple simpleimputer size slice spawn spawned spline splinetransformer sqrt square squared stacking
+stackingclassifier stackingregressor standard standardscaler step stop str stratified string target targetencoder text
+texts then timedelta transformed transformedtargetregressor tuple two type types ufunc uint uinteger uniform union
+univariate utils voting votingclassifier votingregressor warn ways weighted yeo zero
+"""
+WORDS = frozenset(re.findall("[a-z]+", f"{PARAMETERS} {FITTED} {WRITTEN}".lower()))
+"""Words in texts of scikit-learn's files: classes, modules, settings, names that people give steps of a pipeline."""
 
 STEPS = 2_000_000
 SETTING = re.compile(r"[\w.+<>/:()-]{0,40}( [\w.+<>/:()-]{1,20}){0,2}")
@@ -131,12 +158,17 @@ def _of(each: Seen) -> Iterator[tuple[str, int]]:
     """Attributes that are not scikit-learn's, and settings that are a long text."""
     for name in sorted(each.names):
         if name not in KNOWN and (told := each.get(name)) is not None:
-            yield f"an attribute of its {each.kind[:40]!r}", size(told)
+            yield "an attribute that scikit-learn does not have", max(size(told), PEOPLE * (not _is_known(name)))
         elif name in KNOWN and isinstance(told := each.get(name), str) and not SETTING.fullmatch(told):
-            yield f"a text among the settings of its {each.kind[:40]!r}", 1 + len(told) // SIGNS
+            yield "a text among the settings of an object", text_size(told)
         if name in STEPS_OF:
             yield from _names_of_steps(each, name)
     yield from odd(each, KNOWN)
+
+
+def _is_known(name: str) -> bool:
+    """May an attribute of this name be one of a later scikit-learn?"""
+    return has_known_words(name, WORDS)
 
 
 def _names_of_steps(each: Seen, name: str) -> Iterator[tuple[str, int]]:
@@ -146,7 +178,7 @@ def _names_of_steps(each: Seen, name: str) -> Iterator[tuple[str, int]]:
     texts = [one for one in named if isinstance(one, str)]
     strange = [one for one in texts if not SETTING.fullmatch(one)] if len(texts) <= MAX_STEPS_NAMED else texts
     if strange:
-        yield f"names of steps of its {each.kind[:40]!r}", sum(1 + len(one) // SIGNS for one in strange)
+        yield "names of steps of an object", text_size(*strange)
 
 
 def _listed(names: Any) -> Sequence[Any]:
@@ -163,4 +195,4 @@ def size(told: Any) -> int:
         return sum(size(one) for one in (told.values() if isinstance(told, Mapping) else told))
     if isinstance(told, Seen):
         return PEOPLE if told.names else 1
-    return 1 + len(told) // SIGNS if isinstance(told, str) else 1
+    return text_size(told) if isinstance(told, str) else 1

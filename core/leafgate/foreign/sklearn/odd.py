@@ -72,7 +72,7 @@ def odd(each: Seen, known: Collection[str]) -> Iterator[tuple[str, int]]:
         elif name in EACH_CLASS and isinstance(classes, tuple | np.ndarray) and name != "classes_":
             most = len(classes)
         if most is not None and (many := values(told)) > most:
-            yield f"more than one setting in its {each.kind[:40]!r}", many
+            yield "more than one setting in an object", many
     nodes = each.get("nodes")
     if each.kind in FIELDS and isinstance(nodes, np.ndarray) and nodes.dtype.names is not None:
         yield from _of_nodes(nodes, FIELDS[each.kind])

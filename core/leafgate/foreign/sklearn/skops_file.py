@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from leafgate.disclosed import has_known_words
 from leafgate.errors import ReleaseError
 from leafgate.foreign.bounded_json import parse_bounded
 from leafgate.foreign.checking import MAX_FEATURES
 from leafgate.foreign.model import Foreign
-from leafgate.foreign.seen import Seen, shown
+from leafgate.foreign.seen import Seen
+from leafgate.foreign.sklearn.left import WORDS
 from leafgate.foreign.sklearn.models import model_of
 from leafgate.foreign.sklearn.skops_left import left
 from leafgate.foreign.zip_parts import Parts, parts_of
@@ -47,7 +49,9 @@ def read(content: bytes, place: str) -> Foreign:
     file = _File(parts, place)
     file.index(top)
     model = model_of(file.value(top), "skops", "", place)
-    return replace(model, discloses=(*model.discloses, *left(parts, content, top, SCHEMA)))
+    values = (value for each in model.category_lists for value in each.values)
+    names = {*model.features, *model.other_names, *model.classes, *values}
+    return replace(model, discloses=(*model.discloses, *left(parts, content, top, SCHEMA, names)))
 
 
 @dataclass
@@ -142,7 +146,7 @@ class _File:
         )
         known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
         return Seen(
-            shown(name) if isinstance(name, str) else "?",
+            name if isinstance(name, str) and has_known_words(name, WORDS) else "class that is not known here",
             self.place,
             frozenset(known),
             lambda wanted: self._looked_at(wanted, known[wanted], depth + 1),

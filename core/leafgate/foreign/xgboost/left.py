@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.disclosed import SIGNS, Disclosure, other_content
+from leafgate.disclosed import PEOPLE, Disclosure, other_content, text_size, unread_texts
 from leafgate.foreign.xgboost.odd import odd, version_odd
 
 TREE = frozenset(
@@ -65,7 +65,7 @@ PARTS: Mapping[str, frozenset[str]] = {
 """What XGBoost itself writes, by place; whatever else stands there is somebody's own."""
 
 OWN = {
-    "scikit_learn": re.compile(r".{0,99}", re.DOTALL),
+    "scikit_learn": re.compile(r"[^\0]{0,199}"),
     **dict.fromkeys(("best_iteration", "best_ntree_limit"), re.compile(r"\d{1,7}")),
 }
 """XGBoost's own attributes: that a classifier was saved, and before 2.0 which of its rounds was the best."""
@@ -78,7 +78,38 @@ def left(told: Mapping[str, Any]) -> tuple[Disclosure, ...]:
     model = booster.get("gbtree", booster)["model"]
     features = int(learner["learner_model_param"]["num_feature"])
     strange = odd(learner, model, features, _size)
-    return other_content([*_unread(told, ""), *version_odd(told.get("version"), _size), *strange])
+    texts = [str(value) for value in learner.get("attributes", {}).values()] if _is_table(learner) else []
+    texts += [text for part in (booster, learner["objective"]) for text in _texts(part)]
+    words = unread_texts("texts that XGBoost does not write", texts, WORDS)
+    return other_content([*_unread(told, ""), *version_odd(told.get("version"), _size), *strange, *words])
+
+
+WRITTEN = """
+absoluteerror at auc base best binary booster categorical classes classifier dart e encoder error estimator exact f
+false forest gain gamma gbtree hinge hist huber i inf iteration label limit linear log logistic logitraw lossguide
+mape ml mlogloss multi n name nan none normalized ntree null objective param poisson prob pseudohubererror quantile
+quantileerror ranker reg regressor rf rmse score softmax softprob squarederror squaredlogerror tree true tweedie type
+uniform use weighted xgb
+"""
+WORDS = frozenset(WRITTEN.split())
+"""Words that XGBoost and its scikit-learn classes write as values of parameters and attributes."""
+
+
+def _is_table(learner: Mapping[str, Any]) -> bool:
+    return isinstance(learner.get("attributes"), dict)
+
+
+def _texts(told: Any) -> Iterator[str]:
+    """Every text in a part of the file, besides categories, which are looked at as such."""
+    waiting = [(told, "")]
+    while waiting:
+        here, key = waiting.pop()
+        if isinstance(here, dict):
+            waiting.extend((value, name) for name, value in here.items() if name not in {"cats", "categories"})
+        elif isinstance(here, list):
+            waiting.extend((value, key) for value in here if not isinstance(value, int | float))
+        elif isinstance(here, str):
+            yield here
 
 
 def _unread(told: Any, place: str) -> Iterator[tuple[str, int]]:
@@ -90,7 +121,7 @@ def _unread(told: Any, place: str) -> Iterator[tuple[str, int]]:
             if key in PARTS[place]:
                 yield from _unread(value, f"{place}.{key}" if place else key)
             elif not (place == "learner.attributes" and key in OWN and OWN[key].fullmatch(str(value))):
-                yield f"unknown entries of {place or 'the file'}", _size(value)
+                yield f"unknown entries of {place or 'the file'}", max(PEOPLE, _size(value))
 
 
 def _size(told: Any) -> int:
@@ -101,5 +132,5 @@ def _size(told: Any) -> int:
         if isinstance(here, dict | list):
             waiting.extend(here.values() if isinstance(here, dict) else here)
         else:
-            found += here.size if isinstance(here, np.ndarray) else 1 + len(str(here)) // SIGNS
+            found += here.size if isinstance(here, np.ndarray) else text_size(here) if isinstance(here, str) else 1
     return found
