@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import leafgate.auditing
+from dominance.adversary import certain_people
 from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
 from dominance.properties import Failure, cases, check
@@ -117,6 +118,28 @@ def test_people_whose_leaves_count_nobody_ended_where_no_branch_takes_them() -> 
     document = blank(people, "counts", "exact") | {"trees": [_fan("job", {"cook": cooks, "smith": smiths})]}
     metrics = ({"use": "exposure", "scored": "derived", "at_most": 0},)
     assert audited_file(people, document, metrics).findings["exposure@linking#job"].value == 1
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_secret_withheld_in_every_record_is_certain_of_nobody_and_one_shown_cell_makes_it_spoken_of(
+    shown: bool,
+) -> None:
+    columns = {
+        "town": {"role": "quasi_identifier", "values": ["here", "there"]},
+        "job": {"role": "sensitive", "values": ["cook", "smith"]},
+        "sick": {"role": ["class", "quasi_identifier"], "values": ["no", "yes"]},
+    }
+    people = people_from({"columns": columns}, [("here", "cook", "no"), ("there", "smith", "no")], [5, 3])
+    withheld = {"withheld": True}
+    rows = [["here", "cook" if shown else withheld, "no"], ["there", withheld, "no"]]
+    records = {"columns": ["town", "job", "sick"], "rows": rows, "weight": [5, 3]}
+    leaf = {"kind": "leaf", "label": "no", "counts": {"no": 8, "yes": 0}}
+    document = blank(people, "counts", "exact") | {"trees": [leaf], "records": records}
+    certain = certain_people(document, people.table)
+    assert certain is not None
+    assert certain["job"].composition.tolist() == [shown, shown]
+    metrics = ({"use": "exposure", "at_most": 0},)
+    assert audited_file(people, document, metrics).findings["exposure@linking#job"].value == float(shown)
 
 
 def _fan(column: str, nodes: Mapping[str, Any]) -> dict[str, Any]:

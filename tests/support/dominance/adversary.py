@@ -90,7 +90,8 @@ def _split(spec: Document, node: Document, cells: NDArray[Any]) -> list[tuple[Do
 class Certainty:
     """Rows of the table whose secret is certain: by the group's composition, and by what the numbers rule out.
 
-    A group's composition counts where the release is about the secret: its class, a column of its tests or its records.
+    A group's composition counts where the release is about the secret: its class, a column of its tests, or a column of
+    its records that is not withheld in all of them.
     `surest` is the share of the commonest value in each one's group (0 where the composition does not count), `people`
     the people of the group.
     """
@@ -152,10 +153,18 @@ def _public_class(document: Document) -> bool:
 
 
 def _is_about(document: Document, name: str) -> bool:
-    """Is the release about a secret: its class, a column of its tests or of its records?"""
-    shown = document["records"] is not None and name in document["records"]["columns"]
+    """Is the release about a secret: its class, a column of its tests, or one that some record does not withhold?
+
+    A column withheld in every record tells nothing of anybody: the release is that without the column.
+    """
+    records = document["records"]
+    shown = records is not None and name in records["columns"] and not _all_withheld(document, name)
     asked = any(name == node.get("column") for tree in document["trees"] for node in nodes_of(tree))
     return bool(shown or asked or name == document["target"])
+
+
+def _all_withheld(document: Document, name: str) -> bool:
+    return all(cell == {"withheld": True} for cell in _column(document, name))
 
 
 def _possible_values(document: Document, name: str, reached: Ends, matches: Mask | None) -> Mask:
