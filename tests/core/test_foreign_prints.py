@@ -258,6 +258,16 @@ def test_values_that_neither_way_names_get_no_prediction() -> None:
     assert predicted(model, np.array([[np.nan, 2.0]])).shape == (1,)
 
 
+def test_a_class_that_is_never_the_largest_alone_has_the_name_that_is_left_for_it() -> None:
+    root = "1) root 10 4 yes (0.4 0.6)"
+    ways = ["2) age< 30 8 4 no (0.5 0.5) *", "3) age>=30 2 0 yes (0 1) *"]
+    head = FLOWERS.partition("1)")[0]
+    assert read_foreign((head + "\n".join([root, *ways])).encode(), "m").classes == ("no", "yes")
+    ways = ["2) age< 30 8 4 yes (0.5 0.5) *", ways[1]]  # nothing is left for the first class
+    with pytest.raises(ReleaseError, match="what class 1 is called"):
+        read_foreign((head + "\n".join([root, *ways])).encode(), "m")
+
+
 def test_shares_that_are_no_people_stay_shares() -> None:
     model = read_foreign(
         KYPHOSIS.replace("7  3 present (0.42857143 0.57142857)", "7  3 present (0.40 0.60)").encode(), "m"

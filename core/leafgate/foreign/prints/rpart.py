@@ -115,21 +115,37 @@ def _is_number(text: str) -> bool:
 
 
 def _classes(told: Mapping[int, Line], place: str) -> tuple[str, ...]:
-    """The classes' names in the order of the shares: a node has the name of its largest."""
+    """The classes' names in the order of the shares: a node has the name of its largest, of several that of one."""
     width = len(told[1].shares)
     names: dict[int, str] = {}
+    tied: list[tuple[str, list[int]]] = []
     for line in told.values():
         if len(line.shares) != width or not all(0 <= share <= 1 for share in line.shares):
             raise ReleaseError("must have one share for each class", place=line.place)
         largest = [i for i, share in enumerate(line.shares) if share == max(line.shares)]
-        if len(largest) == 1 and names.setdefault(largest[0], line.label) != line.label:
+        if len(largest) > 1:
+            tied.append((line.label, largest))
+        elif names.setdefault(largest[0], line.label) != line.label:
             raise ReleaseError("predicts another class than the likeliest (losses, priors)", place=line.place)
+    _name_by_ties(names, tied)
     if width < 2 or len(names) < width or len(set(names.values())) < width:
         missing = next((i + 1 for i in range(width) if i not in names), width)
         raise ReleaseError(f"never says what class {missing} is called, as no node predicts it", place=place)
     if {line.label for line in told.values()} - set(names.values()):
         raise ReleaseError("predicts a class that has no share", place=place)
     return tuple(names[i] for i in range(width))
+
+
+def _name_by_ties(names: dict[int, str], tied: Sequence[tuple[str, Sequence[int]]]) -> None:
+    """Name the classes that are the only one of a node's largest that its label can be, until there are no more."""
+    while True:
+        for label, largest in tied:
+            unnamed = [i for i in largest if i not in names]
+            if len(unnamed) == 1 and label not in names.values():
+                names[unnamed[0]] = label
+                break
+        else:
+            return
 
 
 def _grow(growing: Growing, told: Mapping[int, Line], place: str) -> dict[int, int]:
