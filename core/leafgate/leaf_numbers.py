@@ -23,7 +23,10 @@ CLOSE = 1e-6
 
 
 MAX_CHANCE = 0.02
-"""Honest bootstraps are taken for mislabelled exact numbers no more often than this, and only in very small tables."""
+"""Honest draws are taken for mislabelled exact numbers no more often than this, and only in very small tables."""
+
+SAMPLE_RATE = 0.9
+"""Of how many of the table's people a sample is taken to be; smaller ones have its own numbers less often."""
 
 
 def is_mislabelled(release: Release, table: Table) -> bool:
@@ -31,7 +34,8 @@ def is_mislabelled(release: Release, table: Table) -> bool:
 
     Such a label keeps attacks from believing what is so. False for releases with noise or a claim of differential
     privacy, whose checks look at how the numbers were drawn; for model files, whose readers choose the label; for a
-    sample with the records it was taken from; and for bootstraps that may agree with the table by chance.
+    sample with the records it was taken from; and for bootstraps and samples that may agree with the table by chance,
+    as the shares of leaves do whose people all have one class.
     """
     records = release.records is not None
     excused = bool(release.noise) or "epsilon" in release.guarantee or release.file is not None
@@ -45,26 +49,52 @@ def is_mislabelled(release: Release, table: Table) -> bool:
         release.target not in table.schema or strange_leaves(replace(release, counted="exact"), table)
     ):
         return False
-    if release.counted == "bootstrap" and not records and _chance_of_agreement(release, table) > MAX_CHANCE:
+    if not records and _chance_of_agreement(release, table) > MAX_CHANCE:
         return False
     return release.records is None or records_fit(release.records, table)
 
 
 def _chance_of_agreement(release: Release, table: Table) -> float:
-    """The probability that bootstraps of the table, one a tree, have its own numbers of people in all leaves.
+    """The probability that draws from the table, as the release says that they are, have its own numbers in all leaves.
 
-    Counts of a tree are one multinomial draw at its mean; shares and error rates are one for each leaf, given how many
-    are drawn there.
+    Of bootstraps, one a tree: counts of a tree are one multinomial draw at its mean; shares and error rates are one for
+    each leaf, given how many are drawn there. Of samples of `SAMPLE_RATE` of the people, which trees may have in
+    common: the shares or error rates of the tree that agrees most seldom. 0 where nothing was drawn, and for counts of
+    a sample, which would have left nobody out.
     """
-    log_chance = 0.0
+    if release.counted not in DRAWN or (release.counted == "sampled" and release.publish.leaves == "counts"):
+        return 0.0
+    chances = []
     for tree in (*release.trees, *release.alternatives.values()):
         routed = route(tree, table)
         counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
         if release.publish.leaves == "counts":
-            log_chance += _log_multinomial_at_mean(counts.reshape(-1))
-        else:
-            log_chance += sum(map(_log_multinomial_at_mean, counts))
-    return math.exp(log_chance)
+            chances.append(_log_multinomial_at_mean(counts.reshape(-1)))
+            continue
+        rows = counts
+        if release.publish.leaves == "error_rates":
+            right = [
+                row[release.classes.index(str(leaf.label))] for leaf, row in zip(routed.leaves, counts, strict=True)
+            ]
+            rows = np.column_stack([right, counts.sum(axis=1) - right])
+        log_chance = _log_multinomial_at_mean if release.counted == "bootstrap" else _log_sample_in_proportion
+        chances.append(sum(map(log_chance, rows)))
+    return math.exp(min(chances) if release.counted == "sampled" else sum(chances))
+
+
+def _log_sample_in_proportion(counts: NDArray[np.int64]) -> float:
+    """The log probability that a sample of `SAMPLE_RATE` of these people has somebody, in the same proportions."""
+    there = counts[counts > 0]
+    if not len(there):
+        return 0.0
+    parts = np.arange(1, math.gcd(*there.tolist()) + 1)
+    log_chances = np.zeros(len(parts))
+    log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1, there.max() + 1))))
+    for count in there.tolist():
+        drawn = parts * (count // len(parts))
+        ways = log_factorials[count] - log_factorials[drawn] - log_factorials[count - drawn]
+        log_chances += ways + drawn * math.log(SAMPLE_RATE) + (count - drawn) * math.log1p(-SAMPLE_RATE)
+    return math.log(np.exp(log_chances).sum())
 
 
 def _log_multinomial_at_mean(counts: NDArray[np.int64]) -> float:
