@@ -30,7 +30,8 @@ class Known:
     the table whose secrets are known, with the public columns and one secret or more; `facts` what
     is known of people in general. `label_accuracies` gives for each predicted class the share of the people with this
     prediction who have it, as somebody with test data would know it: granted where a release's labels are worth more
-    than its numbers say (`Release.needs_label_accuracies`), else None. `mechanism`
+    than its numbers say (`Release.needs_label_accuracies`), else None; `vote_accuracies` the same of the class that
+    most trees of a forest say, where the forest adds up numbers (`Release.votes_beside_prediction`). `mechanism`
     runs the public algorithm on a table of the attacker's own; None when it is not public.
     `seed` is for attacks that toss coins, so that an audit repeats.
     """
@@ -44,6 +45,7 @@ class Known:
     people: Table | None = None
     facts: tuple[Fact, ...] = ()
     label_accuracies: Mapping[str, float] | None = None
+    vote_accuracies: Mapping[str, float] | None = None
 
     @property
     def records(self) -> pd.DataFrame:
@@ -79,7 +81,7 @@ def known_of(
     """
     import numpy as np
 
-    from leafgate.routing import label_accuracies
+    from leafgate.routing import label_accuracies, vote_accuracies
 
     public, _ = table.public
     shares: dict[str, dict[str, float]] = {}
@@ -90,5 +92,7 @@ def known_of(
             shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
     schema = table.without_key.schema
     needed = release is not None and release.needs_label_accuracies and release.target in schema
-    accuracies = label_accuracies(release, table) if release is not None and needed else None
-    return Known(schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies)
+    accuracies, votes = None, None
+    if release is not None and needed:
+        accuracies, votes = label_accuracies(release, table), vote_accuracies(release, table)
+    return Known(schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies, votes)

@@ -171,7 +171,21 @@ def label_accuracies(release: Release, table: Table) -> dict[str, float]:
     This is the precision of each label. Where the published leaves cannot be combined as the model combines
     them, the labels of the trees are counted as votes, as somebody who sees the labels alone would do.
     """
-    predicted = predicted_classes(release, table)
+    return _precisions(predicted_classes(release, table), release, table)
+
+
+def vote_accuracies(release: Release, table: Table) -> dict[str, float] | None:
+    """As `label_accuracies`, of the class that most trees' labels say; None where the trees vote to predict.
+
+    Whoever sees labels beside the numbers that the model adds up can count the labels as votes all the same.
+    """
+    if not release.votes_beside_prediction:
+        return None
+    return _precisions(predict(replace(release, combine="vote"), table), release, table)
+
+
+def _precisions(predicted: NDArray[np.int64], release: Release, table: Table) -> dict[str, float]:
+    """For each class that is predicted for somebody, the share of these people who have it."""
     truth = np.array(table.schema[release.target].domain, dtype=object)[table.codes(release.target)]
     accuracies = {}
     for position, label in enumerate(release.classes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ def model_of(release: Release, known: Known, *, internal: bool, members: bool = 
         everyone_is_somewhere(strata.row, public.weight.astype(np.float64), len(target.domain)),
         *leaf_constraints(release, trees, strata, weight, target),
         *label_constraints(release, trees, strata, weight, target, known.label_accuracies),
+        *label_constraints(replace(release, combine="vote"), trees, strata, weight, target, known.vote_accuracies),
         *_background(known, public, strata, target, members=members),
     ]
     rules, why = rules_of(release, known.schema, members=members) if internal else (None, "not asked for")

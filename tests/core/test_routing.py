@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from leafgate.errors import InconclusiveError
 from leafgate.release import Combine, Level, Publish, Release, map_leaves, published
-from leafgate.routing import class_votes, count_leaves, label_accuracies, predict, route
+from leafgate.routing import class_votes, count_leaves, label_accuracies, predict, route, vote_accuracies
 from leafgate.table import Table
 from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
 from oracles import Person, leaf_at, path_of, persons
@@ -181,6 +182,16 @@ def test_the_accuracy_of_a_label_is_the_share_of_those_predicted_so_who_have_the
         assert label_accuracies(Release({}, table.schema, (tree,)), table) == accuracies
     unread = Release({}, table.schema, (Cut("age", 5.0, LOW, HIGH),), combine="sum")
     assert label_accuracies(unread, table) == {"good": 0.75, "bad": 1.0}  # labels alone are counted as votes
+
+
+def test_a_forest_that_adds_up_numbers_has_the_accuracy_of_its_vote_beside_that_of_its_prediction() -> None:
+    table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "bad")], [3, 5])
+    hardly, surely = Leaf("good", {"good": 3, "bad": 2}), Leaf("bad", {"good": 0, "bad": 5})
+    trees = (hardly, hardly, surely)  # two votes for good, the mean for bad
+    release = Release({}, table.schema, trees, combine="mean_per_tree")
+    assert label_accuracies(release, table) == {"bad": 5 / 8}
+    assert vote_accuracies(release, table) == {"good": 3 / 8}
+    assert vote_accuracies(replace(release, combine="vote"), table) is None
 
 
 @pytest.mark.parametrize(("combine", "level"), [("sum", "labels"), ("sum", "error_rates"), ("boost", "counts")])

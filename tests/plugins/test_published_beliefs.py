@@ -100,7 +100,7 @@ def test_a_forest_is_believed_as_its_mean_of_shares(attack: AttackModel) -> None
     shares = [(0.96, 0.7), (0.98, 0.5), (1.0, 0.6)]
     trees = [by_town(*(Leaf("yes", shares={"no": 1 - p, "yes": p}) for p in pair)) for pair in shares]
     release = replace(told(SICK_TOWN, *trees, level="shares", counted="bootstrap"), combine="mean_per_tree")
-    known = replace(knowing(SICK_TOWN, release), label_accuracies=None)
+    known = replace(knowing(SICK_TOWN, release), label_accuracies=None, vote_accuracies=None)
     (belief,) = attack.infer(release, known)
     assert belief.chances is not None
     assert belief.chances["yes"].tolist() == pytest.approx([0.98, 0.6])
