@@ -62,13 +62,13 @@ def narrowed(node: Cut | Fan, possible: Possible, schema: Schema) -> list[tuple[
     return ways
 
 
-def unanswered(node: Cut | Fan, possible: Possible, schema: Schema) -> bool:
-    """Can the tested column still have a value that no branch takes?"""
+def unanswered(node: Cut | Fan, possible: Possible, schema: Schema) -> frozenset[Value]:
+    """The values that the tested column can still have and no branch takes."""
     if isinstance(node, Cut) or node.other is not None:
-        return False
+        return frozenset()
     rest = rest_of(schema[node.column], possible)
     assert isinstance(rest, frozenset)
-    return bool(rest - {value for branch in node.branches for value in branch.values})
+    return rest - {value for branch in node.branches for value in branch.values}
 
 
 BEYOND_FLOAT32 = 2.0**128

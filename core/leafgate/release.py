@@ -154,9 +154,16 @@ class Release:
             return False
         return len(self.learned) > 1 or self.approximate or any(self._has_label_alone(leaf) for leaf in every)
 
+    @property
+    def votes_beside_prediction(self) -> bool:
+        """Do several trees' labels vote, beside numbers that the model adds up to predict?"""
+        return len(self.trees) > 1 and self.combine in {"sum", "mean_per_tree"} and not self.tells_numbers
+
     def _has_label_alone(self, leaf: Leaf) -> bool:
-        untold = leaf.counts is None and leaf.shares is None and leaf.error_rate is None
-        return untold and leaf.label is not None and not self.is_empty(leaf)
+        """Does it tell of people by its label alone? There may be some where the draw of a sample left it empty."""
+        if leaf.label is None:
+            return False
+        return self.counted != "exact" if self.is_empty(leaf) else leaf.has_no_statistic
 
 
 def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:

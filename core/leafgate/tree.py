@@ -27,6 +27,11 @@ class Leaf:
     scores: Mapping[str, float] | None = None
 
     @property
+    def has_no_statistic(self) -> bool:
+        """Does it tell nothing of how many of its people have which class?"""
+        return self.counts is None and self.shares is None and self.error_rate is None
+
+    @property
     def size(self) -> float | None:
         """People in the leaf, where the counts are published."""
         return None if self.counts is None else sum(self.counts.values())

@@ -38,22 +38,34 @@ class Reached:
 
 @dataclass
 class Remainders:
-    """The different remainders of one tree, numbered; each is a leaf or a private test over others."""
+    """The different remainders of one tree, numbered; each is a leaf or a private test over others.
+
+    `untaken` says of a private test what is left of each column on those of its ways that end in no leaf.
+    """
 
     public: Table
     schema: Schema
     reached: dict[int, Reached] = field(default_factory=dict)
     asked: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    untaken: dict[int, list[Possible]] = field(default_factory=dict)
     _numbers: dict[tuple[int, ...], int] = field(default_factory=dict)
     _cells: Cells = field(default_factory=dict)
     _nodes: int = 0
     _leaves: dict[int, list[Reached]] = field(default_factory=dict)
+    _ends: dict[int, list[Possible]] = field(default_factory=dict)
 
     def leaves(self, number: int) -> list[Reached]:
         """The leaves a remainder can end in, from left to right; the same list at every call."""
         if number not in self._leaves:
             self._leaves[number] = self._found(number)
         return self._leaves[number]
+
+    def ends_nowhere(self, number: int) -> list[Possible]:
+        """What the tests leave of each column where a remainder's private tests lead to no leaf."""
+        if number not in self._ends:
+            below = [self.ends_nowhere(child) for child in self.asked.get(number, ())]
+            self._ends[number] = [*self.untaken.get(number, ()), *(each for ends in below for each in ends)]
+        return self._ends[number]
 
     @property
     def may_end_nowhere(self) -> bool:
@@ -80,10 +92,10 @@ class Remainders:
             return
         ways = [(child, {**possible, node.column: rest}, rest) for child, rest in narrowed(node, possible, self.schema)]
         if not self.schema[node.column].public:
-            below = [self._apart(child, rows, left) for child, left, rest in ways if rest]
-            if unanswered(node, possible, self.schema):
-                below.append(np.full(len(rows), self._number(NOWHERE)))
-            ids[rows] = self._join(name, below)
+            below = [(self._apart(child, rows, left), left) for child, left, rest in ways if rest]
+            if untaken := unanswered(node, possible, self.schema):
+                below.append((np.full(len(rows), self._number(NOWHERE)), {**possible, node.column: untaken}))
+            ids[rows] = self._join(name, *zip(*below, strict=True))
             return
         ids[rows] = self._number(NOWHERE)
         for (child, left, _), (_, mine) in zip(ways, split_rows(node, self.public, rows, self._cells), strict=True):
@@ -96,15 +108,21 @@ class Remainders:
         self.fill_in(child, rows, possible, ids)
         return ids[rows]
 
-    def _join(self, name: int, below: Sequence[Ids]) -> Ids:
-        """Number a private test's remainders: one for each combination of its children's."""
+    def _join(self, name: int, below: Sequence[Ids], possible: Sequence[Possible]) -> Ids:
+        """Number a private test's remainders: one for each combination of its children's.
+
+        `possible` is what the tests leave of each column on the way to each child.
+        """
         if len(below) == 1:
             return below[0]
         which, first = grouped(below)
         keys = [tuple(int(ids[position]) for ids in below) for position in first]
         nowhere = self._number(NOWHERE)
         numbers = [nowhere if set(key) == {nowhere} else self._number((name, *key)) for key in keys]
-        self.asked.update((n, key) for n, key in zip(numbers, keys, strict=True) if n != nowhere)
+        for number, key in zip(numbers, keys, strict=True):
+            if number != nowhere:
+                self.asked[number] = key
+                self.untaken[number] = [rest for child, rest in zip(key, possible, strict=True) if child == nowhere]
         return np.array(numbers, dtype=np.int64)[which]
 
     def _number(self, key: tuple[int, ...]) -> int:

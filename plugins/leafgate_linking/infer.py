@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,8 +163,10 @@ def _chances(linked: Linked, secret: Column, certainty: Told) -> pd.DataFrame:
     sources = [_by_records(linked, secret, prior)]
     if certainty != "shares":  # records that are the composition of each group leave nothing to add
         reader = LeafReader(linked.release, secret, prior, linked.known.label_accuracies)
-        labels = _by_ensemble(linked, reader)
-        sources += [_by_trees(linked, reader), *([] if labels is None else [labels])]
+        votes = replace(reader, release=replace(linked.release, combine="vote"))
+        predictions = [reader, replace(votes, label_accuracies=linked.known.vote_accuracies)]
+        labels = [_by_ensemble(linked, each) for each in predictions]
+        sources += [_by_trees(linked, reader), *(each for each in labels if each is not None)]
     believed = more_certain(sources, exact=exact)
     believed = np.where(np.isnan(believed).any(axis=1, keepdims=True), prior, believed)
     return pd.DataFrame(believed[linked.groups], columns=pd.Index(domain))
@@ -196,7 +198,7 @@ def _by_trees(linked: Linked, reader: LeafReader) -> Shares:
     for left, of in zip(linked.left, linked.numbers, strict=True):
         keys, which = np.unique(of * len(classes) + own, return_inverse=True)
         places = [divmod(int(key), len(classes)) for key in keys]
-        rows = [reader.belief(left.leaves(n), classes[c]) for n, c in places]
+        rows = [reader.belief(left.leaves(n), classes[c], left.ends_nowhere(n)) for n, c in places]
         beliefs.append((np.array([silent if row is None else row for row in rows]), which))
     return joined(beliefs, exact=linked.release.counted == "exact")
 
@@ -207,7 +209,7 @@ def _by_ensemble(linked: Linked, reader: LeafReader) -> Shares | None:
     Whom the trees ask about unknown columns can have several predictions: theirs is the mean of what the labels say
     that they can reach.
     """
-    release = linked.release
+    release = reader.release
     if reader.secret.name != release.target or reader.label_accuracies is None or len(release.learned) == 1:
         return None
     silent = np.full(len(reader.prior), np.nan)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.bins import bins_between
-from leafgate.possible import Interval, Rest, rest_of
+from leafgate.possible import Interval, Possible, Rest, rest_of
 from leafgate.release import Release
 from leafgate.schema import Column
 from leafgate.tree import Leaf
@@ -31,21 +31,31 @@ class LeafReader:
     prior: Shares
     label_accuracies: Mapping[str, float] | None = None
 
-    def belief(self, reached: Sequence[Reached], class_value: str | None) -> Shares | None:
+    def belief(
+        self, reached: Sequence[Reached], class_value: str | None, nowhere: Sequence[Possible] = ()
+    ) -> Shares | None:
         """The posterior of people who can reach just these leaves of one tree; None if the leaves say nothing.
+
+        `nowhere` is what the tests leave of each column on the ways these people can take that end in no leaf.
 
         The class: counts pooled over the leaves; shares and error rates averaged (by nothing better than equal
         weights, sizes being unknown), and labels likewise, each with its accuracy. Another secret: within a leaf the
         prior, restricted to what the tests on the way allow; leaves by size where counts tell it, else by the
-        prior, without the leaves that are known to be empty. Numbers of a sample, of changed cells or with noise are
-        smoothed; all others count as they are.
+        prior, without the leaves that are known to be empty; where all are, the people ended in no leaf. A leaf that
+        counts nobody still tells its label, where the numbers are not of everybody. Numbers of a sample, of changed
+        cells or with noise are smoothed; all others count as they are.
 
         `class_value` is the people's own class where that is public.
         Source: Friedman, Schuster, Wolff 2006, Definition 5 (what is linked to a span); Laplace 1814 (succession).
         """
         there = [each for each in reached if not self.release.is_empty(each.leaf)]
         of_class = self.secret.name == self.release.target
-        posterior = self._class(there) if of_class else self._other(reached, there, class_value)
+        if of_class:
+            posterior = self._class(there, may_end_nowhere=bool(nowhere))
+            if posterior is None and self.release.counted != "exact":
+                posterior = self._labels(reached)
+        else:
+            posterior = self._other(reached, there, class_value, nowhere)
         if posterior is None or not self.release.approximate:
             return posterior
         sizes = [each.leaf.size for each in reached]
@@ -71,10 +81,13 @@ class LeafReader:
         classes = self.release.classes
         return self.prior if self.secret.name == self.release.target else np.full(len(classes), 1 / len(classes))
 
-    def _class(self, there: Sequence[Reached]) -> Shares | None:
+    def _class(self, there: Sequence[Reached], *, may_end_nowhere: bool) -> Shares | None:
+        """The mean of what the leaves say, and of the prior where the people are in no leaf for all that labels say."""
         rows = [row for each in there if (row := self._leaf_row(each.leaf)) is not None]
         if any(each.leaf.counts is None for each in there):  # numbers of different kinds are not added up
             rows = [row / row.sum() for row in rows if row.sum() > 0]
+        if rows and may_end_nowhere and all(each.leaf.has_no_statistic for each in there):
+            rows.append(self.prior)
         total = np.sum(rows, axis=0) if rows else np.zeros(len(self.prior))
         return np.asarray(total / total.sum()) if total.sum() > 0 else None
 
@@ -97,16 +110,22 @@ class LeafReader:
         rows = [row for each in reached if (row := self.label_row(each.leaf.label)) is not None]
         return np.asarray(np.mean(rows, axis=0)) if rows else None
 
-    def _other(self, reached: Sequence[Reached], there: Sequence[Reached], class_value: str | None) -> Shares | None:
+    def _other(
+        self,
+        reached: Sequence[Reached],
+        there: Sequence[Reached],
+        class_value: str | None,
+        nowhere: Sequence[Possible],
+    ) -> Shares | None:
         """What is tested says which values lead to a leaf of people; None where that is so of all alike."""
         allowed = [_can_be(self.secret, rest_of(self.secret, each.possible)) for each in there]
         if not reached or (len(there) == len(reached) and all(can_be.all() for can_be in allowed)):
             return None
+        posterior = np.zeros(len(self.prior))
         if all(each.leaf.counts is not None for each in reached):
             posterior = self._by_size(there, allowed, class_value)
-        else:
-            anywhere = np.any([_can_be(self.secret, rest_of(self.secret, each.possible)) for each in reached], axis=0)
-            posterior = self._by_prior(there, allowed, class_value, anywhere)
+        if not posterior.any():
+            posterior = self._by_prior(there, class_value, nowhere)
         return posterior / posterior.sum() if posterior.sum() > 0 else None
 
     def _by_size(self, there: Sequence[Reached], allowed: Sequence[Shares], class_value: str | None) -> Shares:
@@ -119,19 +138,19 @@ class LeafReader:
             posterior += size * weight / weight.sum()
         return posterior
 
-    def _by_prior(
-        self, there: Sequence[Reached], allowed: Sequence[Shares], class_value: str | None, anywhere: Shares
-    ) -> Shares:
-        """The prior of each value, times the mean share of the people's class in the leaves of people it leads to.
+    def _by_prior(self, there: Sequence[Reached], class_value: str | None, nowhere: Sequence[Possible]) -> Shares:
+        """The prior of each value, times the mean share of the people's class at the ends of people it leads to.
 
-        A value that leads to no leaf at all (not `anywhere`) is one of whose people nothing is told.
+        Where no leaf takes them, anybody may be.
         """
-        likelihood, leaves = np.zeros(len(self.prior)), np.zeros(len(self.prior))
-        for each, can_be in zip(there, allowed, strict=True):
-            likelihood += can_be * self._share_of(each.leaf, class_value)
-            leaves += can_be
-        likelihood = np.divide(likelihood, leaves, where=leaves > 0, out=np.zeros_like(likelihood))
-        likelihood = np.where(anywhere, likelihood, 1.0)
+        ends = [(each.possible, self._share_of(each.leaf, class_value)) for each in there]
+        ends += [(possible, 1.0) for possible in nowhere]
+        likelihood, n_ends = np.zeros(len(self.prior)), np.zeros(len(self.prior))
+        for possible, share in ends:
+            can_be = _can_be(self.secret, rest_of(self.secret, possible))
+            likelihood += can_be * share
+            n_ends += can_be
+        likelihood = np.divide(likelihood, n_ends, where=n_ends > 0, out=np.zeros_like(likelihood))
         weighted = self.prior * likelihood
         return weighted if weighted.any() else likelihood
 

@@ -61,7 +61,7 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
                 nowhere[np.setdiff1d(rows, np.concatenate([mine for _, mine in ways]))] = True
         else:
             waiting.extend(_ways(node, rows, possible, schema))
-            nowhere[rows] |= unanswered(node, possible, schema)
+            nowhere[rows] |= bool(unanswered(node, possible, schema))
     found.part(np.flatnonzero(nowhere))
     return np.unique(found.group, return_inverse=True)[1].astype(np.int64)
 
