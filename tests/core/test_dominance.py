@@ -103,8 +103,53 @@ def test_a_bootstrap_that_agrees_with_the_table_in_one_number_passes() -> None:
     assert audited_file(people, document, LENIENT).verdict == "pass"
 
 
-@pytest.mark.xfail(strict=True, reason="linking takes nothing from the tests above values that no branch takes")
-def test_people_whose_leaves_count_nobody_ended_where_no_branch_takes_them() -> None:
+@pytest.mark.parametrize("level", ["shares", "error_rates"])
+def test_a_sample_of_leaves_of_one_class_each_passes_and_exact_shares_called_sampled_do_not(level: str) -> None:
+    def verdict(rows: Sequence[tuple[str, str]], weight: Sequence[int], here: float) -> str:
+        people = people_from(TOWNS, rows, weight)
+        document = blank(people, level, "sampled")
+        shares = ({"no": here, "yes": 1 - here}, {"no": 0.0, "yes": 1.0})
+        told = [{"shares": each} if level == "shares" else {"error_rate": 1 - max(each.values())} for each in shares]
+        leaves = [{"kind": "leaf", "label": label} | each for label, each in zip(("no", "yes"), told, strict=True)]
+        document["trees"] = [_fan("town", dict(zip(("here", "there"), leaves, strict=True)))]
+        return audited_file(people, document, LENIENT).verdict
+
+    one_class_each = [("here", "no"), ("there", "yes")]  # every sample has these shares
+    assert verdict(one_class_each, [40, 30], 1.0) == "pass"
+    assert verdict([("here", "yes"), *one_class_each], [1, 39, 30], 39 / 40) == "inconclusive"
+    assert verdict([("here", "yes"), *one_class_each], [1, 1, 30], 0.5) == "pass"
+
+
+def test_whom_the_trees_labels_settle_by_vote_their_shares_settle_too() -> None:
+    towns = ("a", "b", "c")
+    columns = {
+        "town": {"role": "quasi_identifier", "values": list(towns)},
+        "sick": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+    people = people_from({"columns": columns}, [("a", "yes"), ("b", "yes"), ("c", "yes"), ("c", "no")], [3, 3, 2, 2])
+    doubtful, likely = (
+        {"no": 0.6, "yes": 0.4},
+        {"no": 0.1, "yes": 0.9},
+    )  # in town c no, no, yes: by their mean it is yes
+    one = {"a": likely, "b": likely, "c": doubtful}
+    shares = (one, one, dict.fromkeys(towns, likely))
+    for level, combine in (("labels", "vote"), ("shares", "mean_per_tree")):
+        document = blank(people, level, "unknown", combine)
+        for of_town in shares:
+            leaves = {
+                town: {"kind": "leaf", "label": "no" if told is doubtful else "yes"}
+                | ({"shares": told} if level == "shares" else {})
+                for town, told in of_town.items()
+            }
+            document["trees"].append(_fan("town", leaves))
+        outcome = audited_file(people, document, ({"use": "exposure", "scored": "derived", "at_most": 0},))
+        exposed = outcome.exposed("sick")
+        assert exposed is not None
+        assert exposed.tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("level", ["shares", "counts"])
+def test_people_whose_leaves_count_nobody_ended_where_no_branch_takes_them(level: str) -> None:
     columns = {
         "town": {"role": "quasi_identifier", "values": ["here", "there"]},
         "job": {"role": "sensitive", "values": ["cook", "smith"]},
@@ -112,12 +157,55 @@ def test_people_whose_leaves_count_nobody_ended_where_no_branch_takes_them() -> 
     }
     rows = [("here", "cook", "no"), ("there", "smith", "no"), ("there", "cook", "no")]
     people = people_from({"columns": columns}, rows, [5, 3, 3])
-    nobody, three = ({"kind": "leaf", "label": "no", "counts": {"no": n, "yes": 0}} for n in (0, 3))
+    leaf: dict[str, Any] = {"kind": "leaf", "label": "no"}
+    nobody, three = leaf, leaf | {"shares": {"no": 1.0, "yes": 0.0}}
+    if level == "counts":
+        nobody, three = (leaf | {"counts": {"no": n, "yes": 0}} for n in (0, 3))
     cooks = _fan("town", {"there": three})
     smiths = _fan("town", {"here": nobody, "there": three})
-    document = blank(people, "counts", "exact") | {"trees": [_fan("job", {"cook": cooks, "smith": smiths})]}
+    document = blank(people, level, "exact") | {"trees": [_fan("job", {"cook": cooks, "smith": smiths})]}
     metrics = ({"use": "exposure", "scored": "derived", "at_most": 0},)
-    assert audited_file(people, document, metrics).findings["exposure@linking#job"].value == 1
+    exposed = audited_file(people, document, metrics).exposed("job")
+    assert exposed is not None
+    assert exposed.tolist() == [True, False, False]
+
+
+def test_who_may_have_ended_where_no_branch_takes_them_is_not_certain_by_labels() -> None:
+    columns = {
+        "town": {"role": "quasi_identifier", "values": ["here", "there"]},
+        "job": {"role": "private", "values": ["cook", "smith"]},
+        "sick": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
+    }
+    people = people_from({"columns": columns}, [("here", "cook", "yes"), ("there", "smith", "no")], [4, 4])
+    in_leaf = {"labels": {}, "counts": {"counts": {"no": 0, "yes": 0}}}
+    for level, told in in_leaf.items():
+        leaf = {"kind": "leaf", "label": "no"}
+        smiths = _fan("town", {"here": leaf | told, "there": leaf | (told and {"counts": {"no": 4, "yes": 0}})})
+        document = blank(people, level, "exact") | {"trees": [_fan("job", {"smith": smiths})]}
+        exposed = audited_file(people, document, ({"use": "exposure", "scored": "derived", "at_most": 0},)).exposed(
+            "sick"
+        )
+        assert exposed is not None
+        assert not exposed[0], level
+
+
+@pytest.mark.parametrize("counted", ["sampled", "bootstrap"])
+def test_the_label_of_a_leaf_that_a_draw_left_empty_is_worth_what_it_is_without_the_numbers(counted: str) -> None:
+    people = people_from(TOWNS, [("here", "yes"), ("there", "yes"), ("there", "no")], [1, 9, 9])
+    for level in ("labels", "shares", "counts"):
+        document = blank(people, level, counted)
+        here = {"counts": {"no": 0, "yes": 0}} if level == "counts" else {}
+        there = {"counts": {"no": 4, "yes": 8}} if level == "counts" else {"shares": {"no": 1 / 3, "yes": 2 / 3}}
+        leaves = {
+            "here": {"kind": "leaf", "label": "no"} | here,  # wrong of everybody, so that they have the other class
+            "there": {"kind": "leaf", "label": "yes"} | (there if level != "labels" else {}),
+        }
+        document["trees"] = [_fan("town", leaves)]
+        exposed = audited_file(people, document, ({"use": "exposure", "scored": "derived", "at_most": 0},)).exposed(
+            "sick"
+        )
+        assert exposed is not None
+        assert exposed.tolist() == [True, False, False], level
 
 
 @pytest.mark.parametrize("shown", [False, True])

@@ -361,9 +361,22 @@ def _scrubbed(people: People, fitted: Fitted, twin: Outcome, metrics: Any) -> It
         yield from more_is_not_safer(before, twin, people, f"{fitted.name} scrubbed -> whole", plain=False)
 
 
+def _tells_weights_alone(content: bytes) -> bool:
+    """Has a neutral file the weights of its nodes by class, and no number of rows?
+
+    Whole weights take the place of the rows in it; where they are no whole numbers, its `size` counts rows.
+    """
+    if not content.startswith(b'{"format":"leafgate/model/1"'):
+        return False
+    told = json.loads(content)
+    return told["counted"] == "unknown" and all(tree["counts"] is not None for tree in told["trees"])
+
+
 def _beside_another_table(rng: Rng, people: People, fitted: Fitted, file: str) -> Iterator[Problem]:
     """(d) where the table's people end in other leaves than those whom the file counts."""
     how, others = contradicting_table(rng, people)
+    if _tells_weights_alone(fitted.files[file]):
+        return  # weights of classes that nobody knows: other people may have weighed as much
     one, other = (fitted.leaves(features_of(each.table)) for each in (people, others))
     size = int(max(one.max(), other.max())) + 1
     for t in range(one.shape[1]):
@@ -386,6 +399,7 @@ def _with_a_number_changed(rng: Rng, people: People, fitted: Fitted, file: str) 
     place = places[int(rng.integers(len(places)))]
     number = float(place[1])
     changed = number * float(rng.choice([0.5, 2.0, 10.0])) if rng.random() < 0.5 or file == "json" else number + 1
+    changed = number + 1 if changed == number else changed  # 0 is 0, however often
     whole = "." not in place[1] and file != "json" and not (file == "pmml" and rng.random() < 0.3)
     told = str(round(changed) if round(changed) != number else round(number) + 1) if whole else repr(changed)
     content = (text[: place.start(1)] + told + text[place.end(1) :]).encode()
