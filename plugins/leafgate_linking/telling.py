@@ -51,7 +51,7 @@ class LeafReader:
         there = [each for each in reached if not self.release.is_empty(each.leaf)]
         of_class = self.secret.name == self.release.target
         if of_class:
-            posterior = self._class(there, may_end_nowhere=bool(nowhere))
+            posterior = self._class(there)
             if posterior is None and self.release.counted != "exact":
                 posterior = self._labels(reached)
         else:
@@ -81,13 +81,10 @@ class LeafReader:
         classes = self.release.classes
         return self.prior if self.secret.name == self.release.target else np.full(len(classes), 1 / len(classes))
 
-    def _class(self, there: Sequence[Reached], *, may_end_nowhere: bool) -> Shares | None:
-        """The mean of what the leaves say, and of the prior where the people are in no leaf for all that labels say."""
+    def _class(self, there: Sequence[Reached]) -> Shares | None:
         rows = [row for each in there if (row := self._leaf_row(each.leaf)) is not None]
         if any(each.leaf.counts is None for each in there):  # numbers of different kinds are not added up
             rows = [row / row.sum() for row in rows if row.sum() > 0]
-        if rows and may_end_nowhere and all(each.leaf.has_no_statistic for each in there):
-            rows.append(self.prior)
         total = np.sum(rows, axis=0) if rows else np.zeros(len(self.prior))
         return np.asarray(total / total.sum()) if total.sum() > 0 else None
 
@@ -143,11 +140,14 @@ class LeafReader:
 
         Where no leaf takes them, anybody may be.
         """
-        ends = [(each.possible, self._share_of(each.leaf, class_value)) for each in there]
-        ends += [(possible, 1.0) for possible in nowhere]
+        ends = [
+            (_can_be(self.secret, rest_of(self.secret, each.possible)), self._share_of(each.leaf, class_value))
+            for each in there
+        ]
+        if nowhere:
+            ends.append((np.max([_can_be(self.secret, rest_of(self.secret, each)) for each in nowhere], axis=0), 1.0))
         likelihood, n_ends = np.zeros(len(self.prior)), np.zeros(len(self.prior))
-        for possible, share in ends:
-            can_be = _can_be(self.secret, rest_of(self.secret, possible))
+        for can_be, share in ends:
             likelihood += can_be * share
             n_ends += can_be
         likelihood = np.divide(likelihood, n_ends, where=n_ends > 0, out=np.zeros_like(likelihood))

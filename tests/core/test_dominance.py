@@ -170,25 +170,6 @@ def test_people_whose_leaves_count_nobody_ended_where_no_branch_takes_them(level
     assert exposed.tolist() == [True, False, False]
 
 
-def test_who_may_have_ended_where_no_branch_takes_them_is_not_certain_by_labels() -> None:
-    columns = {
-        "town": {"role": "quasi_identifier", "values": ["here", "there"]},
-        "job": {"role": "private", "values": ["cook", "smith"]},
-        "sick": {"role": ["class", "sensitive"], "values": ["no", "yes"]},
-    }
-    people = people_from({"columns": columns}, [("here", "cook", "yes"), ("there", "smith", "no")], [4, 4])
-    in_leaf = {"labels": {}, "counts": {"counts": {"no": 0, "yes": 0}}}
-    for level, told in in_leaf.items():
-        leaf = {"kind": "leaf", "label": "no"}
-        smiths = _fan("town", {"here": leaf | told, "there": leaf | (told and {"counts": {"no": 4, "yes": 0}})})
-        document = blank(people, level, "exact") | {"trees": [_fan("job", {"smith": smiths})]}
-        exposed = audited_file(people, document, ({"use": "exposure", "scored": "derived", "at_most": 0},)).exposed(
-            "sick"
-        )
-        assert exposed is not None
-        assert not exposed[0], level
-
-
 @pytest.mark.parametrize("counted", ["sampled", "bootstrap"])
 def test_the_label_of_a_leaf_that_a_draw_left_empty_is_worth_what_it_is_without_the_numbers(counted: str) -> None:
     people = people_from(TOWNS, [("here", "yes"), ("there", "yes"), ("there", "no")], [1, 9, 9])

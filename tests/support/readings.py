@@ -24,18 +24,19 @@ class Reading:
         for life in lives(public, release.trees, known.schema):
             values = [life[secret.name]] if secret.name in life else secret.domain
             self.in_reach.setdefault(path_of(release.trees[0], life), set()).update(values)
-        self.in_reach.pop(None, None)
+        self.nowhere = self.in_reach.pop(None, set())
 
     @property
     def belief(self) -> Sequence[float]:
         found = {path: self.leaf(path) for path in self.in_reach}
+        total: list[float] = []
         if self.secret.name == self.target.name:
             rows = [row for leaf in found.values() if (row := self.class_row(leaf)) is not None]
             total = [sum(column) for column in zip(*rows, strict=True)]
-        elif all(leaf.counts is not None for leaf in found.values()):
+        elif found and all(leaf.counts is not None for leaf in found.values()):
             rows = [self.by_size(leaf, self.in_reach[path]) for path, leaf in found.items()]
             total = [sum(column) for column in zip(*rows, strict=True)]
-        else:
+        if self.secret.name != self.target.name and not (found and sum(total) > 0):
             total = [p * self.likelihood(value) for value, p in zip(self.secret.domain, self.prior, strict=True)]
         return [share / sum(total) for share in total] if sum(total) > 0 else self.prior
 
@@ -53,18 +54,21 @@ class Reading:
         return [people * each / sum(share) for each in share]
 
     def likelihood(self, value: object) -> float:
-        """Of somebody with this value: the mean share of the own class in the leaves that are not known to be empty."""
+        """The mean share of the own class in leaves not known to be empty, and 1 where no leaf takes the value."""
         reached = [self.leaf(path) for path, values in self.in_reach.items() if value in values]
-        if not reached:
-            return 1.0
         rows = [self.class_row(leaf) for leaf in reached if not self.empty(leaf)]
         place = None if self.own_class is None else self.release.classes.index(self.own_class)
         told = [1.0 if row is None or place is None else row[place] / sum(row) for row in rows]
+        told += [1.0] if value in self.nowhere else []
         return sum(told) / len(told) if told else 0.0
 
     def empty(self, leaf: Leaf) -> bool:
         """Is it bare among leaves with shares or error rates?"""
-        return self.release.publish.leaves != "labels" and (leaf.counts, leaf.shares, leaf.error_rate) == (None,) * 3
+        return (
+            self.release.publish.leaves != "labels"
+            and not any((leaf.counts or {}).values())
+            and (leaf.shares is None and leaf.error_rate is None)
+        )
 
     def class_row(self, leaf: Leaf) -> list[float] | None:
         classes = self.release.classes
