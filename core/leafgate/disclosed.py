@@ -81,8 +81,11 @@ def text_size(*texts: str | bytes) -> int:
 def has_known_words(text: str, words: Collection[str]) -> bool:
     """Is a text made of these words (in small letters) and a few digits alone, with or without signs between them?
 
-    Words may follow one another as in `TreeEnsemble12` or `concat_result`.
+    Words may follow one another as in `TreeEnsemble12` or `concat_result`. One letter alone is a word: people name
+    steps so.
     """
+    if len(text) == 1:
+        return True
     if len(text) > MAX_TEXT or sum(sign in DIGITS for sign in text) > MAX_DIGITS:
         return False
     return all(
