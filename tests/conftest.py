@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import leafgate.disclosure
-from leafgate.report import Report
-from leafgate.shown import Audience
+import leafgate.disclosure.document
+from leafgate.disclosure.masking import Audience
+from leafgate.types.report import Report
 from subtraction import exact_counts, given_away
 
-_document = leafgate.disclosure.document
+_document = leafgate.disclosure.document.document
 
 
 def _attacked(report: Report, audience: Audience) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def _attacked(report: Report, audience: Audience) -> dict[str, Any]:
     return told
 
 
-leafgate.disclosure.document = _attacked  # before any test module imports it
+leafgate.disclosure.document.document = _attacked  # before any test module imports it
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -24,7 +24,7 @@ from packaging.utils import canonicalize_name
 from pre_commit.clientlib import load_manifest
 
 from command_line import leafgate
-from leafgate.stale_results import VERDICTS
+from leafgate.session.stale_results import VERDICTS
 from recipes import (
     ACTION,
     BASH,

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from adult import MEASURES, adult, data_root, value
-from leafgate.auditing import Audit
+from leafgate.engine.audit import Audit
 from leafgate.errors import NoReleaseError
-from leafgate.running import Run
-from leafgate.schema import Column, Schema
-from leafgate.tree import Leaf, Node
+from leafgate.session.run import Run
+from leafgate.types.schema import Column, Schema
+from leafgate.types.tree import Leaf, Node
 from leafgate_kadet import Kadet
 
 TOP = Path(__file__).resolve().parents[1]

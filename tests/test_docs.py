@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from leafgate.policy_file import policy_of
-from leafgate.strict_yaml import parse_yaml
+from leafgate.io.yaml import parse_yaml
+from leafgate.policy.load import policy_of
 from replay import replayed
 
 TOP = Path(__file__).resolve().parents[1]

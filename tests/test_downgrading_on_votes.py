@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from data_files import DATA
-from leafgate.auditing import Audit
-from leafgate.running import Run, prepare
+from leafgate.engine.audit import Audit
+from leafgate.session.run import Run, prepare
 from leafgate_downgrading import CellAttack, Downgrading, Restoration, TreeInference
-from leafgate_downgrading.coding import cells_of, coded
-from leafgate_downgrading.infer import infer
-from leafgate_downgrading.pairs import most_telling, pair_counts
+from leafgate_downgrading.attack import infer
+from leafgate_downgrading.grid import cells_of, coded
+from leafgate_downgrading.naive_bayes import most_telling, pair_counts
 
 POLICY = Path(__file__).resolve().parents[1] / "policies" / "votes.yaml"
 
@@ -34,7 +34,7 @@ def audited(run: Run, **options: Any) -> Audit:
 
 def right(run: Run, audit: Audit, attack: CellAttack) -> float:
     """The share of withheld parties that an attack's best guess gets right."""
-    from leafgate.known import known_of
+    from leafgate.engine.build import known_of
 
     assert audit.sealed is not None
     beliefs = infer(attack, audit.sealed.release, known_of(run.table))

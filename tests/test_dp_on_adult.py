@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from adult import POLICIES, data_root, value
-from leafgate.auditing import Audit
-from leafgate.running import Run, prepare
+from leafgate.engine.audit import Audit
+from leafgate.session.run import Run, prepare
 
 METRICS = (
     {"use": "differential_privacy", "at_most": 1, "delta": 1e-6},

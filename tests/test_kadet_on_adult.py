@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adult import adult, audited, data_root, kadet, unprotected, value
-from leafgate.tree import Fan, Leaf, Node
+from leafgate.types.tree import Fan, Leaf, Node
 
 TOP = Path(__file__).resolve().parents[1]
 SETTINGS = ("adult-id3", "adult-all")

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 from adult import POLICIES, data_root, value
-from leafgate.auditing import Audit
-from leafgate.building import build, knowledge
-from leafgate.release import Level
-from leafgate.running import Run, prepare
-from leafgate.table import Table
-from leafgate_divergence.formulas import divergences
-from leafgate_maxent.infer import chances_of
-from leafgate_maxent.modelling import Model, model_of
-from leafgate_maxent.outcome import Outcome, Settings
-from leafgate_maxent.solving import solve
-from leafgate_maxent.walk import Floats
+from leafgate.engine.audit import Audit
+from leafgate.engine.build import build, knowledge
+from leafgate.session.run import Run, prepare
+from leafgate.types.release import Level
+from leafgate.types.table import Table
+from leafgate_divergence.metrics import divergences
+from leafgate_maxent.attack import chances_of
+from leafgate_maxent.problem.build import Model, model_of
+from leafgate_maxent.problem.problem import Outcome, Settings
+from leafgate_maxent.problem.tree_index import Floats
+from leafgate_maxent.solve.active_set import solve
 
 TOP = Path(__file__).resolve().parents[1]
 MEASURES = ("gini", "gain")

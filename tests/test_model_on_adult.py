@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from adult import data_root
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.rounding import rounded
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.rounding import rounded
 from replay import replayed
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/your-model.md"

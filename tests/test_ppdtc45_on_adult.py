@@ -13,10 +13,10 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from command_line import leafgate
-from leafgate.auditing import Audit
-from leafgate.running import Run, prepare
-from leafgate.schema import Schema
-from leafgate.table import Table
+from leafgate.engine.audit import Audit
+from leafgate.session.run import Run, prepare
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
 
 PRINTED = {1.7: 80.74, 1.3: 79.69, 1.0: 77.67, 0.5: 78.01}
 """The best that is printed of PPDTC4.5, by SNR: gaussian noise, accuracy in percent on original test people."""

@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 import pytest
 import yaml
 
-from leafgate.report_shape import ReportTold
+from leafgate.disclosure.schema import ReportTold
 from recipes import PROGRAMS, TOP, program
 
 CI = TOP / "docs" / "ci"

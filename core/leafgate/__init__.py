@@ -11,48 +11,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leafgate.belief import Belief
-    from leafgate.case import Case
+    from leafgate.api.components import AttackModel, TreeBuilder
+    from leafgate.api.context import Case
+    from leafgate.api.hookspecs import hookimpl
+    from leafgate.api.metrics import AtLeast, AtMost, Example, Metric, ReleaseAtLeast, ReleaseAtMost
     from leafgate.errors import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
-    from leafgate.fact import Fact
-    from leafgate.foreign.sklearn.memory import from_sklearn
-    from leafgate.hookspecs import hookimpl
-    from leafgate.interfaces import (
-        AtLeast,
-        AtMost,
-        AttackModel,
-        Example,
-        Metric,
-        ReleaseAtLeast,
-        ReleaseAtMost,
-        TreeBuilder,
-    )
-    from leafgate.known import Known
-    from leafgate.release import Release
-    from leafgate.table import Table
+    from leafgate.models.readers.sklearn.estimators import from_sklearn
+    from leafgate.types.adversary import Fact, Known
+    from leafgate.types.belief import Belief
+    from leafgate.types.release import Release
+    from leafgate.types.table import Table
 
 LATER = {
-    "AtLeast": "leafgate.interfaces",
-    "AtMost": "leafgate.interfaces",
-    "AttackModel": "leafgate.interfaces",
-    "Belief": "leafgate.belief",
-    "Case": "leafgate.case",
+    "AtLeast": "leafgate.api.metrics",
+    "AtMost": "leafgate.api.metrics",
+    "AttackModel": "leafgate.api.components",
+    "Belief": "leafgate.types.belief",
+    "Case": "leafgate.api.context",
     "DataError": "leafgate.errors",
-    "Example": "leafgate.interfaces",
-    "Fact": "leafgate.fact",
+    "Example": "leafgate.api.metrics",
+    "Fact": "leafgate.types.adversary",
     "InconclusiveError": "leafgate.errors",
-    "Known": "leafgate.known",
+    "Known": "leafgate.types.adversary",
     "LeafgateError": "leafgate.errors",
-    "Metric": "leafgate.interfaces",
+    "Metric": "leafgate.api.metrics",
     "NoReleaseError": "leafgate.errors",
     "PolicyError": "leafgate.errors",
-    "Release": "leafgate.release",
-    "ReleaseAtLeast": "leafgate.interfaces",
-    "ReleaseAtMost": "leafgate.interfaces",
-    "Table": "leafgate.table",
-    "TreeBuilder": "leafgate.interfaces",
-    "from_sklearn": "leafgate.foreign.sklearn.memory",
-    "hookimpl": "leafgate.hookspecs",
+    "Release": "leafgate.types.release",
+    "ReleaseAtLeast": "leafgate.api.metrics",
+    "ReleaseAtMost": "leafgate.api.metrics",
+    "Table": "leafgate.types.table",
+    "TreeBuilder": "leafgate.api.components",
+    "from_sklearn": "leafgate.models.readers.sklearn.estimators",
+    "hookimpl": "leafgate.api.hookspecs",
 }
 """Where each name is defined. All are imported on first use: commands withdraw older verdicts before that."""
 __version__ = "0.1.0"

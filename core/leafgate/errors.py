@@ -89,3 +89,9 @@ class NoReleaseError(LeafgateError):
         super().__init__(message, place="build", remedy=remedy)
         self.people = people
         self.details = details
+
+
+def plain(message: str) -> str:
+    """Pydantic's message in the voice of the others."""
+    message = message.removeprefix("Value error, ").removeprefix("Input ")
+    return message[:1].lower() + message[1:]

@@ -9,13 +9,14 @@ from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 
-from leafgate.explaining import options, parts
-from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
-from leafgate.plugins import load_plugins, use_of
-from leafgate.policy import Policy
-from leafgate.policy_schema import policy_schema
-from leafgate.schema import Role
-from leafgate.strict_json import readable
+from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.describe import options, parts
+from leafgate.api.metrics import Metric
+from leafgate.api.registry import load_plugins, use_of
+from leafgate.io.json import readable
+from leafgate.policy.json_schema import policy_schema
+from leafgate.policy.models import Policy
+from leafgate.types.schema import Role
 
 PAGE = Path(__file__).with_name("policy.md")
 SCHEMA = Path(__file__).with_name("policy.schema.json")
@@ -123,7 +124,7 @@ def _table(model: type[BaseModel]) -> Iterator[str]:
 
 def _roles() -> Iterator[str]:
     if set(ROLES) != set(get_args(Role)):
-        raise ValueError("ROLES does not list the roles of leafgate.schema.Role")
+        raise ValueError("ROLES does not list the roles of leafgate.types.schema.Role")
     yield "| role | meaning |"
     yield "| --- | --- |"
     yield from (f"| `{role}` | {_cell(meaning)} |" for role, meaning in ROLES.items())

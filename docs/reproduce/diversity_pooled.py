@@ -11,11 +11,11 @@ from diversity_runs import ACCURACY, audited, error_of, findings, number, size_o
 from kadet_runs import Setting, release_of
 from kadet_variations import with_columns
 from leafgate import Release, Table
-from leafgate.auditing import Audit
-from leafgate.known import known_of
-from leafgate.routing import route
-from leafgate_linking.grouping import Reached
-from leafgate_linking.infer import Linked, link
+from leafgate.algorithms.equivalence import Reached
+from leafgate.algorithms.routing import route
+from leafgate.engine.audit import Audit
+from leafgate.engine.build import known_of
+from leafgate_linking.attack import Linked, link
 
 LIMIT, K = 0.9, 50
 CASE = ("sex", "relationship")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kadet_runs import K_GRID, Setting
-from leafgate.auditing import Audit
-from leafgate.report import Finding, People
+from leafgate.engine.audit import Audit
+from leafgate.types.evidence import People
+from leafgate.types.report import Finding
 
 Options = Mapping[str, Any]
 BUILDERS: Mapping[str, Options] = {

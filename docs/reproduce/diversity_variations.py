@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from diversity_runs import ACCURACY, BUILDERS, Row, audited, error_of
 from kadet_runs import K_GRID, Setting
 from kadet_variations import with_columns, with_education, with_relationship
-from leafgate.running import read_tables
+from leafgate.session.run import read_tables
 
 Change = Callable[[Setting], Setting]
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from downgrading_votes import FILE, drawn
 from leafgate_downgrading.adversaries import Learned
-from leafgate_downgrading.bayes import NaiveBayesLearned
+from leafgate_downgrading.c45_missing import Growing
+from leafgate_downgrading.conditioning import ConditioningLearned
 from leafgate_downgrading.grid import HIDDEN, Grid
-from leafgate_downgrading.matching import ConditioningLearned
-from leafgate_downgrading.missing_tree import Growing
-from leafgate_downgrading.trees import TreesLearned
+from leafgate_downgrading.naive_bayes import NaiveBayesLearned
+from leafgate_downgrading.tree_adversaries import TreesLearned
 
 VALUES = ("y", "n", "?")
 PARTIES = ("democrat", "republican")

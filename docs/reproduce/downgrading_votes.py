@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import yaml
 
-from leafgate.building import build, knowledge
+from leafgate.api.components import AttackModel
+from leafgate.engine.build import build, knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.interfaces import AttackModel
-from leafgate.release_file import Sealed
-from leafgate.running import Run, prepare
+from leafgate.io.release_codec import Sealed
+from leafgate.session.run import Run, prepare
 from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
-from leafgate_downgrading.coding import WITHHELD
+from leafgate_downgrading.grid import WITHHELD
 
 FILE = Path("congressional_voting") / "house-votes-84.data"
 POLICY = Path(__file__).resolve().parents[2] / "policies" / "votes.yaml"

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from dp_domains import LOANS, MERGED, MUSHROOM, NURSERY, schema
-from leafgate.reading import read_table
-from leafgate.running import prepare
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table, typed_column
+from leafgate.io.tables import read_table
+from leafgate.session.run import prepare
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table, typed_column
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 Split = tuple[Table, Table]

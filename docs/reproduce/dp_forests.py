@@ -14,10 +14,10 @@ import numpy as np
 
 from dp_data import Data, Split
 from dp_scores import Floats, Mean, Score, measured, of_votes
-from leafgate.routing import route
-from leafgate.tree import Node
+from leafgate.algorithms.routing import route
+from leafgate.types.tree import Node
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.coins import Key, kept
+from leafgate_dp_random_trees.mechanisms import Key, kept
 from leafgate_dp_random_trees.structure import forest
 
 TREES = (8, 32)

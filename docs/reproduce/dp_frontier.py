@@ -15,8 +15,8 @@ from dp_data import Data, Split
 from dp_peers import peers
 from dp_scores import Mean, Score, measured
 from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.forest import COMBINES
-from leafgate_dp_random_trees.promise import noise_epsilon, settled
+from leafgate_dp_random_trees.accounting import noise_epsilon, settled
+from leafgate_dp_random_trees.builder import COMBINES
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 RUNS = 5

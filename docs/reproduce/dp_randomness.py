@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.release import Release
-from leafgate.routing import route
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
+from leafgate.algorithms.routing import route
+from leafgate.types.release import Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
 from leafgate_dp_random_trees import RandomTrees
 from leafgate_dp_random_trees.randomness import (
     LOG_LIMIT,

@@ -10,9 +10,9 @@ from statistics import fmean, stdev
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.release import Release
-from leafgate.routing import class_votes
-from leafgate.table import Table
+from leafgate.algorithms.prediction import class_votes
+from leafgate.types.release import Release
+from leafgate.types.table import Table
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from leafgate import Release, Table
-from leafgate.auditing import Audit
-from leafgate.running import Run, prepare
-from leafgate.tree import columns_asked
+from leafgate.engine.audit import Audit
+from leafgate.session.run import Run, prepare
+from leafgate.types.tree import columns_asked
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 K_GRID = (2, 5, 10, 25, 50, 75, 100, 150, 200, 250, 500, 750, 889, 890, 1000)

@@ -11,11 +11,12 @@ import numpy as np
 
 from kadet_runs import K_GRID, Setting, release_of, row_of
 from leafgate import Release, Table
-from leafgate.hierarchy import Hierarchy
-from leafgate.induction.coding import coded
-from leafgate.routing import Rows, predict, split_rows
-from leafgate.schema import Column, Schema
-from leafgate.tree import Cut, Fan, Leaf, Node, children
+from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.prediction import predict
+from leafgate.algorithms.routing import Rows, split_rows
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.schema import Column, Schema
+from leafgate.types.tree import Cut, Fan, Leaf, Node, children
 
 HIGHER = "Higher education"
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kadet_runs import release_of
-from leafgate.report import Finding, Private
-from leafgate.running import Run
-from leafgate.schema import Column, Schema
-from leafgate.tree import leaves
+from leafgate.session.run import Run
+from leafgate.types.evidence import Private
+from leafgate.types.report import Finding
+from leafgate.types.schema import Column, Schema
+from leafgate.types.tree import leaves
 from maxent_settings import TIME_LIMIT, publishing
 
 KS = (2, 10, 50, 200)

@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
-from leafgate.cli.audits import Audience
-from leafgate.cli.sweeps import sweep
-from leafgate.policy_file import document_of
+from leafgate.cli.audit import Audience
+from leafgate.policy.load import document_of
+from leafgate.sweep.command import sweep
 from maxent_settings import POLICY, SECRET, TIME_LIMIT
 
 SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1)

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.running import Run
-from leafgate.tree import Fan, Leaf, Node, children
-from leafgate_divergence.formulas import divergences, floored
-from leafgate_maxent.modelling import Model, model_of
-from leafgate_maxent.outcome import Outcome, Settings
-from leafgate_maxent.solving import solve
+from leafgate.session.run import Run
+from leafgate.types.tree import Fan, Leaf, Node, children
+from leafgate_divergence.metrics import divergences, floored
+from leafgate_maxent.problem.build import Model, model_of
+from leafgate_maxent.problem.problem import Outcome, Settings
+from leafgate_maxent.solve.active_set import solve
 from maxent_settings import FLOOR, STARTS, TIME_LIMIT, Floats, Wanted, believed, open_run, released, true_shares
 
 

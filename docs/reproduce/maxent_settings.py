@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from kadet_runs import POLICIES
 from leafgate import Known, Release
-from leafgate.building import build, knowledge
-from leafgate.release import Level
-from leafgate.running import Run, prepare
-from leafgate.table import Table
-from leafgate_maxent.infer import chances_of
-from leafgate_maxent.modelling import Model
+from leafgate.engine.build import build, knowledge
+from leafgate.session.run import Run, prepare
+from leafgate.types.release import Level
+from leafgate.types.table import Table
+from leafgate_maxent.attack import chances_of
+from leafgate_maxent.problem.build import Model
 
 Floats = NDArray[np.float64]
 Measure = Literal["gini", "gain"]

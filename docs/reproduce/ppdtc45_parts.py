@@ -8,15 +8,14 @@ from itertools import combinations
 
 import numpy as np
 
-from leafgate.interfaces import AttackModel
-from leafgate.known import known_of
-from leafgate.release import Release
-from leafgate.schema import Column, Schema
-from leafgate_ppdtc45.plain import Learner, plain_tree
+from leafgate.api.components import AttackModel
+from leafgate.engine.build import known_of
+from leafgate.types.release import Release
+from leafgate.types.schema import Column, Schema
 from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.threshold import threshold_tree
+from leafgate_ppdtc45.split_methods import Learner, plain_tree, threshold_tree
 from leafgate_reconstruction import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.scores import interval
+from leafgate_reconstruction.metrics import interval
 from ppdtc45_setting import LAWS, ROWS, Codes, People, accuracy, drawn, noise_of, perturbed
 
 LEARNER = Learner()

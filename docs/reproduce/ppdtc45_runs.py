@@ -9,19 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.deconvolution import cells_between, posterior, reconstructed
-from leafgate.release import Release
-from leafgate_ppdtc45.along import along_random_paths
-from leafgate_ppdtc45.bayes import naive_bayes
-from leafgate_ppdtc45.deconvolved import deconvolved_tree
-from leafgate_ppdtc45.matched import matched_tree
-from leafgate_ppdtc45.on_shared import widened
-from leafgate_ppdtc45.paths import grown
-from leafgate_ppdtc45.plain import Learner, plain_tree
+from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
+from leafgate.types.release import Release
+from leafgate_ppdtc45.builder import naive_bayes
+from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
+from leafgate_ppdtc45.growing import grown
+from leafgate_ppdtc45.scoring import along_random_paths, widened
 from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.threshold import chosen_theta, threshold_tree
-from leafgate_reconstruction.moments import moments_of
-from leafgate_reconstruction.projecting import principal_components, projected
+from leafgate_ppdtc45.split_methods import Learner, chosen_theta, matched_tree, plain_tree, threshold_tree
+from leafgate_reconstruction.estimators import moments_of, principal_components, projected
 from ppdtc45_setting import LAWS, ROWS, Floats, People, accuracy, drawn, noise_of, perturbed
 
 LEARNER = Learner()

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.noise import Law, Noise, noise_with
-from leafgate.release import Release
-from leafgate.routing import predict
-from leafgate.running import prepare
-from leafgate.schema import Schema
-from leafgate.table import Table
-from leafgate.tree import Node
+from leafgate.algorithms.prediction import predict
+from leafgate.session.run import prepare
+from leafgate.types.noise import Law, Noise, noise_with
+from leafgate.types.release import Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Node
 from leafgate_ppdtc45.shared import Shared
 
 Floats = NDArray[np.float64]

@@ -19,15 +19,15 @@ import numpy as np
 import pandas as pd
 
 from leafgate import AttackModel
-from leafgate.case import Case
-from leafgate.known import known_of
-from leafgate.noise import Law, Noise, noise_with
-from leafgate.release import Records, Release
-from leafgate.schema import Column, Schema
-from leafgate.table import Table
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.types.noise import Law, Noise, noise_with
+from leafgate.types.release import Records, Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
 from leafgate_protection import Exposure
 from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.scores import intervals
+from leafgate_reconstruction.metrics import intervals
 from writing import put, write_csv
 
 DOCS = Path(__file__).resolve().parents[1]

@@ -23,11 +23,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate import Case, Metric, Table, from_sklearn
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.translating import release_of
-from leafgate.known import known_of
-from leafgate.running import prepare
-from leafgate.schema import Schema
+from leafgate.engine.build import known_of
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import release_of
+from leafgate.session.run import prepare
+from leafgate.types.schema import Schema
 from leafgate_structure import (
     ClassDisclosure,
     GeneralisationGap,
@@ -35,7 +35,7 @@ from leafgate_structure import (
     RiskySettings,
     SmallestLeaf,
 )
-from leafgate_structure.gap import by_chance
+from leafgate_structure.metrics import by_chance
 from writing import put, write_csv
 
 TOP = Path(__file__).resolve().parents[2]

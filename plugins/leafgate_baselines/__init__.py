@@ -28,7 +28,7 @@ class Id3(TreeBuilder):
     source = 'J. R. Quinlan, "Induction of Decision Trees", Machine Learning 1, 1986'
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_baselines.build import build
+        from leafgate_baselines.builder import build
 
         return build(self, table, self.measure, average_gain=False, confidence=None, min_split=self.min_split)
 
@@ -48,7 +48,7 @@ class C45(TreeBuilder):
     source = 'J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993; departures: docs/sources.md'
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_baselines.build import build
+        from leafgate_baselines.builder import build
 
         confidence = self.confidence if self.prune else None
         return build(self, table, "gain_ratio", average_gain=self.average_gain, confidence=confidence)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from leafgate import AtLeast, AtMost, Case, Example, Metric, hookimpl
-from leafgate.interfaces import ONLY_DERIVED
+from leafgate.api.components import ONLY_DERIVED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,12 +55,12 @@ class Divergence(AtLeast):
     )
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_divergence.scores import divergence
+        from leafgate_divergence.metrics import divergence
 
         return divergence(case, self.floor)
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_divergence.scores import divergence_evidence
+        from leafgate_divergence.metrics import divergence_evidence
 
         return divergence_evidence(case, self.floor, self.top)
 
@@ -93,7 +93,7 @@ class Gain(AtMost):
     )
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_divergence.scores import gain
+        from leafgate_divergence.metrics import gain
 
         return gain(case)
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate import AtLeast, AtMost, Case, Example, Metric, hookimpl
-from leafgate.interfaces import RecordMetric
+from leafgate.api.metrics import RecordMetric
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leafgate.policy import Policy
-    from leafgate.policy_column import ColumnSpec
+    from leafgate.policy.models import ColumnSpec, Policy
 
 BELIEF = "Whatever the attack it judges assumes; p is what it believes of a person, P the shares among everyone."
 Factor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -54,7 +53,7 @@ class LDiversity(AtLeast):
         return self
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_diversity.scores import l_diversity
+        from leafgate_diversity.metrics import l_diversity
 
         return l_diversity(case, self.form, self.c)
 
@@ -87,7 +86,7 @@ class AlphaKAnonymity(AtLeast):
         return "some of its `values` are no values of a secret" if strange and not open_domain else ""
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_diversity.scores import alpha_k
+        from leafgate_diversity.metrics import alpha_k
 
         return alpha_k(case, self.alpha, self.values)
 
@@ -124,7 +123,7 @@ class TCloseness(AtMost):
         return ""
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_diversity.scores import t_closeness
+        from leafgate_diversity.metrics import t_closeness
 
         return t_closeness(case, self.distance)
 
@@ -144,7 +143,7 @@ class BetaLikeness(AtMost):
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_diversity.scores import beta_likeness
+        from leafgate_diversity.metrics import beta_likeness
 
         return beta_likeness(case, self.form)
 
@@ -165,7 +164,7 @@ class DeltaDisclosure(AtMost):
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 4, "cold": 4}, 0.6931471805599453),)
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_diversity.scores import delta_disclosure
+        from leafgate_diversity.metrics import delta_disclosure
 
         return delta_disclosure(case)
 
@@ -221,7 +220,7 @@ class ReidentificationRisk(AtMost):
         return super().lacks(policy) or (_no_population(policy) if self.among == "population" else "")
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_diversity.scores import reidentification_risk
+        from leafgate_diversity.metrics import reidentification_risk
 
         return reidentification_risk(case, self.among)
 
@@ -245,7 +244,7 @@ class Uniques(AtMost):
     examples = (Example({"flu": 1}, {"flu": 5}, 1.0), Example({"flu": 2}, {"flu": 5}, 0.0))
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_diversity.scores import uniques
+        from leafgate_diversity.metrics import uniques
 
         return uniques(case)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
-    from leafgate.policy import Policy
+    from leafgate.policy.models import Policy
 
 Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -28,7 +28,7 @@ class CellAttack(AttackModel):
     parts = frozenset({"records"})
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_downgrading.infer import infer
+        from leafgate_downgrading.attack import infer
 
         return infer(self, release, known)
 
@@ -152,7 +152,7 @@ class Downgrading(TreeBuilder):
         return ""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_downgrading.build import build
+        from leafgate_downgrading.builder import build
 
         return build(self, table, rng)
 
@@ -177,7 +177,7 @@ class CellsWithheld(ReleaseAtMost):
     source = "the number of modified values that Chang and Moskowitz 1998 want to be parsimonious with"
 
     def score(self, case: Case) -> float:
-        from leafgate_downgrading.scores import cells_withheld
+        from leafgate_downgrading.metrics import cells_withheld
 
         return cells_withheld(self, case)
 
@@ -206,13 +206,13 @@ class Functionality(ReleaseAtMost):
         return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
     def score(self, case: Case) -> float:
-        from leafgate_downgrading.scores import functionality
+        from leafgate_downgrading.metrics import functionality
 
         rises = functionality(self, case).values()
         return sum(rises) / len(rises)
 
     def evidence(self, case: Case, scores: Any) -> dict[str, Any]:
-        from leafgate_downgrading.scores import functionality
+        from leafgate_downgrading.metrics import functionality
 
         return {"rise": {name: round(rise, 6) for name, rise in functionality(self, case).items()}}
 

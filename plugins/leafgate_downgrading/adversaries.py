@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from leafgate_downgrading.bayes import NaiveBayesLearned
-from leafgate_downgrading.grid import Codes, Grid, Rows, Shares
-from leafgate_downgrading.matching import ConditioningLearned
-from leafgate_downgrading.missing_tree import Growing
-from leafgate_downgrading.trees import Kept, RestorationLearned, TreesLearned
+import numpy as np
+
+from leafgate_downgrading.c45_missing import Growing
+from leafgate_downgrading.conditioning import ConditioningLearned
+from leafgate_downgrading.grid import Codes, Grid, Mask, Rows, Shares
+from leafgate_downgrading.naive_bayes import NaiveBayesLearned
+from leafgate_downgrading.tree_adversaries import Kept, RestorationLearned, TreesLearned
 
 if TYPE_CHECKING:
     from leafgate_downgrading import ByTrees, CellAttack
@@ -49,3 +52,60 @@ def learned(options: CellAttack, grid: Grid, kept: Kept | None = None, counts: S
 
 def _growing(options: ByTrees) -> Growing:
     return Growing(options.least, options.confidence if options.prune else None, options.train_on == "complete")
+
+
+# --- How sure several adversaries are of hidden cells, and by how much too sure ---
+
+CLOSE = 5e-13
+"""By so much a belief may pass its limit, for floating point does; less than an audit allows."""
+
+CERTAIN = 1e-9
+"""Beliefs nearer to 1 than this are as good as certain."""
+
+
+@dataclass(frozen=True)
+class Jury:
+    """Adversaries who have studied the same table.
+
+    `truth` holds the table's true codes where only belief in the true value counts; None where
+    belief in any value does, which an owner can judge without knowing, and so without telling, the truth.
+    """
+
+    adversaries: Sequence[Learned]
+    truth: Codes | None
+
+    def beliefs(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> list[Shares]:
+        """For each adversary how sure it is of each hidden cell (of columns `wanted`); 0 for all others."""
+        every = []
+        for adversary in self.adversaries:
+            sure = np.zeros(records.shape)
+            for column, (rows, chances) in adversary.told(records, own, wanted).items():
+                sure[rows, column] = self._sureness(chances, column, own[rows])
+            every.append(sure)
+        return every
+
+    def strongest(self, records: Codes, own: Rows) -> Shares:
+        """How sure the surest adversary is of each hidden cell."""
+        return np.asarray(np.maximum.reduce(self.beliefs(records, own)))
+
+    def excess(self, records: Codes, own: Rows, limits: Shares) -> tuple[Mask, Shares]:
+        """For each record which hidden cells are believed beyond their limits, and by how much in all.
+
+        How much is in log odds, over all adversaries, so that evidence counts even where belief is all but certain.
+        """
+        beyond, much = np.zeros(records.shape, dtype=np.bool_), np.zeros(len(records))
+        limited = np.flatnonzero((limits < 1).any(axis=0)).tolist()
+        for sure in self.beliefs(records, own, limited):
+            beyond |= sure > limits + CLOSE
+            much += np.maximum(_log_odds(sure) - _log_odds(limits), 0).sum(axis=1, where=limits < 1)
+        return beyond, much
+
+    def _sureness(self, chances: Shares, column: int, own: Rows) -> Shares:
+        if self.truth is None:
+            return np.asarray(chances.max(axis=1))
+        return np.asarray(chances[np.arange(len(chances)), self.truth[own, column]])
+
+
+def _log_odds(chance: Shares) -> Shares:
+    inside = np.clip(chance, CERTAIN, 1 - CERTAIN)
+    return np.asarray(np.log(inside) - np.log1p(-inside))

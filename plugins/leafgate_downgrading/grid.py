@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from leafgate.types.release import Records
+from leafgate.types.schema import Column, Schema, bin_of
+from leafgate.types.table import Table
 
 Codes = NDArray[np.int64]
 Rows = NDArray[np.int64]
@@ -60,3 +65,98 @@ def hidden_by_column(codes: Codes, wanted: Collection[int] | None = None) -> Ite
         rows = np.flatnonzero(codes[:, column] == HIDDEN)
         if len(rows):
             yield column, rows
+
+
+# --- From typed cells to a Grid: values by their domain, numbers by ranges that hold as many people each ---
+
+RANGES = 10
+"""Into so many ranges numbers are cut, at quantiles of those that can be seen."""
+
+WITHHELD = {"withheld": True}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Typed cells: for each column positions in its domain or, if it is numeric, the numbers."""
+
+    columns: tuple[Column, ...]
+    cells: tuple[NDArray[Any], ...]
+    weight: Shares
+
+    def only(self, rows: Rows) -> Cells:
+        """The records in these rows, in their order; a row may stand several times."""
+        return Cells(self.columns, tuple(column[rows] for column in self.cells), self.weight[rows])
+
+
+def cells_of(table: Table) -> Cells:
+    """The cells of a table without key."""
+    columns = table.schema.columns
+    cells = (table.numbers(c.name) if c.numeric else table.codes(c.name) for c in columns)
+    return Cells(columns, tuple(cells), table.weight.astype(np.float64))
+
+
+def cells_read(records: Records, schema: Schema) -> tuple[Cells, Mask]:
+    """The cells of published records, and which cannot be read as one value: withheld, or generalised."""
+    columns = tuple(schema[name] for name in records.columns)
+    told = [[row[place] for row in records.rows] for place in range(len(columns))]
+    hidden = np.array([[isinstance(cell, dict) for cell in column] for column in told]).T
+    cells = tuple(_typed(column, some) for column, some in zip(columns, told, strict=True))
+    return Cells(columns, cells, np.array(records.weight, dtype=np.float64)), hidden
+
+
+def _typed(column: Column, told: Sequence[Any]) -> NDArray[Any]:
+    if column.numeric:
+        low = np.nan if column.bins is None else column.bins[0]
+        return np.array([low if cell is None or isinstance(cell, dict) else cell for cell in told], dtype=float)
+    place = {value: i for i, value in enumerate(column.domain)}
+    return np.array([0 if isinstance(cell, dict) else place[cell] for cell in told], dtype=np.int64)
+
+
+def secret_cells(table: Table) -> Mask:
+    """The secret cells of a table: all of its sensitive columns, and those that the policy protects."""
+    marks = np.zeros((len(table), len(table.schema.columns)), dtype=np.bool_)
+    for place, column in enumerate(table.schema.columns):
+        marks[:, place] = True if "sensitive" in column.roles else table.protected.get(column.name, False)
+    return marks
+
+
+def coded(cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
+    """What can be seen as a Grid, and the codes of all cells, whether hidden or not.
+
+    Numbers without bins are cut at quantiles of the visible ones, so that nothing hidden shows in the cuts.
+    """
+    return coded_by(ranges(cells, hidden), cells, hidden)
+
+
+def ranges(cells: Cells, hidden: Mask) -> tuple[Shares | None, ...]:
+    """Where the ranges of each column of numbers without bins end; None for other columns."""
+    return tuple(
+        None if column.countable else _edges(some, cells.weight, ~hidden[:, place])
+        for place, (column, some) in enumerate(zip(cells.columns, cells.cells, strict=True))
+    )
+
+
+def coded_by(edges: Sequence[Shares | None], cells: Cells, hidden: Mask) -> tuple[Grid, Codes]:
+    """The same with given ranges. A missing number is a code of its own, below all others."""
+    codes = np.empty(hidden.shape, dtype=np.int64)
+    sizes = []
+    for place, (column, some, ends) in enumerate(zip(cells.columns, cells.cells, edges, strict=True)):
+        if ends is None:
+            codes[:, place] = some if column.bins is None else bin_of(some, column.bins)
+            sizes.append(len(column.domain))
+        else:
+            first = int(column.missing)
+            codes[:, place] = np.where(np.isnan(some), 0, np.searchsorted(ends, some) + first)
+            sizes.append(len(ends) + 1 + first)
+    ordered = tuple(column.numeric for column in cells.columns)
+    return Grid(np.where(hidden, HIDDEN, codes), tuple(sizes), ordered, cells.weight), codes
+
+
+def _edges(numbers: Shares, weight: Shares, visible: Mask) -> Shares:
+    """Where the ranges end: quantiles, but for the highest number."""
+    seen = visible & ~np.isnan(numbers)
+    if not seen.any():
+        return np.zeros(0)
+    wanted = np.arange(1, RANGES) / RANGES
+    edges = np.unique(np.quantile(numbers[seen], wanted, weights=weight[seen], method="inverted_cdf"))
+    return np.asarray(edges[edges < numbers[seen].max()])

@@ -1,6 +1,6 @@
 """Differentially private random trees: builders, the check of their claim, and an attack that tries to refute it.
 
-The account stands alone too: `leafgate privacy`, or `leafgate_dp_random_trees.account` from Python.
+The account stands alone too: `leafgate privacy`, or `leafgate_dp_random_trees.accounting` from Python.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RandomTrees(TreeBuilder):
     source = 'Fan, Wang, Yu, Ma, "Is Random Model Better? On Its Accuracy and Efficiency", ICDM 2003'
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.forest import random_trees
+        from leafgate_dp_random_trees.builder import random_trees
 
         return random_trees(self, table, rng)
 
@@ -94,7 +94,7 @@ class DpRandomTrees(Private):
         return self
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.forest import dp_random_trees
+        from leafgate_dp_random_trees.builder import dp_random_trees
 
         return dp_random_trees(self, table, rng)
 
@@ -119,7 +119,7 @@ class DpLaplaceTrees(Private):
     )
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_dp_random_trees.forest import dp_laplace_trees
+        from leafgate_dp_random_trees.builder import dp_laplace_trees
 
         return dp_laplace_trees(self, table, rng)
 
@@ -142,12 +142,12 @@ class DifferentialPrivacy(ReleaseAtMost):
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
 
     def score(self, case: Case) -> float:
-        from leafgate_dp_random_trees.claim import accounted
+        from leafgate_dp_random_trees.claim_check import accounted
 
         return accounted(self, case)
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_dp_random_trees.claim import evidence
+        from leafgate_dp_random_trees.claim_check import evidence
 
         return evidence(self, case)
 
@@ -181,12 +181,12 @@ class Distinguish(AttackModel):
     )
 
     def forecast(self, release: Release, known: Known) -> str:
-        from leafgate_dp_random_trees.distinguish import forecast
+        from leafgate_dp_random_trees.distinguish.attack import forecast
 
         return forecast(self, release, known)
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_dp_random_trees.distinguish import distinguish
+        from leafgate_dp_random_trees.distinguish.attack import distinguish
 
         return [distinguish(self, release, known)]
 

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.guard import guarded
+from leafgate.cli.exit_codes import guarded
 from leafgate.errors import InvalidError
-from leafgate.files import EVERYONE, write_file
-from leafgate.strict_json import readable
+from leafgate.io.files import EVERYONE, write_file
+from leafgate.io.json import readable
 
 app = typer.Typer()
 
@@ -50,7 +50,7 @@ def privacy(
         return _reach(_numbers(k, "--k"), _numbers(trees, "--trees"), epsilon, delta, neighbours, out, as_json)
     if beta is None or (epsilon is None) == (delta is None):
         raise InvalidError("give --beta, and --epsilon or --delta", place="privacy")
-    from leafgate_dp_random_trees.account import Forest, at_delta, at_epsilon
+    from leafgate_dp_random_trees.accounting import Forest, at_delta, at_epsilon
 
     forest = Forest(_number(k, "--k"), beta, _number(trees, "--trees"))
     if delta is not None:
@@ -79,8 +79,8 @@ def _reach(
 ) -> int:
     if epsilon is None or delta is None or not 0 < delta < 1 or epsilon <= 0:
         raise InvalidError("wants --epsilon above 0 and --delta between 0 and 1", place="--reach")
-    from leafgate_dp_random_trees.picture import picture
-    from leafgate_dp_random_trees.reach import reached
+    from leafgate_dp_random_trees.accounting import reached
+    from leafgate_dp_random_trees.plot import picture
 
     found = list(reached(epsilon, delta, ks, trees, neighbours.value))
     title = f"largest beta for epsilon = {epsilon:g}, delta = {delta:g}"

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, logsumexp, xlog1py, xlogy
 
-from leafgate.release import Release
-from leafgate.routing import NOWHERE, route
-from leafgate.table import Table
-from leafgate_dp_random_trees.coins import Ids
+from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate_dp_random_trees.mechanisms import Ids
 
 Floats = NDArray[np.float64]
 

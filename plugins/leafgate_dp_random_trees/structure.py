@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leafgate.schema import Column, Schema
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.release import map_leaves
+from leafgate.types.schema import Column, Schema
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node, columns_asked
 
 Bounds = Mapping[str, tuple[float, float]]
 
@@ -78,3 +80,131 @@ def _can_be_drawn(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked:
     return low <= node.at <= high and all(
         _can_be_drawn(child, schema, depth - 1, {**bounds, node.column: side}, asked) for side, child in sides
     )
+
+
+# --- Forests that ask every column, and every pair of columns, about equally often: drawn from the domains alone ---
+
+Floats = NDArray[np.float64]
+CUTS = 7
+"""So many cuts a numeric column gets in a tree: eight cells, three halvings."""
+SKEW = 3.0
+"""Half of the trees crowd their cuts at the low end (a uniform number to this power): amounts are mostly small."""
+
+
+def askable(schema: Schema) -> tuple[Column, ...]:
+    """The columns worth a test: declared by values or bounds, and more than one value."""
+    return tuple(c for c in schema.features if (c.bounds is not None if c.values is None else len(c.domain) > 1))
+
+
+def balanced_forest(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> Iterator[Node]:
+    """Trees that each ask up to `depth` whole columns, one after the other; their leaves tell nothing.
+
+    A categorical column branches into each of its values, a numeric one into CUTS + 1 intervals, the same ones in the
+    whole tree: then every leaf is a cell of a table, and cells are comparable.
+    """
+    for names in deal(schema, depth, trees, rng):
+        node: Node = Leaf()
+        for name in reversed(names):
+            node = _asked(schema[name], node, rng)
+        yield node
+
+
+def _asked(column: Column, below: Node, rng: np.random.Generator) -> Node:
+    if column.values is None:
+        return _halved(column.name, places(column, rng), below)
+    return Fan(column.name, tuple(Branch((value,), below) for value in column.domain))
+
+
+def places(column: Column, rng: np.random.Generator) -> Floats:
+    """Ascending places to cut a numeric column at, one in each of CUTS equal parts of its bounds, or of its low end.
+
+    One in each part, since cuts that fall close together are wasted.
+    """
+    low, high = column.bounds or (0.0, 1.0)
+    power = SKEW if rng.random() < 0.5 else 1.0
+    return np.unique(low + (high - low) * ((np.arange(CUTS) + rng.random(CUTS)) / CUTS) ** power)
+
+
+def _halved(name: str, at: Floats, below: Node) -> Node:
+    if not len(at):
+        return below
+    middle = len(at) // 2
+    low, high = (_halved(name, part, below) for part in (at[:middle], at[middle + 1 :]))
+    return Cut(name, float(at[middle]), low, high)
+
+
+def deal(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+    """The columns each tree asks: first none, then each column alone, then `depth` at a time.
+
+    The first ones have the fewest suppressed counters: they tell how many people there are and what each column
+    says, where all cells of deeper trees are too small. After that every column is asked equally often and, at
+    depth 2, every pair too, up to one tree: dealt as in a tournament where each plays everybody. Chance would leave
+    some pairs out, and what is known of two columns together keeps their evidence from being counted twice.
+    """
+    names = [column.name for column in askable(schema)] if depth else []
+    if not names:
+        return [()] * trees
+    dealt: list[tuple[str, ...]] = [(), *((name,) for name in names)]
+    while len(dealt) < trees:
+        deck = [names[i] for i in rng.permutation(len(names))]
+        dealt += _tournament(deck) if depth == 2 and len(deck) > 2 else _decks(deck, depth, rng)
+    return dealt[:trees]
+
+
+def _tournament(deck: Sequence[str]) -> list[tuple[str, ...]]:
+    circle: list[str | None] = [*deck, *([None] if len(deck) % 2 else [])]
+    pairs: list[tuple[str, ...]] = []
+    for _ in range(len(circle) - 1):
+        for one, other in zip(circle[: len(circle) // 2], reversed(circle[len(circle) // 2 :]), strict=True):
+            if one is not None and other is not None:
+                pairs.append((one, other))
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+    return pairs
+
+
+def _decks(deck: Sequence[str], depth: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+    size = min(depth, len(deck))
+    row = [*deck, *(deck[i] for i in rng.permutation(len(deck)))]
+    hands = [tuple(row[i : i + size]) for i in range(0, len(deck), size)]
+    return [hand for hand in hands if len(set(hand)) == size]
+
+
+def undealt(trees: Sequence[Node], schema: Schema, depth: int) -> Iterator[str]:
+    """What about the trees cannot have been dealt from these domains with so many columns a tree."""
+    known = {column.name for column in askable(schema)}
+    bare = [map_leaves(tree, lambda leaf: Leaf()) for tree in trees]
+    first = [(), *((column.name,) for column in askable(schema))] if depth else []
+    begun = all(columns_asked(tree) == frozenset(names) for tree, names in zip(bare, first, strict=False))
+    if not begun or not all(_can_be_dealt(tree, schema, depth, known) for tree in bare):
+        yield "a tree asks what is not dealt from the declared domains"
+
+
+def _can_be_dealt(node: Node, schema: Schema, depth: int, left: set[str]) -> bool:
+    """Is it a whole column, with one and the same of such trees below every answer?"""
+    if isinstance(node, Leaf):
+        return True
+    if not depth or node.column not in left:
+        return False
+    name = node.column
+    if isinstance(node, Fan):
+        whole = [(value,) for value in schema[name].domain]
+        if node.other is not None or [branch.values for branch in node.branches] != whole:
+            return False
+        below = [branch.node for branch in node.branches]
+    else:
+        at, below = _cut_at(node, name)
+        if not at:
+            return False
+        low, high = schema[name].bounds or (0.0, 0.0)
+        if len(at) > CUTS or at != sorted(set(at)) or not low <= at[0] <= at[-1] <= high:
+            return False
+    same = all(each == below[0] for each in below[1:])
+    return same and _can_be_dealt(below[0], schema, depth - 1, left - {name})
+
+
+def _cut_at(node: Node, name: str) -> tuple[list[float], list[Node]]:
+    """Where a column is cut, from left to right, and what is below."""
+    if not isinstance(node, Cut) or node.column != name or node.missing or node.strict or node.float32:
+        return [], [node]
+    (low, left), (high, right) = _cut_at(node.low, name), _cut_at(node.high, name)
+    return [*low, node.at, *high], [*left, *right]

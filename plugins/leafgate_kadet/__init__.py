@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from leafgate import Release, TreeBuilder, hookimpl
-from leafgate_kadet.required import AnyRequired
+from leafgate_kadet.options import AnyRequired
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +52,7 @@ class Kadet(TreeBuilder):
         )
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_kadet.build import build
+        from leafgate_kadet.builder import build
 
         return build(self, table)
 

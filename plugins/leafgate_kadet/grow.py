@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from leafgate.algorithms.induction.encoding import Coded
+from leafgate.algorithms.induction.growth import Sprout, class_counts, may_split, sprout
+from leafgate.algorithms.induction.histograms import count_cells
+from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
+from leafgate.algorithms.induction.splits import Judge, Measure, OwnPeople, Tests, score, tests_of
 from leafgate.errors import NoReleaseError
-from leafgate.induction.cells import count_cells
-from leafgate.induction.choosing import Choice, choose, mean_gain
-from leafgate.induction.coding import Coded
-from leafgate.induction.growing import Sprout, class_counts, may_split, sprout
-from leafgate.induction.measures import Measure
-from leafgate.induction.splits import Judge, OwnPeople, Tests, score, tests_of
-from leafgate.schema import Schema
-from leafgate_kadet.admissibility import Admissible
-from leafgate_kadet.judging import SpanPeople
+from leafgate.types.schema import Schema
+from leafgate_kadet.requirements import Admissible
 from leafgate_kadet.spans import Span, Spans
+from leafgate_kadet.split_filter import SpanPeople
 
 
 @dataclass

@@ -7,19 +7,20 @@ the same names, which check them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
+from leafgate.algorithms.induction.encoding import Coded, Rows
+from leafgate.algorithms.induction.growth import class_counts
+from leafgate.algorithms.induction.splits import Floats, Mask, x_log_x
+from leafgate.api.metrics import lenient
 from leafgate.errors import PolicyError
-from leafgate.hierarchy import Hierarchy
-from leafgate.induction.measures import Floats, x_log_x
-from leafgate.induction.splits import Mask
-from leafgate.interfaces import lenient
-from leafgate.schema import Column
-from leafgate_kadet.admissibility import Requirement
-from leafgate_kadet.required import (
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.schema import Column, Schema
+from leafgate_kadet.options import (
     ConfidenceRequired,
     DeltaDisclosureRequired,
     LDiversityRequired,
@@ -173,3 +174,120 @@ def _groups(hierarchy: Hierarchy, domain: Sequence[str | None]) -> Floats:
 
 def _unsuited(column: Column, place: str, why: str, remedy: str) -> PolicyError:
     return PolicyError(f"the values of {column.name!r} {why}", place=place, remedy=remedy)
+
+
+# --- What every group of people must satisfy: k members, and whatever else is required ---
+
+
+class Requirement(Protocol):
+    """A property of populations, told from their people by value.
+
+    It must survive merging: a union of populations that have it has it too. Then a test that is
+    refused at a node stays refused there while the node's groups are parted elsewhere, and pruning,
+    which merges groups, keeps it.
+    """
+
+    def holds(self, counts: Floats) -> Mask:
+        """For populations (last axis: people per value, somebody in each), which of them satisfy it."""
+        ...
+
+    def why_not(self) -> str:
+        """In words, what a population lacks; no number of people below k is told."""
+        ...
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """At least k people."""
+
+    k: int
+
+    def holds(self, counts: Floats) -> Mask:
+        return np.asarray(counts.sum(axis=-1) >= self.k)
+
+    def why_not(self) -> str:
+        return f"it has fewer than {self.k} people"
+
+
+@dataclass(frozen=True)
+class View:
+    """One column's side of it: the table with that column's values for classes, and what is required of them."""
+
+    name: str
+    coded: Coded
+    requirements: Sequence[Requirement]
+
+    def __call__(self, counts: Floats) -> Mask:
+        """OK of the paper: which populations, none of them empty, satisfy every requirement."""
+        fine = np.ones(counts.shape[:-1], dtype=bool)
+        for requirement in self.requirements:
+            fine &= requirement.holds(counts)
+        return fine
+
+
+@dataclass(frozen=True)
+class Admissible:
+    """Everything that is required of a population, column by column; the class, and k, come first.
+
+    Source: Friedman, Schuster, Wolff 2006, Definition 6 (people who exist) and section 4.2
+    (diversity in place of, or beside, k).
+    """
+
+    views: Sequence[View]
+
+    def why_not(self, rows: Rows) -> str:
+        """Why the people in `rows` may not form a group; empty when they may."""
+        return "; ".join(
+            requirement.why_not()
+            for view in self.views
+            for requirement in view.requirements
+            if not requirement.holds(class_counts(view.coded, rows)).all()
+        )
+
+
+# --- From a policy's requirements to what must hold of every group, column by column ---
+
+
+def admissible_of(coded: Coded, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
+    """k people in every group, and what is required of each secret; PolicyError for a secret there is not."""
+    by_column: dict[str, list[tuple[str, Required]]] = {}
+    for name, place, one in _spread(schema, wanted):
+        by_column.setdefault(name, []).append((place, one))
+    target = schema.target
+    first = View(target.name, coded, [Crowd(k), *_required(coded, target, by_column.pop(target.name, []))])
+    others = []
+    for name, some in by_column.items():
+        seen = _by_values_of(coded, schema[name])
+        others.append(View(name, seen, _required(seen, schema[name], some)))
+    return Admissible([first, *others])
+
+
+def _spread(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, str, Required]]:
+    """Each requirement with each secret it is about, and its place in the policy."""
+    secrets = [column.name for column in schema.secrets]
+    for i, one in enumerate(wanted):
+        place = f"build.require[{i}]"
+        if not secrets or one.secret not in {None, *secrets}:
+            known = ", ".join(map(repr, secrets)) or "none; give a column the role `sensitive`"
+            raise PolicyError("there is no such secret", place=place, remedy=f"secrets: {known}")
+        chosen = [name for name in secrets if one.secret in {None, name}]
+        numbers = [name for name in chosen if schema[name].numeric]
+        if numbers:
+            raise PolicyError(
+                f"{numbers[0]!r} is a number, and this is about values",
+                place=place,
+                remedy="declare its `values`, or name another secret",
+            )
+        yield from ((name, place, one) for name in chosen)
+
+
+def _required(coded: Coded, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
+    everyone = class_counts(coded, np.arange(len(coded.classes)))
+    return [requirement(one, column, everyone, place) for place, one in wanted]
+
+
+def _by_values_of(coded: Coded, column: Column) -> Coded:
+    """The same people, with a feature's values, in the domain's order, in the place of the classes."""
+    i = next(i for i, feature in enumerate(coded.features) if feature.column.name == column.name)
+    place = np.array([column.domain.index(value) for value in coded.features[i].values])
+    return replace(coded, classes=place[coded.codes[:, i]], n_classes=len(column.domain))

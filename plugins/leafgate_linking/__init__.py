@@ -29,7 +29,7 @@ class Linking(AttackModel):
     )
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_linking.infer import infer
+        from leafgate_linking.attack import infer
 
         return infer(release, known)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from leafgate import AttackModel, Belief, Known, Release, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.policy import Policy
+    from leafgate.policy.models import Policy
 
 SOURCE = (
     'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
@@ -51,7 +51,7 @@ class MaxEnt(AttackModel):
         return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_maxent.infer import infer
+        from leafgate_maxent.attack import infer
 
         return infer(self, release, known)
 
@@ -75,7 +75,7 @@ class Counting(AttackModel):
     source = SOURCE
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_maxent.infer import infer_counting
+        from leafgate_maxent.attack import infer_counting
 
         return infer_counting(self, release, known)
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.guard import guarded
-from leafgate.cli.reports import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
+from leafgate.cli.exit_codes import guarded
+from leafgate.cli.report import AsOf, ExpectFile, ExpectPolicy, ExpectRelease
 from leafgate.errors import InvalidError
-from leafgate.expected_run import ExpectedRun
-from leafgate.views.telling import clean
+from leafgate.reports.common import clean
+from leafgate.session.expected_run import ExpectedRun
 
 app = typer.Typer()
 mlflow = typer.Typer(help="Keep an audit's outcome beside a model, in MLflow.")
@@ -36,8 +36,7 @@ def log(
     as_of: AsOf = None,
 ) -> int:
     """Tag an MLflow run with a verdict, keep the public report there, and end as the audit did, on this day."""
-    from leafgate_mlflow.exporting import exported
-    from leafgate_mlflow.reading import read_public
+    from leafgate_mlflow.export import exported, read_public
 
     if (run_id is None) == (experiment is None):
         raise InvalidError("name a run, or an experiment to make one in", place="--run-id, --experiment")

@@ -86,7 +86,7 @@ class Ppdtc45(TreeBuilder):
         return self.model_dump(mode="json", exclude_none=True)
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_ppdtc45.build import build
+        from leafgate_ppdtc45.builder import build
 
         return build(self, table, rng)
 
@@ -108,7 +108,7 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
         return 0.0 if case.test is None else 1 / case.test.people
 
     def score(self, case: Case) -> float:
-        from leafgate_ppdtc45.on_shared import accuracy_on_perturbed
+        from leafgate_ppdtc45.scoring import accuracy_on_perturbed
 
         return accuracy_on_perturbed(case, self.paths)
 

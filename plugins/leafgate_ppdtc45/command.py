@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.audits import PolicyFile
-from leafgate.cli.guard import guarded
+from leafgate.cli.audit import PolicyFile
+from leafgate.cli.exit_codes import guarded
 from leafgate.errors import PolicyError
 
 if TYPE_CHECKING:
-    from leafgate.plugins import Plugins
-    from leafgate.policy import Policy
+    from leafgate.api.registry import Plugins
+    from leafgate.policy.models import Policy
     from leafgate_ppdtc45 import Ppdtc45
 
 app = typer.Typer()
@@ -27,10 +27,9 @@ def perturb(
     columns: Annotated[str | None, typer.Option(help="The party's columns, where columns are split: a,b,c.")] = None,
 ) -> int:
     """Draw noise for one party's rows, once, and write the file it shares; no noise is ever drawn for them again."""
-    from leafgate.files import make_folder
-    from leafgate_ppdtc45.coins import SystemCoins
-    from leafgate_ppdtc45.party import file_of, own_table, share_once
-    from leafgate_ppdtc45.scales import agreed
+    from leafgate.io.files import make_folder
+    from leafgate_ppdtc45.party import SystemCoins, file_of, own_table, share_once
+    from leafgate_ppdtc45.shared import agreed
 
     make_folder(out.parent)
     chosen, builder, _ = _builder(policy)
@@ -53,12 +52,11 @@ def mine(
     """Pool what several parties share, by rows or by columns, and learn from it; nothing is attacked."""
     import numpy as np
 
-    from leafgate.building import cut_and_seal
-    from leafgate.files import EVERYONE, make_folder, write_file
-    from leafgate_ppdtc45.build import learned
-    from leafgate_ppdtc45.pooling import pooled
-    from leafgate_ppdtc45.scales import agreed
-    from leafgate_ppdtc45.shared_file import read_shared
+    from leafgate.engine.build import cut_and_seal
+    from leafgate.io.files import EVERYONE, make_folder, write_file
+    from leafgate_ppdtc45.builder import learned
+    from leafgate_ppdtc45.party import pooled
+    from leafgate_ppdtc45.shared import agreed, read_shared
 
     make_folder(out.parent)
     chosen, builder, plugins = _builder(policy)
@@ -75,7 +73,7 @@ def mine(
 
 def _builder(path: Path) -> tuple[Policy, Ppdtc45, Plugins]:
     """The policy and its builder, which must be this one."""
-    from leafgate.policy_file import load_policy
+    from leafgate.policy.load import load_policy
     from leafgate_ppdtc45 import Ppdtc45
 
     loaded = load_policy(path)

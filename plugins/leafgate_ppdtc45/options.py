@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, PlainValidator, model_validator
 
-from leafgate.interfaces import STRICT
-from leafgate.noise import Law
+from leafgate.api.components import STRICT
+from leafgate.types.noise import Law
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 

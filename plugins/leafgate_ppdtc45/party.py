@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from leafgate.errors import DataError, LeafgateError, PolicyError
-from leafgate.files import EVERYONE, OWNER_ONLY, write_files
-from leafgate.noise import Noise
-from leafgate.policy import Data
-from leafgate.reading import read_columns
-from leafgate.schema import Schema
-from leafgate.strict_json import readable
-from leafgate.table import Table
-from leafgate_ppdtc45.coins import SystemCoins
-from leafgate_ppdtc45.shared_file import SharedFile, written
+from leafgate.io.files import EVERYONE, OWNER_ONLY, write_files
+from leafgate.io.json import parse_number, readable
+from leafgate.io.tables import read_columns
+from leafgate.policy.models import Data
+from leafgate.types.noise import Noise
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
+from leafgate_ppdtc45.shared import Shared, SharedFile, in_order, written
 
 LEDGER = "leafgate/shared-ledger/1"
 
@@ -108,3 +111,142 @@ def _ledger(path: Path) -> Sequence[Mapping[str, str]]:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise DataError("cannot be read: it says what was shared of the data beside it", place=path.name)
+
+
+# --- Coins from the operating system, one by one ---
+
+Floats = NDArray[np.float64]
+
+
+class SystemCoins:
+    """Draws as numpy's generators name them, each from bits of the operating system's own.
+
+    A generator that is only seeded by it could be run on by whoever works out its state, as from noise on numbers they
+    know.
+    """
+
+    def random(self, size: int) -> Floats:
+        """Even numbers above 0 and below 1."""
+        bits = np.frombuffer(os.urandom(8 * size), dtype=np.uint64) >> np.uint64(11)
+        return np.asarray((bits.astype(np.float64) + 0.5) / 2.0**53)
+
+    def normal(self, mean: float, deviation: float, size: int) -> Floats:
+        return np.asarray(mean + deviation * ndtri(self.random(size)))
+
+    def uniform(self, low: float, high: float, size: int) -> Floats:
+        return np.asarray(low + (high - low) * self.random(size))
+
+    def permutation(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows in another order, each order as likely."""
+        return rows[np.argsort(self.random(len(rows)), kind="stable")]
+
+
+# --- One table of shared rows from what several parties share ---
+
+FARTHEST = 40.0
+"""So many standard deviations no gaussian noise of 64 bits goes."""
+
+SAME_POLICY = "all parties use one policy"
+
+
+def pooled(files: Sequence[SharedFile], schema: Schema, noise: Mapping[str, Noise], *, common: bool = False) -> Shared:
+    """Everyone's shared row: the files' rows one after another, or their columns side by side, joined on the key.
+
+    Where columns are split, everybody must be in every file, or with `common` whoever is not is left out. Raises
+    DataError for files that do not fit the policy or each other.
+    """
+    for file in files:
+        _check_noise(file, noise)
+    needed = {column.name for column in schema.features} | {schema.target.name}
+    keys = [column.name for column in schema.having("key")]
+    held = [set(file.columns) - set(keys) for file in files]
+    if all(columns == needed for columns in held):
+        cells = _under(files, needed, keys)
+    elif sum(map(len, held)) == len(set().union(*held)) and set().union(*held) == needed:
+        cells = _beside(files, needed, keys, common)
+    else:
+        raise DataError(
+            f"together the files need {', '.join(sorted(needed))}: each file all of them, or each column in one file",
+            place=", ".join(file.name for file in files),
+            remedy="see --columns of leafgate perturb",
+        )
+    features = [_numbers(cells[column.name], column, noise[column.name]) for column in schema.features]
+    classes = _classes(cells[schema.target.name], schema)
+    shared = Shared(schema, np.stack(features, axis=1), classes, noise)
+    if len(set(classes.tolist())) < 2:
+        raise DataError("everybody has the same class", place=f"column {schema.target.name!r}")
+    return in_order(shared)[0]
+
+
+def _check_noise(file: SharedFile, noise: Mapping[str, Noise]) -> None:
+    for name in file.columns:
+        if noise.get(name) != file.noise.get(name):
+            remedy = f"{SAME_POLICY}; its noise is agreed before anybody draws it"
+            raise DataError(f"the noise on {name!r} is not what the policy says", place=file.name, remedy=remedy)
+
+
+def _under(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str]) -> dict[str, list[str]]:
+    """The files' rows one after another; nobody may be in two of them."""
+    keyed = [key for key in keys if all(key in file.columns for file in files)]
+    for key in keyed:
+        everybody = [each for file in files for each in file.cells(key)]
+        if len(set(everybody)) < len(everybody):
+            twice = len(everybody) - len(set(everybody))
+            remedy = "noise drawn twice averages away: let each person be shared once"
+            raise DataError(f"{twice} key(s) occur twice", place=", ".join(f.name for f in files), remedy=remedy)
+    for one, other in combinations(files, 2):
+        if 2 * len(set(map(tuple, one.rows)) & set(map(tuple, other.rows))) > min(len(one.rows), len(other.rows)):
+            remedy = "name each file once; noise does not make rows alike"
+            raise DataError("hold the same rows", place=f"{one.name}, {other.name}", remedy=remedy)
+    return {name: [cell for file in files for cell in file.cells(name)] for name in needed}
+
+
+def _beside(files: Sequence[SharedFile], needed: set[str], keys: Sequence[str], common: bool) -> dict[str, list[str]]:
+    """The files' columns side by side, joined on the key."""
+    key = keys[0] if keys else None
+    people = []
+    for file in files:
+        if key is None or key not in file.columns:
+            raise DataError("has no key to join on", place=file.name, remedy="give a column the role `key`")
+        rows = {cell: row for row, cell in enumerate(file.cells(key))}
+        if len(rows) < len(file.rows):
+            raise DataError(f"{len(file.rows) - len(rows)} key(s) occur twice", place=file.name)
+        people.append(rows)
+    shared = set(people[0]).intersection(*people[1:])
+    if not shared or (not common and any(len(rows) != len(shared) for rows in people)):
+        missing = len(set().union(*people)) - len(shared)
+        remedy = "say --common to leave them out" if shared else SAME_POLICY
+        raise DataError(
+            f"{missing} people are not in every file", place=", ".join(f.name for f in files), remedy=remedy
+        )
+    order = sorted(shared)
+    found = {}
+    for file, rows in zip(files, people, strict=True):
+        for name in needed & set(file.columns):
+            cells = file.cells(name)
+            found[name] = [cells[rows[each]] for each in order]
+    return found
+
+
+def _numbers(cells: Sequence[str], column: Column, noise: Noise) -> NDArray[np.float64]:
+    """Numbers that noise of this law can have made of originals in the column's bounds; DataError for any other."""
+    numbers = np.array([parse_number(cell) for cell in cells])
+    assert column.bounds is not None  # no noise is agreed for a column without
+    low, high = column.bounds
+    reach = noise.scale + noise.grid if noise.law == "uniform" else FARTHEST * noise.scale
+    there = (numbers >= low - reach) & (numbers <= high + reach)
+    steps = np.where(there, numbers, 0) / noise.grid
+    strange = ~there | (steps != np.round(steps))
+    if strange.any():
+        problem = f"{int(strange.sum())} cell(s) are no numbers that this noise can have made"
+        raise DataError(problem, place=f"column {column.name!r}", remedy="let every party use leafgate perturb")
+    return numbers
+
+
+def _classes(cells: Sequence[str], schema: Schema) -> NDArray[np.int64]:
+    code = {label: i for i, label in enumerate(schema.classes)}
+    strange = sum(cell not in code for cell in cells)
+    if strange:
+        place = f"column {schema.target.name!r}"
+        raise DataError(f"{strange} cell(s) outside the `values` the policy declares", place=place, remedy=SAME_POLICY)
+    return np.array([code[cell] for cell in cells], dtype=np.int64)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.noise import Coins, Noise
-from leafgate.release import Records
-from leafgate.schema import Schema
-from leafgate.table import Table, make_table
+from leafgate.errors import DataError, PolicyError, Problem
+from leafgate.io.json import canonical, object_at, parse_json
+from leafgate.io.release_codec import read_noise
+from leafgate.types.noise import Coins, Noise, noise_with
+from leafgate.types.release import Records
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table
+from leafgate_ppdtc45.options import NoiseOptions
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -72,3 +81,150 @@ def in_order(shared: Shared) -> tuple[Shared, Codes]:
     """The same people sorted by what they share, and where each was before."""
     order = np.lexsort((shared.classes, *reversed(shared.numbers.T)))
     return shared.taken(order), order
+
+
+# --- How much noise: from what the policy says to one law for each column ---
+
+PLACE = "build.noise"
+
+
+def laws(options: NoiseOptions, table: Table) -> dict[str, Noise]:
+    """The noise on each column a tree may ask about, scales in the column's unit.
+
+    Raises PolicyError, every mistake at once: columns that are no numbers, or have missing cells, or are not
+    named where others are; a constant column under an SNR.
+    """
+    problems = list(_misfits(options, table.schema))
+    found: dict[str, Noise] = {}
+    for column in table.schema.features:
+        amount = options.amount(column.name)
+        if not column.numeric or amount is None:
+            continue
+        numbers = table.numbers(column.name)
+        if np.isnan(numbers).any():
+            problems.append(Problem(PLACE, f"cells of {column.name!r} are missing", "say `on_missing: drop`"))
+        elif options.kind == "snr" and np.ptp(numbers) == 0:
+            remedy = "give the column the role `ignored`, or the noise by its `deviation`"
+            problems.append(Problem(f"{PLACE}.snr", f"{column.name!r} is constant and has no SNR", remedy))
+        else:
+            found[column.name] = _law(options, amount, numbers, table.weight)
+    if problems:
+        raise PolicyError.listing(problems)
+    return found
+
+
+def agreed(options: NoiseOptions, schema: Schema) -> dict[str, Noise]:
+    """The same where no data may be asked; PolicyError for an SNR, which every party's data would give otherwise."""
+    problems = list(_misfits(options, schema))
+    if options.kind == "snr":
+        remedy = "agree on each column's `deviation` (or `half_width`, or `privacy`) beforehand"
+        problems.append(Problem(f"{PLACE}.snr", "each party's rows would give another scale", remedy))
+    if problems:
+        raise PolicyError.listing(problems)
+    amounts = {column.name: options.amount(column.name) for column in schema.features}
+    nobody = np.zeros(0)
+    return {name: _law(options, amount, nobody, nobody) for name, amount in amounts.items() if amount is not None}
+
+
+def _misfits(options: NoiseOptions, schema: Schema) -> list[Problem]:
+    found = []
+    features = {column.name: column for column in schema.features}
+    for name, column in features.items():
+        if not column.numeric:
+            remedy = "give it the role `ignored`; its values would be shared as they are"
+            found.append(Problem(PLACE, f"{name!r} has values, and noise is for numbers", remedy))
+        elif not column.declared:
+            remedy = "declare its `bounds`; which numbers occur is itself a secret"
+            found.append(Problem(f"data.columns.{name}", "its domain would be taken from the data", remedy))
+        elif options.amount(name) is None:
+            remedy = "name it, or give it the role `ignored`; its numbers would be shared as they are"
+            found.append(Problem(f"{PLACE}.{options.kind}", f"no noise is said for {name!r}", remedy))
+    strangers = sorted(options.named - set(features))
+    found += [Problem(f"{PLACE}.{options.kind}.{name}", "is no column that a tree may ask about") for name in strangers]
+    if not features:
+        found.append(Problem("data.columns", "there is no column to share", "a tree asks about numbers"))
+    if any(not column.declared for column in schema.having("class")):
+        found.append(Problem("data.columns", "the class's domain would be taken from the data", "declare its `values`"))
+    if any("sensitive" in column.roles for column in schema.having("class")):
+        remedy = "make it [class, quasi_identifier], or [class]"
+        found.append(Problem("data.columns", "the class is shared as it is, so it is no secret", remedy))
+    return found
+
+
+def _law(options: NoiseOptions, amount: float, numbers: NDArray[np.float64], weight: NDArray[Any]) -> Noise:
+    match options.kind:
+        case "snr":
+            mean = np.average(numbers, weights=weight)
+            exact = noise_with(options.law, float(np.average((numbers - mean) ** 2, weights=weight)) / amount)
+            return Noise(options.law, float(f"{exact.scale:.2g}"))  # it is published: no more digits than it needs
+        case "deviation":
+            return noise_with(options.law, amount**2)
+        case "half_width":
+            return Noise(options.law, amount)
+        case _:
+            return Noise(
+                options.law, amount / 2 if options.law == "uniform" else amount / math.sqrt(2 * math.pi * math.e)
+            )
+
+
+# --- The file a party shares, `leafgate/shared/1`: a line with the noise laws, then CSV ---
+
+FORMAT = "leafgate/shared/1"
+MARK = f"# {FORMAT} "
+
+
+@dataclass(frozen=True)
+class SharedFile:
+    """One party's rows, cells as texts: `columns` are the key if any, noisy ones, and the class if it has it."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    noise: Mapping[str, Noise]
+
+    def cells(self, column: str) -> list[str]:
+        """One column, from the first row to the last."""
+        place = self.columns.index(column)
+        return [row[place] for row in self.rows]
+
+
+def written(file: SharedFile) -> bytes:
+    """The bytes of a file, the same for equal content."""
+    text = io.StringIO()
+    told = {"noise": {name: noise.described() for name, noise in file.noise.items()}}
+    text.write(MARK + canonical(told).decode() + "\n")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(file.columns)
+    lines.writerows(file.rows)
+    return text.getvalue().encode()
+
+
+def read_shared(path: Path, schema: Schema) -> SharedFile:
+    """The file as it stands; DataError where it is none, or speaks of columns the policy does not have."""
+    place = path.name
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=place) from None
+    except UnicodeDecodeError:
+        raise _none(place) from None
+    first, _, rest = text.partition("\n")
+    if not first.startswith(MARK):
+        raise _none(place)
+    told = object_at(parse_json(first.removeprefix(MARK).encode(), DataError, place), place)
+    noise = read_noise(told.get("noise"), schema, f"{place}.noise")
+    try:
+        lines = [line for line in csv.reader(io.StringIO(rest), strict=True) if line]
+    except csv.Error:
+        raise DataError("is no CSV: a quote is not closed, or a cell is too long", place=place) from None
+    columns = tuple(lines[0]) if lines else ()
+    if len(lines) < 2 or len(set(columns)) != len(columns) or any(len(line) != len(columns) for line in lines):
+        raise DataError("needs a header with each column once, and rows as long as it", place=place)
+    strange = [name for name in columns if name not in schema]
+    if strange:
+        raise DataError(f"has the column {strange[0]!r}, which the policy does not have", place=place)
+    return SharedFile(place, columns, lines[1:], noise)
+
+
+def _none(place: str) -> DataError:
+    return DataError(f"is not a shared file: its first line is not {FORMAT}", place=place, remedy="leafgate perturb")

@@ -80,7 +80,7 @@ class Exposure(AtMost):
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples")'
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_protection.scores import exposed
+        from leafgate_protection.metrics import exposed
 
         return exposed(case)
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 from pydantic import Field
 
 from leafgate import Case, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
-from leafgate.disclosed import Severity
+from leafgate.api.components import Strict
+from leafgate.api.paths import OwnersFile, PolicyFile
 from leafgate.errors import ReleaseError
-from leafgate.foreign.encoding import Encoding
-from leafgate.policy_column import Strict
-from leafgate.policy_paths import OwnersFile, PolicyFile
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.types.release import Severity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,14 +62,14 @@ class Published(TreeBuilder):
     source = "the release format, design of leafgate, section 4.3"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate.fitting import read_fitting
+        from leafgate.models.load import read_fitting
 
         release = read_fitting(self.path, table.schema, self.encoding, table.people)
         if self.trained_by is not None:
             release = self._trained(release, self.trained_by)
         if self.origins is None:
             return release
-        from leafgate_published.origins import with_origins
+        from leafgate.models.origins import with_origins
 
         return with_origins(release, self.origins, table)
 

@@ -45,7 +45,7 @@ class Posterior(_OnRecords):
     source = f'R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000; {AGGARWAL}'
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_reconstruction.beliefs import posterior_beliefs
+        from leafgate_reconstruction.attacks import posterior_beliefs
 
         return posterior_beliefs(release, known, self.estimate, by_class=self.by_class, whole=self.whole)
 
@@ -65,7 +65,7 @@ class SpectralFilter(_OnRecords):
     )
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_reconstruction.beliefs import spectral_beliefs
+        from leafgate_reconstruction.attacks import spectral_beliefs
 
         return spectral_beliefs(release, known)
 
@@ -85,7 +85,7 @@ class PcaDr(_OnRecords):
     source = f"{HUANG}, section 5"
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_reconstruction.beliefs import principal_beliefs
+        from leafgate_reconstruction.attacks import principal_beliefs
 
         return principal_beliefs(release, known, self.components)
 
@@ -102,7 +102,7 @@ class BeDr(_OnRecords):
     source = f"{HUANG}, section 6"
 
     def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        from leafgate_reconstruction.beliefs import bayes_beliefs
+        from leafgate_reconstruction.attacks import bayes_beliefs
 
         return bayes_beliefs(release, known)
 
@@ -117,7 +117,7 @@ class _OfTheNoise(Metric):
     column: str | None = None
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_reconstruction.scores import intervals_evidence
+        from leafgate_reconstruction.metrics import intervals_evidence
 
         return intervals_evidence(case, self.column)
 
@@ -136,7 +136,7 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     )
 
     def score(self, case: Case) -> float:
-        from leafgate_reconstruction.scores import intervals
+        from leafgate_reconstruction.metrics import intervals
 
         return min(each.after for each in intervals(case, self.column))
 
@@ -153,7 +153,7 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     safe = "0: the shared number tells nothing; 1/2: it halves the interval the original can lie in"
 
     def score(self, case: Case) -> float:
-        from leafgate_reconstruction.scores import intervals
+        from leafgate_reconstruction.metrics import intervals
 
         return max(each.loss for each in intervals(case, self.column))
 
@@ -173,7 +173,7 @@ class NormalisedRmse(AtLeast):
     source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"
 
     def score(self, case: Case) -> pd.Series:
-        from leafgate_reconstruction.scores import normalised_rmse
+        from leafgate_reconstruction.metrics import normalised_rmse
 
         return normalised_rmse(case)
 

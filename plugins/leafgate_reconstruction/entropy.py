@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.errors import InconclusiveError
-from leafgate.noise import Noise
+from leafgate.types.noise import Noise
 
 Floats = NDArray[np.float64]
 

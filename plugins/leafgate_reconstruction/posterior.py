@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.bins import bin_of
-from leafgate.deconvolution import CELLS, even_cells, even_chances, posterior, reconstructed
-from leafgate.noise import Noise
+from leafgate.algorithms.deconvolution import CELLS, even_cells, even_chances, posterior, reconstructed
+from leafgate.types.noise import Noise
+from leafgate.types.schema import bin_of
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

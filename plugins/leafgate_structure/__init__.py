@@ -64,17 +64,17 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     def hidden(self, case: Case) -> bool:
         """Groups made by columns that are not public are for auditors, but where the leaves count them."""
-        from leafgate_structure.told import told_sizes
+        from leafgate_structure.evidence import told_sizes
 
         return not told_sizes(case, self.groups, self.by_public)
 
     def score(self, case: Case) -> float:
-        from leafgate_structure.sizes import smallest
+        from leafgate_structure.metrics import smallest
 
         return smallest(case, self.groups, self.by_public)
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.sizes import evidence
+        from leafgate_structure.metrics import evidence
 
         return evidence(case, self.groups, self.by_public, self.holds)
 
@@ -111,18 +111,18 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
 
     def hidden(self, case: Case) -> bool:
         """True classes that no leaf tells exactly are for auditors, and so are groups that no leaf counts."""
-        from leafgate_structure.told import told_classes, told_sizes
+        from leafgate_structure.evidence import told_classes, told_sizes
 
         told = told_sizes if self.told_by_release else told_classes
         return not told(case, self.groups, self.by_public)
 
     def score(self, case: Case) -> float:
-        from leafgate_structure.classes import disclosed
+        from leafgate_structure.metrics import disclosed
 
         return disclosed(self, case).share
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.classes import disclosed
+        from leafgate_structure.metrics import disclosed
 
         return disclosed(self, case).evidence
 
@@ -141,12 +141,12 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
     source = SACRO
 
     def score(self, case: Case) -> float:
-        from leafgate_structure.parameters import residual
+        from leafgate_structure.metrics import residual
 
         return residual(case)
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.parameters import parameters
+        from leafgate_structure.metrics import parameters
 
         return {"parameters": parameters(case.release)}
 
@@ -169,18 +169,18 @@ class RiskySettings(ReleaseAtMost):
 
     def hidden(self, case: Case) -> bool:
         """People at tests and in leaves are for auditors, where columns that are not public tell how many they are."""
-        from leafgate_structure.settings import counts_people
-        from leafgate_structure.told import told_sizes
+        from leafgate_structure.evidence import told_sizes
+        from leafgate_structure.hyperparameters import counts_people
 
         return counts_people(case) and not told_sizes(case, "each_tree", by_public=False)
 
     def score(self, case: Case) -> float:
-        from leafgate_structure.settings import risk
+        from leafgate_structure.hyperparameters import risk
 
         return float(len(risk(case).change))
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.settings import risk
+        from leafgate_structure.hyperparameters import risk
 
         return risk(case).evidence
 
@@ -205,7 +205,7 @@ class GeneralisationGap(ReleaseAtMost):
     source = SACRO
 
     def score(self, case: Case) -> float:
-        from leafgate_structure.gap import accuracies, distance
+        from leafgate_structure.metrics import accuracies, distance
 
         if self.form == "losses":
             return distance(case)
@@ -213,7 +213,7 @@ class GeneralisationGap(ReleaseAtMost):
         return here - there
 
     def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
-        from leafgate_structure.gap import accuracies, by_chance, test_people
+        from leafgate_structure.metrics import accuracies, by_chance, test_people
 
         if self.form == "losses":
             assert isinstance(scores, float)

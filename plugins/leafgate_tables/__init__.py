@@ -35,7 +35,7 @@ class PublishedTable(TreeBuilder):
     source = "the practice of publishing microdata"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_tables.whole import build
+        from leafgate_tables.raw_table import build
 
         return build(self, table)
 
@@ -70,7 +70,7 @@ class Tds(TreeBuilder):
         return self.choose_from == "train_and_test"
 
     def build(self, table: Table, rng: np.random.Generator, test: Table | None = None) -> Release:
-        from leafgate_tables.specialised import build
+        from leafgate_tables.top_down_specialisation import build
 
         return build(self, table, test)
 
@@ -97,7 +97,7 @@ class Mondrian(TreeBuilder):
     )
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate_tables.boxed import build
+        from leafgate_tables.mondrian import build
 
         return build(self, table)
 

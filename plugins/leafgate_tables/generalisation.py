@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.induction.coding import Coded, Feature
-from leafgate.schema import Value
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
-from leafgate_tables.records import Told
+from leafgate.algorithms.induction.encoding import Coded, Feature
+from leafgate.errors import NoReleaseError
+from leafgate.types.release import Records, Release
+from leafgate.types.schema import Value
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate_tables.raw_table import Told
+
+if TYPE_CHECKING:
+    from leafgate_tables import Mondrian, Tds
+
 
 Codes = NDArray[np.int64]
 Groups = tuple[tuple[Value, ...], ...]
@@ -96,3 +103,34 @@ def _numbered(feature: Feature, size: int) -> Feature:
     if feature.numeric:
         return Feature(feature.column, levels, numbers=np.arange(size, dtype=np.float64))
     return Feature(feature.column, levels, values=tuple(map(str, range(size))))
+
+
+# --- What the builders that generalise first have in common: their release, and when there is none ---
+
+
+def refuse_small(coded: Coded, groups: NDArray[np.int64], k: int) -> None:
+    """NoReleaseError when a group of people is too small before anything is refined."""
+    sizes = np.bincount(groups, weights=coded.weight)
+    smallest = int(sizes[sizes > 0].min())
+    if smallest < k:
+        raise NoReleaseError(
+            f"no generalisation keeps the promise: a group that nothing can hide has fewer than {k} people",
+            people=smallest,
+            remedy="ask for a smaller k, or gather more people",
+        )
+
+
+def release_of(
+    options: Mondrian | Tds, table: Table, tree: Node, records: Records | None, guarantee: Mapping[str, Any]
+) -> Release:
+    """The release of a generalised table: `release` says whether tree, table or both."""
+    alone = options.release == "table"
+    return Release(
+        builder=options.described(),
+        schema=table.schema,
+        trees=() if alone else (tree,),
+        model="none" if alone else "trees",
+        selection=None if alone else {"measure": options.measure, "k": options.k, "pruned": options.prune},
+        guarantee=guarantee,
+        records=records,
+    )

@@ -21,7 +21,7 @@ class Accuracy(ReleaseAtLeast):
         return 0.0 if case.test is None else 1 / case.test.people
 
     def score(self, case: Case) -> float:
-        from leafgate_utility.accuracy import accuracy
+        from leafgate_utility.metrics import accuracy
 
         return accuracy(case)
 
@@ -37,12 +37,12 @@ class AreaUnderCurve(ReleaseAtLeast):
     source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
 
     def moved_by_one(self, case: Case) -> float:
-        from leafgate_utility.area import rarest
+        from leafgate_utility.metrics import rarest
 
         return 1 / rarest(case)
 
     def score(self, case: Case) -> float:
-        from leafgate_utility.area import area_under_curve
+        from leafgate_utility.metrics import area_under_curve
 
         return area_under_curve(case)
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.running import Run, prepare
-from leafgate.schema import Schema
-from leafgate.table import Table, make_table
+from leafgate.session.run import Run, prepare
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 

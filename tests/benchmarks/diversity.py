@@ -22,11 +22,11 @@ import numpy as np
 import pandas as pd
 
 from adult_rows import adult, drawn
-from leafgate.case import Case
-from leafgate.interfaces import RecordMetric
-from leafgate.known import known_of
-from leafgate.schema import Schema
-from leafgate.table import Table, make_table
+from leafgate.api.context import Case
+from leafgate.api.metrics import RecordMetric
+from leafgate.engine.build import known_of
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table
 from leafgate_diversity import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity

@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from leafgate.schema import Column
+from leafgate.types.schema import Column
 from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
-from leafgate_downgrading.coding import Cells
-from leafgate_downgrading.downgrading import downgraded
-from leafgate_downgrading.missing_tree import Node
-from leafgate_downgrading.searching import Aim, Search
+from leafgate_downgrading.c45_missing import Node
+from leafgate_downgrading.grid import Cells
+from leafgate_downgrading.search import Aim, Search, downgraded
 from timing import command
 
 START, END = "<!-- downgrading -->", "<!-- /downgrading -->"

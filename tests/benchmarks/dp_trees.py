@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 
 from adult_rows import adult, drawn, matrix
-from leafgate.release import Release
-from leafgate.table import Table, make_table
+from leafgate.types.release import Release
+from leafgate.types.table import Table, make_table
 from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
-from leafgate_dp_random_trees.account import Forest, at_delta
+from leafgate_dp_random_trees.accounting import Forest, at_delta
 from timing import Pair, command, markdown, paired, seconds
 
 START, END = "<!-- dp -->", "<!-- /dp -->"

@@ -19,16 +19,17 @@ import numpy as np
 import pandas as pd
 
 from adult_rows import POLICIES, drawn
-from leafgate.known import Known, known_of
-from leafgate.policy_file import document_of, policy_of
-from leafgate.release import Level, Publish, Release, published
-from leafgate.running import read_tables
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
+from leafgate.engine.build import known_of
+from leafgate.policy.load import document_of, policy_of
+from leafgate.session.run import read_tables
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
 from leafgate_baselines import Id3
-from leafgate_maxent.modelling import model_of
-from leafgate_maxent.outcome import Settings
-from leafgate_maxent.solving import solve
+from leafgate_maxent.problem.build import model_of
+from leafgate_maxent.problem.problem import Settings
+from leafgate_maxent.solve.active_set import solve
 from timing import command
 
 START, END = "<!-- maxent -->", "<!-- /maxent -->"

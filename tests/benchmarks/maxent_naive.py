@@ -22,13 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from adult_rows import POLICIES, drawn
-from leafgate.known import Known, known_of
-from leafgate.policy_file import document_of, policy_of
-from leafgate.release import Level, Publish, Release, published
-from leafgate.running import read_tables
-from leafgate.table import make_table
+from leafgate.engine.build import known_of
+from leafgate.policy.load import document_of, policy_of
+from leafgate.session.run import read_tables
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.table import make_table
 from leafgate_baselines import Id3
-from leafgate_maxent.modelling import model_of
+from leafgate_maxent.problem.build import model_of
 from naive_maxent import solve_naively
 from reduced_maxent import solve_reduced
 from timing import write_between

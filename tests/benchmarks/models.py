@@ -19,12 +19,12 @@ import skops.io
 from sklearn.ensemble import RandomForestClassifier
 
 from adult_rows import adult, all_different, matrix
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.sklearn.memory import from_sklearn
-from leafgate.foreign.translating import release_of
-from leafgate.known import known_of
-from leafgate.release import Release
-from leafgate.table import Table
+from leafgate.engine.build import known_of
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import release_of
+from leafgate.models.readers.sklearn.estimators import from_sklearn
+from leafgate.types.release import Release
+from leafgate.types.table import Table
 from leafgate_linking import Linking
 from timing import command, markdown, paired
 
@@ -46,7 +46,7 @@ SIZES = ((100_000, 50), (300_000, 150), (1_000_000, 500))
 READ = """
 import sys, time
 from pathlib import Path
-from leafgate.foreign.reading import read_foreign
+from leafgate.models.reader import read_foreign
 peak = lambda: int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**10
 content = Path(sys.argv[1]).read_bytes()
 before, start = peak(), time.perf_counter()

@@ -10,14 +10,14 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from gekko import GEKKO
+from scipy import sparse as sp
 
-from leafgate_maxent.choices import Choices
-from leafgate_maxent.closed import closed_form
-from leafgate_maxent.fixing import fixed_cells
-from leafgate_maxent.problem import Problem
-from leafgate_maxent.walk import Floats
+from leafgate_maxent.presolve.fixed_cells import fixed_cells
+from leafgate_maxent.problem.problem import Problem
+from leafgate_maxent.problem.split_constraints import Choices
+from leafgate_maxent.problem.tree_index import Floats
+from leafgate_maxent.solve.closed_form import closed_form
 
 LEAST = 1e-9
 """No share is below; there the logarithm ends."""

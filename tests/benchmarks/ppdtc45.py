@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 
 from adult_rows import POLICIES
-from leafgate.running import prepare
-from leafgate.table import Table
+from leafgate.session.run import prepare
+from leafgate.types.table import Table
 from leafgate_baselines import C45
-from leafgate_ppdtc45.deconvolved import deconvolved_tree
-from leafgate_ppdtc45.matched import matched_tree
+from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
 from leafgate_ppdtc45.options import NoiseOptions
-from leafgate_ppdtc45.plain import Learner, plain_tree
-from leafgate_ppdtc45.scales import laws
-from leafgate_ppdtc45.shared import Shared, share
-from leafgate_ppdtc45.threshold import threshold_tree
+from leafgate_ppdtc45.shared import Shared, laws, share
+from leafgate_ppdtc45.split_methods import Learner, matched_tree, plain_tree, threshold_tree
 from timing import Pair, command, markdown, paired
 
 START, END = "<!-- ppdtc45 -->", "<!-- /ppdtc45 -->"

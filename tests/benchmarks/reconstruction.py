@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import adult
-from leafgate.deconvolution import even_cells, reconstructed
-from leafgate.noise import Law, Noise, noise_with
+from leafgate.algorithms.deconvolution import even_cells, reconstructed
+from leafgate.types.noise import Law, Noise, noise_with
 from leafgate_reconstruction.posterior import believed
 from timing import Pair, command, markdown, paired, seconds
 

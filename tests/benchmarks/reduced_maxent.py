@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from leafgate_maxent.outcome import Settings
-from leafgate_maxent.problem import Problem
-from leafgate_maxent.solving import solve
-from leafgate_maxent.walk import Floats
+from leafgate_maxent.problem.problem import Problem, Settings
+from leafgate_maxent.problem.tree_index import Floats
+from leafgate_maxent.solve.active_set import solve
 
 
 def solve_reduced(problem: Problem, time_limit: float) -> Floats:

@@ -18,11 +18,12 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import POLICIES, adult, all_different, drawn, matrix, with_private
-from leafgate.case import Case
-from leafgate.known import Known, known_of
-from leafgate.release import Release
-from leafgate.routing import count_leaves
-from leafgate.table import Table, make_table
+from leafgate.algorithms.routing import count_leaves
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Release
+from leafgate.types.table import Table, make_table
 from leafgate_kadet import Kadet
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity

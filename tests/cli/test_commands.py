@@ -8,9 +8,9 @@ import pytest
 from jsonschema import Draft7Validator
 
 from command_line import leafgate
+from leafgate.api.describe import options
+from leafgate.api.registry import load_plugins
 from leafgate.cli.app import app, names_of
-from leafgate.explaining import options
-from leafgate.plugins import load_plugins
 from patience import ends_soon
 from stranger import install
 from survey import PEOPLE, policy, survey, write_policy

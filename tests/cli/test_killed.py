@@ -95,14 +95,14 @@ def assert_nothing_outlives(running: subprocess.Popen[str], server: socket.socke
         time.sleep(0.05)
 
 
-FEW_STARTS = "import os, leafgate_maxent.starts as s; s.LARGE = 0; os.cpu_count = lambda: 2"
+FEW_STARTS = "import os, leafgate_maxent.solve.active_set as s; s.LARGE = 0; os.cpu_count = lambda: 2"
 
 
 @pytest.mark.parametrize(
     ("command", "module", "function", "before"),
     [
-        (audit_with_workers, "leafgate_maxent.searching", "one_start", FEW_STARTS),
-        (sweep_with_workers, "leafgate.sweep.sweeping", "_work", ""),
+        (audit_with_workers, "leafgate_maxent.solve.active_set", "one_start", FEW_STARTS),
+        (sweep_with_workers, "leafgate.sweep.pool", "_work", ""),
     ],
     ids=["audit", "sweep"],
 )
@@ -131,7 +131,7 @@ class Sleeper(TreeBuilder):
 """
 ASK = """
 import sys
-from leafgate.testing.elsewhere import asked_elsewhere
+from leafgate.testing.subprocess_worker import asked_elsewhere
 from sleeper import Sleeper
 asked_elsewhere(Sleeper(port=int(sys.argv[1])), ())
 """

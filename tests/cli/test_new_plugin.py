@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from command_line import leafgate
+from leafgate.api.registry import load_plugins
 from leafgate.errors import InvalidError
-from leafgate.new_plugin import newcomer, package
-from leafgate.plugins import load_plugins
+from leafgate.scaffold.plugin import newcomer, package
 
 KINDS = {"both": (), "attack": ("--kind", "attack"), "metric": ("--kind", "metric"), "builder": ("--kind", "builder")}
 OFFERS = {

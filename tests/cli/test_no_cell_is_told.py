@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.foreign.scrubbing import Proof, refuse_different
+from leafgate.models.scrub.scrub import Proof, refuse_different
 from sklearn_zoo import skops_bytes
 from stranger import install
 from survey import HEADER, PEOPLE, ROWS, survey
@@ -157,7 +157,7 @@ def test_an_internal_error_tells_its_kind_and_no_cell(tmp_path: Path, monkeypatc
     def broken(*words: object) -> None:
         raise LookupError(PLANTED)
 
-    monkeypatch.setattr("leafgate.auditing.build", broken)
+    monkeypatch.setattr("leafgate.engine.audit.build", broken)
     for words in ([], ["--json"]):
         ended = leafgate("audit", survey(tmp_path), *words)
         assert ended.code == 4

@@ -11,15 +11,13 @@ import pytest
 from scipy import stats
 
 from command_line import Ended, leafgate
-from leafgate.noise import Noise
-from leafgate.schema import Column, Schema
-from leafgate.strict_json import parse_json
-from leafgate.table import Table
-from leafgate_ppdtc45.party import file_of
-from leafgate_ppdtc45.pooling import pooled
-from leafgate_ppdtc45.shared import Shared, share
-from leafgate_ppdtc45.shared_file import SharedFile, read_shared
-from leafgate_ppdtc45.shared_file import written as as_bytes
+from leafgate.io.json import parse_json
+from leafgate.types.noise import Noise
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
+from leafgate_ppdtc45.party import file_of, pooled
+from leafgate_ppdtc45.shared import Shared, SharedFile, read_shared, share
+from leafgate_ppdtc45.shared import written as as_bytes
 from random_tables import table_of
 from shared_people import schema_of
 

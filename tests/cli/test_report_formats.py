@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from command_line import leafgate, process, start
-from leafgate.views import FILES, Format
+from leafgate.reports import FILES, Format
 from survey import survey
 
 ENDINGS: dict[int, dict[str, Any]] = {

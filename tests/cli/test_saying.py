@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from command_line import leafgate, process, start
-from leafgate.views import FILES, Format
-from leafgate.words import printable
+from leafgate.disclosure.text import printable
+from leafgate.reports import FILES, Format
 from survey import survey
 
 HOSTILE = [

@@ -18,9 +18,9 @@ import pytest
 import typer.main
 
 from command_line import Ended, leafgate, start
-from leafgate import stale_results
 from leafgate.cli.app import app
-from leafgate.expected_run import judge_waivers_again
+from leafgate.session import stale_results
+from leafgate.session.expected_run import judge_waivers_again
 from stranger import install
 from survey import UNLISTED, survey
 
@@ -118,7 +118,7 @@ def test_an_older_report_in_a_folder_that_cannot_be_written_to_is_emptied(
         os.stat(path)
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
-    monkeypatch.setattr("leafgate.stale_results.os.unlink", refuse)
+    monkeypatch.setattr("leafgate.session.stale_results.os.unlink", refuse)
     assert leafgate("audit", passed / "policy.yaml", "--out", passed / "out", "--to", "pdf").code == 2
     assert (passed / "out" / "report.json").read_bytes() == b""
     assert leafgate("report", passed / "out" / "report.json").code == 2
@@ -131,8 +131,8 @@ def test_an_older_report_that_can_be_neither_removed_nor_emptied_is_told_of(
         os.stat(path)
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
 
-    monkeypatch.setattr("leafgate.stale_results.os.unlink", refuse)
-    monkeypatch.setattr("leafgate.stale_results.os.open", refuse)
+    monkeypatch.setattr("leafgate.session.stale_results.os.unlink", refuse)
+    monkeypatch.setattr("leafgate.session.stale_results.os.open", refuse)
     ended = leafgate("audit", survey(passed, FAILS), "--out", passed / "out")
     assert (ended.code, "an older verdict stands there and cannot be removed" in ended.err) == (2, True)
     monkeypatch.undo()
@@ -144,7 +144,7 @@ def test_an_older_report_that_can_be_neither_removed_nor_emptied_is_told_of(
 DICE = """
 from typing import Literal
 from leafgate import TreeBuilder, hookimpl
-from leafgate.release import Release
+from leafgate.types.release import Release
 
 class Dice(TreeBuilder):
     use: Literal["dice"] = "dice"
@@ -335,7 +335,7 @@ def test_a_report_whose_waiver_is_over_fails_without_being_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waived(tmp_path)
-    monkeypatch.setattr("leafgate.expected_run.utc_today", lambda: TODAY + timedelta(days=11))
+    monkeypatch.setattr("leafgate.session.expected_run.utc_today", lambda: TODAY + timedelta(days=11))
     assert shown(tmp_path).code == 1
 
 

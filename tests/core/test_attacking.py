@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from leafgate import Belief, InconclusiveError, Known
-from leafgate.disclosure import document
-from leafgate.interfaces import AttackModel
-from leafgate.report import People, Private, Report
-from leafgate.strict_json import readable
-from leafgate.words import summary
+from leafgate.api.components import AttackModel
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
+from leafgate.io.json import readable
+from leafgate.types.evidence import People, Private
+from leafgate.types.report import Report
 from standins import ORIGIN, attack_that, audited, even, finding
 
 Says = Callable[[Known], Any]

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate import fitting
-from leafgate.disclosure import document
+from leafgate.disclosure.document import document
+from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError, ReleaseError, ReportError
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_bounded
-from leafgate.policy_waivers import Waiver, waivers_sha256
-from leafgate.report_file import parse_report
-from leafgate.running import Run, prepare
-from leafgate.strict_json import canonical, readable
-from leafgate.views import Format, view
+from leafgate.io.json import canonical, readable
+from leafgate.models import load as fitting
+from leafgate.models.formats.native import written
+from leafgate.models.reader import read_bounded
+from leafgate.policy.waivers import Waiver, waivers_sha256
+from leafgate.reports import Format, view
+from leafgate.session.run import Run, prepare
 from sample_model import MODEL
 
 TODAY = date(2026, 11, 22)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from leafgate import Belief, InconclusiveError, Known, NoReleaseError, Release, Table, TreeBuilder
-from leafgate.disclosure import document
-from leafgate.strict_json import readable
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.disclosure.document import document
+from leafgate.io.json import readable
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
 from standins import ORIGIN, attack_that, audited, finding
 
 Builds = Callable[[Table], Any]

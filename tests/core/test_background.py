@@ -19,13 +19,13 @@ from jsonschema import Draft7Validator
 
 from command_line import leafgate
 from leafgate import Belief, DataError, Fact, Known, PolicyError, Release
+from leafgate.algorithms.sampling import first_people, sampled
+from leafgate.engine.build import known_of
 from leafgate.errors import Problem
-from leafgate.fact import Between
-from leafgate.known import known_of, lent
-from leafgate.known_people import read_people
-from leafgate.policy_file import load_policy, policy_of
-from leafgate.sample import first_people, sampled
-from leafgate.table import Table
+from leafgate.io.tables import read_people
+from leafgate.policy.load import load_policy, policy_of
+from leafgate.types.adversary import Between, lent
+from leafgate.types.table import Table
 from random_tables import categorical, numeric, table_of, tables
 from standins import attack_that, audited, even, finding
 from stranger import install

@@ -14,13 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.bins import bin_names, bin_of, bins_between
-from leafgate.known import known_of
-from leafgate.possible import Interval, Rest, edge, narrowed
-from leafgate.release import Release
-from leafgate.routing import goes_low
-from leafgate.schema import Column, Schema
-from leafgate.tree import Cut, Leaf
+from leafgate.algorithms.feasible import Interval, Rest, edge, narrowed
+from leafgate.algorithms.routing import goes_low
+from leafgate.engine.build import known_of
+from leafgate.types.release import Release
+from leafgate.types.schema import Column, Schema, bin_names, bin_of, bins_between
+from leafgate.types.tree import Cut, Leaf
 from leafgate_linking import Linking
 from random_tables import categorical, table_of
 from survey import survey

@@ -17,20 +17,21 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from leafgate import Case, InconclusiveError, Release
-from leafgate.auditing import audit
-from leafgate.disclosure import document
-from leafgate.interfaces import Metric
-from leafgate.known import known_of
-from leafgate.plugins import load_plugins
-from leafgate.policy_file import policy_of
-from leafgate.release import Level, Publish, published
-from leafgate.release_file import seal
-from leafgate.report import Finding, Private, Report, SecondaryScore
-from leafgate.running import prepare
-from leafgate.schema import Schema
-from leafgate.table import Table
-from leafgate.tree import Node
-from leafgate.words import summary
+from leafgate.api.metrics import Metric
+from leafgate.api.registry import load_plugins
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
+from leafgate.engine.audit import audit
+from leafgate.engine.build import known_of
+from leafgate.io.release_codec import seal
+from leafgate.policy.load import policy_of
+from leafgate.session.run import prepare
+from leafgate.types.evidence import Private
+from leafgate.types.release import Level, Publish, published
+from leafgate.types.report import Finding, Report, SecondaryScore
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Node
 from leafgate_kadet import Kadet
 from leafgate_linking import Linking
 from mortgage import TREE, mortgage

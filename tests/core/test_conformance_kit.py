@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from broken_plugins import BROKEN, HONEST
+from broken_plugins.attacks import Blind, ByLeaves, ReadsNothing
+from broken_plugins.builders import ByColumn, ByHash, ByTheHour, TossedOnce
+from broken_plugins.heavy import HeavyFace
+from broken_plugins.metrics import Doubt, Reversed
 from leafgate import Case, ReleaseAtLeast
-from leafgate.interfaces import Component
-from leafgate.release import Release
-from leafgate.table import Table
+from leafgate.api.components import Component
 from leafgate.testing import NonConformance, check_attack, check_builder, check_metric, conformance
-from leafgate.testing.broken import BROKEN, HONEST
-from leafgate.testing.broken.attacks import Blind, ByLeaves, ReadsNothing
-from leafgate.testing.broken.builders import ByColumn, ByHash, ByTheHour, TossedOnce
-from leafgate.testing.broken.heavy import HeavyFace
-from leafgate.testing.broken.metrics import Doubt, Reversed
-from leafgate.testing.checks import Check, DoesNotApply, KnownException
-from leafgate.testing.elsewhere import asked_elsewhere
-from leafgate.testing.outcomes import outcomes
-from leafgate.testing.watching import offline
+from leafgate.testing.check import Check, DoesNotApply, KnownException
+from leafgate.testing.sandbox import offline
+from leafgate.testing.subprocess_worker import asked_elsewhere, outcomes
+from leafgate.types.release import Release
+from leafgate.types.table import Table
 
 
 def check_named(component: Component, name: str, **said: Any) -> Check[Any]:
@@ -49,7 +48,7 @@ def test_every_check_has_a_plugin_that_it_rejects() -> None:
 
 
 def test_a_face_that_loads_what_is_heavy_is_found() -> None:
-    with pytest.raises(NonConformance, match=r"importing leafgate.testing.broken.heavy loads .*pandas"):
+    with pytest.raises(NonConformance, match=r"importing broken_plugins.heavy loads .*pandas"):
         check_named(HeavyFace(), "light_face")()
 
 

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.csv_cells import read_cells
-from leafgate.disclosure import document
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
 from leafgate.errors import DataError
-from leafgate.policy import CsvOptions
-from leafgate.running import prepare
-from leafgate.words import summary
+from leafgate.io.csv import read_cells
+from leafgate.policy.models import CsvOptions
+from leafgate.session.run import prepare
 from patience import ends_soon
 from survey import PEOPLE, survey
 from table_files import AB, people, read
@@ -150,6 +150,6 @@ def test_a_table_wider_than_any_policy_is_refused_soon(tmp_path: Path, header: b
 def test_columns_are_held_against_the_policy_before_their_cells_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: bool, first: str
 ) -> None:
-    monkeypatch.setattr("leafgate.csv_cells.as_cells", lambda *given: pytest.fail("cells were read"))
+    monkeypatch.setattr("leafgate.io.csv.as_cells", lambda *given: pytest.fail("cells were read"))
     with pytest.raises(DataError, match=first):
         read(tmp_path, "x,y,z\n1,2,3\n", AB, csv={"header": header})

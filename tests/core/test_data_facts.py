@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.disclosure import document
+from leafgate.disclosure.document import document
+from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError
-from leafgate.report_file import parse_report
-from leafgate.running import prepare
-from leafgate.strict_json import readable
-from leafgate.views import Format, view
+from leafgate.io.json import readable
+from leafgate.reports import Format, view
+from leafgate.session.run import prepare
 from survey import PEOPLE, survey
 
 KEY = bytes(range(32))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 
-from leafgate import deconvolution
-from leafgate.deconvolution import (
+from leafgate.algorithms import deconvolution
+from leafgate.algorithms.deconvolution import (
     cells_between,
     counted,
     even_cells,
@@ -21,7 +21,7 @@ from leafgate.deconvolution import (
     reconstructed,
     rounds,
 )
-from leafgate.noise import Law, Noise
+from leafgate.types.noise import Law, Noise
 from noise_laws import density
 
 LAWS: tuple[Law, ...] = ("gaussian", "uniform")

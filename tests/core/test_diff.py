@@ -13,15 +13,15 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.diffing.policies import foreseen
-from leafgate.diffing.ranges import Range, range_of, share
-from leafgate.diffing.reports import moved
-from leafgate.disclosure import document
-from leafgate.plugins import load_plugins
-from leafgate.policy_comparing import compared
-from leafgate.policy_file import load_policy, policy_of
-from leafgate.policy_written import Written
-from leafgate.running import Run, prepare
+from leafgate.api.registry import load_plugins
+from leafgate.diff.policies import foreseen
+from leafgate.diff.reports import moved
+from leafgate.disclosure.document import document
+from leafgate.disclosure.intervals import Range, range_of, share
+from leafgate.policy.load import load_policy, policy_of
+from leafgate.policy.sources import Written
+from leafgate.policy.strictness import compared
+from leafgate.session.run import Run, prepare
 from survey import policy, survey
 
 PLUGINS = load_plugins(["leafgate"])

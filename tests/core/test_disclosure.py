@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.disclosure import document
-from leafgate.distribution import Bar
-from leafgate.interfaces import Unit
-from leafgate.report import Finding, People, Private, Report, ScoredPeople
-from leafgate.running import prepare
-from leafgate.strict_json import readable
-from leafgate.veiling import veiled
-from leafgate.words import summary
+from leafgate.api.components import Unit
+from leafgate.disclosure.document import document
+from leafgate.disclosure.histograms import Bar, veiled
+from leafgate.disclosure.text import summary
+from leafgate.io.json import readable
+from leafgate.session.run import prepare
+from leafgate.types.evidence import People, Private
+from leafgate.types.report import Finding, Report, ScoredPeople
 from survey import PEOPLE, survey
 
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "stump"}, "trees": 1, "leaves": 2}

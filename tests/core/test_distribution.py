@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.distribution import Bar, distribution
-from leafgate.report import Finding, ScoredPeople
-from leafgate.veiling import counts_told, veiled
+from leafgate.disclosure.histograms import Bar, counts_told, distribution, veiled
+from leafgate.types.report import Finding, ScoredPeople
 
 
 def scored(scores: list[float], weight: list[int], limit: dict[str, Any], unit: str = "") -> Finding:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import leafgate.auditing
+import leafgate.engine.audit
 from dominance.adversary import certain_people
 from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
@@ -270,7 +270,7 @@ def test_an_attack_that_believes_nothing_breaks_c(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_audit_without_doubts_breaks_d(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leafgate.auditing, "doubts", lambda *_: [])
+    monkeypatch.setattr(leafgate.engine.audit, "doubts", lambda *_: [])
     assert breaks("d", "hand made")
 
 

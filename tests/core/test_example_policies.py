@@ -11,11 +11,11 @@ import pytest
 from jsonschema import Draft7Validator
 
 from data_files import DATA
-from leafgate.plugins import load_plugins
-from leafgate.policy_file import load_policy
-from leafgate.policy_schema import policy_schema
-from leafgate.strict_json import readable
-from leafgate.strict_yaml import parse_yaml
+from leafgate.api.registry import load_plugins
+from leafgate.io.json import readable
+from leafgate.io.yaml import parse_yaml
+from leafgate.policy.json_schema import policy_schema
+from leafgate.policy.load import load_policy
 from survey import policy
 
 POLICIES = sorted((Path(__file__).resolve().parents[2] / "policies").glob("*.yaml"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leafgate.errors import LeafgateError, OutputError
-from leafgate.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file, write_files
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file, write_files
 
 CONTENTS = {"one": b"1", "two": b"22", "three": b"333"}
 

@@ -17,12 +17,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
 from leafgate import from_sklearn
-from leafgate.foreign.categories import needed
-from leafgate.foreign.model import LEAF, Foreign, ForeignTree
-from leafgate.foreign.origins import Coded
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
-from leafgate.schema import Schema
+from leafgate.algorithms.prediction import predict
+from leafgate.models.exposure.categories import needed
+from leafgate.models.ir.features import Coded
+from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
+from leafgate.models.lowering.release import release_of
+from leafgate.types.schema import Schema
 from random_tables import categorical, table_of
 
 REGIONS = (1, 2, 10, 20, 30)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
-from leafgate.foreign.checking import check
-from leafgate.foreign.model import LEAF, Foreign, ForeignTree
+from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
+from leafgate.models.ir.validate import check
 from patience import ends_soon
 from sample_model import MODEL, TREE, edited, with_tree
 

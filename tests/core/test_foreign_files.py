@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.disclosed import SIZES
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.origins import Absent, Coded, Number, Step, Unknown
-from leafgate.foreign.reading import is_foreign, read_bounded, read_foreign
+from leafgate.models.exposure.disclosures import SIZES
+from leafgate.models.formats.native import written
+from leafgate.models.ir.features import Absent, Coded, Number, Step, Unknown
+from leafgate.models.ir.model import Foreign
+from leafgate.models.reader import is_foreign, read_bounded, read_foreign
 from patience import ends_soon
 from sample_model import MODEL, TREE
 

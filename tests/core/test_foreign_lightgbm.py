@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
-from leafgate.disclosed import Disclosure
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import LEAF, Foreign
-from leafgate.foreign.predicting import leaves_of, predicted, votes
-from leafgate.foreign.reading import is_foreign, read_foreign
+from leafgate.models.ir.model import LEAF, Foreign
+from leafgate.models.reader import is_foreign, read_foreign
+from leafgate.models.scrub.scrub import leaves_of, predicted, votes
+from leafgate.types.release import Disclosure
 from patience import ends_soon
 from refused_models import assert_refused
 

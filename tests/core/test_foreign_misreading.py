@@ -16,14 +16,13 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.foreign.asking import asked_features
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.release import Release
-from leafgate.routing import predict
-from leafgate.schema import Column, Schema
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import asked_features, release_of
+from leafgate.models.reader import read_foreign
+from leafgate.types.release import Release
+from leafgate.types.schema import Column, Schema
 from random_tables import table_of
 from sample_model import MODEL, TREE
 from sklearn_zoo import skops_bytes

@@ -26,9 +26,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.predicting import predicted, votes
-from leafgate.foreign.reading import is_foreign, read_foreign
+from leafgate.models.ir.model import Foreign
+from leafgate.models.reader import is_foreign, read_foreign
+from leafgate.models.scrub.scrub import predicted, votes
 from patience import ends_soon
 from sklearn_zoo import answers, at_the_edges, rows
 
@@ -217,7 +217,7 @@ def packed(values: list[int]) -> bytes:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
 def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
-    from leafgate.foreign.onnx.attributes import attribute_of
+    from leafgate.models.readers.onnx.graph import attribute_of
 
     name, told, beside = attribute_of(packed(values), "m")
     assert (name, told.tolist(), beside) == ("a", values, ())

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.pmml.walking import MAX_ASKED, PmmlNode, Walk
-from leafgate.foreign.predicting import predicted, votes
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
-from leafgate.tree import Branch, Cut, Fan, Leaf
+from leafgate.models.ir.model import Foreign
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import read_foreign
+from leafgate.models.readers.pmml.trees import MAX_ASKED, PmmlNode, Walk
+from leafgate.models.scrub.scrub import predicted, votes
+from leafgate.types.tree import Branch, Cut, Fan, Leaf
 from patience import ends_soon
 from pmml_by_letter import Cells, evaluate
 from random_tables import categorical, numeric, table_of

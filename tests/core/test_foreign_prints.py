@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leafgate.algorithms.consistency import strange_leaves
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import LEAF, Foreign
-from leafgate.foreign.predicting import predicted
-from leafgate.foreign.reading import is_foreign, read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.leaf_numbers import strange_leaves
-from leafgate.release import Release
-from leafgate.routing import predict
-from leafgate.table import Table
-from leafgate.tree import Cut, Fan
+from leafgate.models.ir.model import LEAF, Foreign
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import is_foreign, read_foreign
+from leafgate.models.scrub.scrub import predicted
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Fan
 from random_tables import categorical, numeric, table_of
 from refused_models import assert_refused
 

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.foreign.cutting import Asked, highest_low, made
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.origins import Absent, Coded, Number, Origin, Step, stepped
-from leafgate.foreign.predicting import predicted
-from leafgate.foreign.translating import release_of
-from leafgate.release import Release
-from leafgate.release_file import seal
-from leafgate.routing import predict
-from leafgate.tree import Branch, Cut, Fan, Leaf
+from leafgate.io.release_codec import seal
+from leafgate.models.ir.features import Absent, Coded, Number, Origin, Step, stepped
+from leafgate.models.ir.model import Foreign
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.tests import Asked, highest_low, made
+from leafgate.models.scrub.scrub import predicted
+from leafgate.types.release import Release
+from leafgate.types.tree import Branch, Cut, Fan, Leaf
 from random_tables import table_of
 from sample_model import MODEL, SCHEMA, TREE, with_tree
 

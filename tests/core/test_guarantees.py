@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from leafgate import AttackModel, Belief, Case, Known, Release
-from leafgate.auditing import audit
 from leafgate.cli import run
-from leafgate.disclosure import document
-from leafgate.policy_file import policy_of
-from leafgate.release_file import seal
-from leafgate.report import Report
-from leafgate.tree import Branch, Fan, Leaf
-from leafgate.words import summary
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
+from leafgate.engine.audit import audit
+from leafgate.io.release_codec import seal
+from leafgate.policy.load import policy_of
+from leafgate.types.report import Report
+from leafgate.types.tree import Branch, Fan, Leaf
 from random_tables import table_of
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from leafgate import AttackModel, Belief, Known, Release, Table, TreeBuilder
-from leafgate.auditing import audit
-from leafgate.believing import belief_file
-from leafgate.disclosure import document
-from leafgate.interfaces import Component
-from leafgate.known import known_of
-from leafgate.policy_protect import protected
-from leafgate.release import Records
-from leafgate.report import Report
+from leafgate.api.components import Component
+from leafgate.cli.attack import belief_file
+from leafgate.disclosure.document import document
+from leafgate.engine.audit import audit
+from leafgate.engine.build import known_of
+from leafgate.policy.protection import protected
+from leafgate.types.release import Records
+from leafgate.types.report import Report
 from leafgate_protection import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with

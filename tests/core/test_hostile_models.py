@@ -12,9 +12,9 @@ from hostile_skops import HOSTILE as SKOPS
 from hostile_skops import schema_with
 from leafgate.cli.app import app
 from leafgate.errors import ReleaseError
-from leafgate.foreign import category_sets
-from leafgate.foreign.bounded_json import parse_bounded
-from leafgate.foreign.reading import read_foreign
+from leafgate.models.formats.json import parse_bounded
+from leafgate.models.ir import arrays as category_sets
+from leafgate.models.reader import read_foreign
 from patience import ends_soon
 
 SMALL = {name: make for files in LARGE.values() for name, make in files.items() if name not in SKOPS}
@@ -28,7 +28,7 @@ def test_a_file_that_would_come_to_much_is_refused_soon_and_in_little_memory(
         pytest.skip("this system does not say how much memory a process took")
     (tmp_path / "model").write_bytes(make())
     program = (
-        "import pathlib, resource; from leafgate.foreign.reading import read_foreign\n"
+        "import pathlib, resource; from leafgate.models.reader import read_foreign\n"
         "from leafgate.errors import ReleaseError\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (30, 30)); resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
         f"content = pathlib.Path({str(tmp_path / 'model')!r}).read_bytes()\n"

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
-from leafgate.fitting import read_fitting
-from leafgate.release_file import read_release, seal
-from leafgate.schema import Schema
-from leafgate.tree import Fan, Leaf
-from leafgate.tree_file import MAX_TREES
+from leafgate.io.release_codec import read_release, seal
+from leafgate.io.tree_codec import MAX_TREES
+from leafgate.models.load import read_fitting
+from leafgate.types.schema import Schema
+from leafgate.types.tree import Fan, Leaf
 from patience import ends_soon
 from sample_release import Steps, changed, written
 
@@ -251,6 +251,6 @@ def test_a_million_trees_of_one_leaf_are_refused_before_they_are_parsed(
     head, tail = wide(trees=["HERE"], combine="vote", records=None).split(b'"HERE"')
     leaves = b",".join([b'{"kind":"leaf","label":"n"}'] * 1_500_000)
     (tmp_path / "release.json").write_bytes(head + leaves + tail)
-    monkeypatch.setattr("leafgate.fitting.read_release", lambda *given: pytest.fail("was parsed"))
+    monkeypatch.setattr("leafgate.models.load.read_release", lambda *given: pytest.fail("was parsed"))
     with pytest.raises(ReleaseError, match="would take more than 600 MB of memory"):
         read_fitting(tmp_path / "release.json", Schema(()))

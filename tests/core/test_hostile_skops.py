@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
 from leafgate.errors import ReleaseError
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.origins import Coded
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.seen import Seen
-from leafgate.foreign.sklearn.columns import transformed
-from leafgate.foreign.sklearn.made import raw
+from leafgate.models.formats.native import written
+from leafgate.models.formats.objects import Seen
+from leafgate.models.ir.features import Coded
+from leafgate.models.reader import read_foreign
+from leafgate.models.readers.sklearn.feature import raw
+from leafgate.models.readers.sklearn.pipeline import transformed
 from patience import ends_soon
 from sample_model import MODEL
 
@@ -41,8 +41,8 @@ def test_a_hostile_file_takes_little_memory(name: str, tmp_path: Path) -> None:
         pytest.skip("this system does not say how much memory a process took")
     (tmp_path / "m.skops").write_bytes(HOSTILE[name]())
     program = (
-        "import pathlib; from leafgate.foreign.reading import read_foreign\n"
-        "import leafgate.foreign.sklearn.skops_file\n"
+        "import pathlib; from leafgate.models.reader import read_foreign\n"
+        "import leafgate.models.readers.sklearn.skops\n"
         "from leafgate.errors import ReleaseError\n"
         f"try: read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm')\n"
         "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"

@@ -11,15 +11,14 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
+from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.registry import load_plugins
 from leafgate.errors import PolicyError
-from leafgate.interfaces import Metric, RecordMetric
-from leafgate.plugins import load_plugins
-from leafgate.policy_comparing import compared
-from leafgate.policy_file import Loaded, load_policy
-from leafgate.policy_inheriting import loosens
-from leafgate.policy_merging import merged
-from leafgate.policy_written import DEEPEST, Written
-from leafgate.running import prepare
+from leafgate.policy.inherit import loosens, merged
+from leafgate.policy.load import Loaded, load_policy
+from leafgate.policy.sources import DEEPEST, Written
+from leafgate.policy.strictness import compared
+from leafgate.session.run import prepare
 from survey import ALLOWED, COLUMNS, UNLISTED, survey
 
 ORG: dict[str, Any] = {
@@ -332,7 +331,7 @@ def test_a_parent_in_a_folder_below_is_called_by_its_path_from_the_policy(tmp_pa
 
 
 def test_code_that_the_parent_does_not_trust_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate.policy_inheriting.load_plugins", lambda pins: pytest.fail("it was loaded"))
+    monkeypatch.setattr("leafgate.policy.inherit.load_plugins", lambda pins: pytest.fail("it was loaded"))
     with pytest.raises(PolicyError, match=r"plugins: .*what it extends"):
         load_policy(written(tmp_path, {"plugins": ["leafgate"]}, {"plugins": ["leafgate", "acme"]}))
 

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from leafgate.errors import LeafgateError
-from leafgate.policy_file import load_policy
-from leafgate.running import prepare
-from leafgate.tree import Cut, Leaf, Node
+from leafgate.policy.load import load_policy
+from leafgate.session.run import prepare
+from leafgate.types.tree import Cut, Leaf, Node
 
 TEXTS = ["x", "y", "z", "q"]
 NUMBERS = [0, 1, 2, 3]

@@ -11,8 +11,8 @@ import pytest
 
 from command_line import leafgate
 from leafgate.errors import PolicyError
-from leafgate.policy_file import load_policy
-from leafgate.running import prepare
+from leafgate.policy.load import load_policy
+from leafgate.session.run import prepare
 from survey import COLUMNS, survey
 
 CONFIDENCE = {"use": "confidence", "at_most": 1}
@@ -254,7 +254,7 @@ def test_code_that_one_organisation_does_not_trust_is_never_loaded(
 ) -> None:
     narrow = organisation(tmp_path, {"plugins": ["leafgate"]}, "narrow")
     wide = organisation(tmp_path, {"plugins": ["leafgate", "acme"]}, "wide")
-    monkeypatch.setattr("leafgate.policy_inheriting.load_plugins", lambda pins: pytest.fail("it was loaded"))
+    monkeypatch.setattr("leafgate.policy.inherit.load_plugins", lambda pins: pytest.fail("it was loaded"))
     assert refusal(child(tmp_path, {}), narrow, wide).problems[0].place == "plugins"
 
 

@@ -7,11 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from leafgate import Belief, Case, InconclusiveError
-from leafgate.disclosure import document
-from leafgate.interfaces import Metric
-from leafgate.plugins import Plugins
-from leafgate.report import Report
-from leafgate.strict_json import readable
+from leafgate.api.metrics import Metric
+from leafgate.api.registry import Plugins
+from leafgate.disclosure.document import document
+from leafgate.io.json import readable
+from leafgate.types.report import Report
 from standins import ORIGIN, attack_that, audited, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

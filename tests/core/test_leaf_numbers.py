@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import leafgate
-from leafgate.disclosed import ModelFile
-from leafgate.foreign.translating import release_of
-from leafgate.leaf_numbers import strange_leaves
-from leafgate.record_matching import strange_records
-from leafgate.release import Level, Publish, Release, published
-from leafgate.table import Table
-from leafgate.tree import Leaf
+from leafgate.algorithms.consistency import strange_leaves, strange_records
+from leafgate.models.lowering.release import release_of
+from leafgate.types.release import Level, ModelFile, Publish, Release, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf
 from leafgate_baselines import C45
 from leafgate_tables import PublishedTable
 from mortgage import RISK, TREE, fan, leaf, mortgage

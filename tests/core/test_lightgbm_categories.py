@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.lightgbm.categories import belonging
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.origins import Coded, Unknown
-from leafgate.foreign.predicting import votes
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
-from leafgate.schema import Schema
-from leafgate.table import make_table, typed_column
+from leafgate.models.ir.features import Coded, Unknown
+from leafgate.models.ir.model import Foreign
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import read_foreign
+from leafgate.models.readers.lightgbm.categories import belonging
+from leafgate.models.scrub.scrub import votes
+from leafgate.types.schema import Schema
+from leafgate.types.table import make_table, typed_column
 from patience import ends_soon
 from random_tables import categorical, numeric
 

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from leafgate import AtLeast, Belief, Case, InconclusiveError, Known, Metric, Release, ReleaseAtLeast
-from leafgate.disclosure import document
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
 from leafgate.errors import UnreadableError
-from leafgate.report import Finding, People, Private, Report
-from leafgate.strict_json import readable
-from leafgate.words import summary
+from leafgate.io.json import readable
+from leafgate.types.evidence import People, Private
+from leafgate.types.report import Finding, Report
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
 SIZES = {"use": "sizes", "at_least": 4}

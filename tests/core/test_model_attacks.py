@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate as gate
 from command_line import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.scrubbing import scrubbed
+from leafgate.models.formats.native import written
+from leafgate.models.scrub.scrub import scrubbed
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 

@@ -15,8 +15,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.origins import Coded
+from leafgate.models.formats.native import written
+from leafgate.models.ir.features import Coded
 from sample_model import MODEL
 
 N = 400

@@ -34,16 +34,15 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
-from leafgate.bins import bin_names
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.scrubbing import scrubbed
-from leafgate.foreign.translating import release_of
-from leafgate.node_numbers import Contradiction, first_contradiction
-from leafgate.release_file import seal
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
+from leafgate.algorithms.node_counts import Contradiction, first_contradiction
+from leafgate.io.release_codec import seal
+from leafgate.models.formats.native import written
+from leafgate.models.ir.model import Foreign
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import scrubbed
+from leafgate.types.schema import Column, Schema, bin_names
+from leafgate.types.table import Table, make_table
 from leafgate_baselines import C45
 from random_tables import categorical, numeric
 from sklearn_zoo import skops_bytes

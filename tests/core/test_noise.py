@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from leafgate.errors import ReleaseError
-from leafgate.noise import Law, Noise, noise_with
-from leafgate.release import Records, Release
-from leafgate.release_file import read_release, seal
-from leafgate.schema import Column, Schema
+from leafgate.io.release_codec import read_release, seal
+from leafgate.types.noise import Law, Noise, noise_with
+from leafgate.types.release import Records, Release
+from leafgate.types.schema import Column, Schema
 from noise_laws import peer_of
 
 

@@ -13,17 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
-from leafgate.auditing import audit
-from leafgate.disclosure import document
-from leafgate.levels import Level
-from leafgate.plugins import load_plugins
-from leafgate.policy import Policy
-from leafgate.policy_knows import Knows
-from leafgate.release import Counted, Publish, Release, published
-from leafgate.release_file import seal
-from leafgate.routing import route
-from leafgate.table import Table
-from leafgate.tree import Branch, Fan, Leaf
+from leafgate.algorithms.routing import route
+from leafgate.api.registry import load_plugins
+from leafgate.disclosure.document import document
+from leafgate.engine.audit import audit
+from leafgate.io.release_codec import seal
+from leafgate.policy.knowledge import Knows
+from leafgate.policy.models import Policy
+from leafgate.types.release import Counted, Level, Publish, Release, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Fan, Leaf
 from leafgate_linking import Linking
 from leafgate_maxent import Counting, MaxEnt
 from leafgate_published import Published

@@ -13,8 +13,8 @@ from skl2onnx import to_onnx
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.errors import ReleaseError
-from leafgate.foreign.predicting import predicted
-from leafgate.foreign.reading import read_foreign
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import predicted
 
 X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
 Y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")

@@ -12,11 +12,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from leafgate.errors import ReleaseError
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.origins import Coded
-from leafgate.foreign.predicting import votes
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.sampling import rows_of
+from leafgate.models.formats.native import written
+from leafgate.models.ir.features import Coded
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.sampling import rows_of
+from leafgate.models.scrub.scrub import votes
 from onnx_graphs import graph_of, op, with_features
 from onnx_pipelines import session
 from patience import ends_soon

@@ -10,11 +10,11 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.predicting import predicted
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
+from leafgate.algorithms.prediction import predict
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import predicted
 from random_tables import categorical, numeric, table_of
 
 TENTHS = [0.1, 0.3, 0.2, float(np.float32(0.1)), float(np.nextafter(np.float32(0.1), np.float32(1))), -1.0]

@@ -14,9 +14,9 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.predicting import leaves_of, predicted, votes
-from leafgate.foreign.reading import read_foreign
+from leafgate.models.ir.model import Foreign
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import leaves_of, predicted, votes
 from onnx_five import ensemble, graph, rewritten
 from onnx_pipelines import session
 from sklearn_zoo import answers, at_the_edges, rows

@@ -17,16 +17,17 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 
 from adult import adult
 from foreign_releases import asked, at_the_edges, german, released
+from leafgate.algorithms.prediction import predict
+from leafgate.algorithms.routing import route
 from leafgate.errors import ReleaseError
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_foreign
-from leafgate.release import Release
-from leafgate.routing import predict, route
-from leafgate.schema import Schema
-from leafgate.table import Table, make_table, typed_column
-from leafgate.tree import Cut, Fan
+from leafgate.models.formats.native import written
+from leafgate.models.ir.model import Foreign
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.reader import read_foreign
+from leafgate.types.release import Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table, typed_column
+from leafgate.types.tree import Cut, Fan
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric
 from sklearn_pipelines import as_frame, people

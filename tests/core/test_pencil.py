@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leafgate.disclosure import document
-from leafgate.report import Finding, People, Report, ScoredPeople
-from leafgate.views import Format, view
+from leafgate.disclosure.document import document
+from leafgate.reports import Format, view
+from leafgate.types.evidence import People
+from leafgate.types.report import Finding, Report, ScoredPeople
 from planted import of_planted
 from subtraction import exact_counts, given_away
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from entry_points import BASICS, Point, install, offering
+from leafgate.api.registry import load_plugins
 from leafgate.errors import PolicyError
-from leafgate.plugins import load_plugins
-from leafgate.policy_file import policy_of
+from leafgate.policy.load import policy_of
 from standins import attack_that, policy_document
 
 NOSY = attack_that(lambda release, known: [])

@@ -5,11 +5,11 @@ import pytest
 
 from entry_points import BASICS, Load, Point, install, module, offering, raising
 from leafgate import AtLeast, AttackModel, Metric
+from leafgate.api.components import Component
+from leafgate.api.describe import plugin_lines, plugins_document
+from leafgate.api.registry import Plugin, load_plugins
 from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.explaining import plugin_lines, plugins_document
-from leafgate.interfaces import Component
-from leafgate.plugins import Plugin, load_plugins
-from leafgate.policy_file import policy_model, policy_of
+from leafgate.policy.load import policy_model, policy_of
 from standins import ORIGIN, Calm, Sizes, Stump, policy_document
 
 WRONG: dict[str, tuple[Load, str]] = {

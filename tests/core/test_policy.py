@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from leafgate.errors import LeafgateError, Problem
-from leafgate.policy import Policy
-from leafgate.policy_file import load_policy
+from leafgate.policy.load import load_policy
+from leafgate.policy.models import Policy
 from survey import YES_NO, policy, survey, write_policy
 
 
@@ -169,7 +169,7 @@ def test_no_quasi_identifier_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_way_to_read_csv_that_cannot_work_is_refused(tmp_path: Path, key: str, wrong: str) -> None:
-    from leafgate.running import prepare
+    from leafgate.session.run import prepare
 
     with pytest.raises(LeafgateError) as refused:
         prepare(survey(tmp_path, {f"data.csv.{key}": wrong}))

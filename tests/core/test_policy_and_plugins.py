@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from leafgate.errors import InconclusiveError, LeafgateError, PolicyError
-from leafgate.policy_file import load_policy
+from leafgate.policy.load import load_policy
 from stranger import install
 from survey import write_policy
 

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.disclosure import document
-from leafgate.policy_file import load_policy
-from leafgate.policy_lines import LONGEST, read_lines
-from leafgate.policy_written import read_policy
-from leafgate.running import prepare
+from leafgate.disclosure.document import document
+from leafgate.policy.load import load_policy
+from leafgate.policy.sources import LONGEST, read_lines, read_policy
+from leafgate.session.run import prepare
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])

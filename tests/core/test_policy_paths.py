@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from leafgate.errors import LeafgateError
-from leafgate.policy_file import load_policy
+from leafgate.policy.load import load_policy
 from survey import survey
 
 PLACES = ["data.path", "data.test", "data.columns.sex.hierarchy"]

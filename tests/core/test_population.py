@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate import Belief, Case, InconclusiveError, Known, Release
-from leafgate.belief import checked
-from leafgate.disclosure import document
-from leafgate.known import known_of, lent
-from leafgate.policy_file import load_policy
-from leafgate.reading import read_population
-from leafgate.release import Level, Publish, published
-from leafgate.running import prepare
-from leafgate.schema import Schema
-from leafgate.table import Table
-from leafgate.tree import Branch, Fan, Leaf, Node
+from leafgate.disclosure.document import document
+from leafgate.engine.build import known_of
+from leafgate.io.tables import read_population
+from leafgate.policy.load import load_policy
+from leafgate.session.run import prepare
+from leafgate.types.adversary import lent
+from leafgate.types.belief import checked
+from leafgate.types.release import Level, Publish, published
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Fan, Leaf, Node
 from leafgate_diversity import KMap, ReidentificationRisk
 from leafgate_linking import Linking
 from oracles import numbered, people_of, persons, span

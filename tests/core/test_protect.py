@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import yaml
 
+from leafgate.engine.build import known_of
 from leafgate.errors import DataError, LeafgateError, PolicyError
-from leafgate.known import known_of, lent
-from leafgate.policy_file import load_policy
-from leafgate.running import Run, prepare
+from leafgate.policy.load import load_policy
+from leafgate.session.run import Run, prepare
+from leafgate.types.adversary import lent
 
 ROWS = "id,zip,age,ill\na,1,30,flu\nb,1,30,flu\nc,2,50,cold\n4,2,60,flu\n"
 

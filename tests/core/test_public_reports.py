@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from leafgate.auditing import Audit
-from leafgate.disclosure import document
-from leafgate.report import People, Private
-from leafgate.strict_json import readable
-from leafgate.words import summary
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
+from leafgate.engine.audit import Audit
+from leafgate.io.json import readable
+from leafgate.types.evidence import People, Private
 from planted import of_planted
 from standins import audited
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from data_files import DATA
-from leafgate.reading import read_table
-from leafgate.table import Table
+from leafgate.io.tables import read_table
+from leafgate.types.table import Table
 from table_files import CLASS, PUBLIC, Columns, data_of
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the benchmark data is not here")

@@ -16,12 +16,12 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, S
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
+from leafgate.models.formats.native import written
+from leafgate.models.ir.model import Foreign
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import read_foreign
 from random_pipelines import (
     CODES,
     NUMBERS,

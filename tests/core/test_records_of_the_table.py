@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.record_matching import records_fit
-from leafgate.release import Records
-from leafgate.table import Table
+from leafgate.algorithms.consistency import records_fit
+from leafgate.types.release import Records
+from leafgate.types.table import Table
 from random_tables import categorical, numeric, table_of
 
 COLUMNS = [categorical("town", "quasi_identifier", values=("a", "b")), numeric("age", "private", bounds=(0, 3))]

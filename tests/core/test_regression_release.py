@@ -22,19 +22,19 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
-from leafgate import bins
+from leafgate.algorithms.prediction import predict, predicted_numbers
+from leafgate.engine.build import known_of
 from leafgate.errors import ReleaseError
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.scrubbing import scrubbed
-from leafgate.foreign.translating import release_of
-from leafgate.known import known_of
-from leafgate.release import Release, map_leaves
-from leafgate.release_file import read_release, seal
-from leafgate.routing import predict, predicted_numbers
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
-from leafgate.tree import Cut, Leaf, Node
+from leafgate.io.release_codec import read_release, seal
+from leafgate.models.formats.native import written
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import scrubbed
+from leafgate.types import schema as bins
+from leafgate.types.release import Release, map_leaves
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
+from leafgate.types.tree import Cut, Leaf, Node
 from leafgate_linking import Linking
 from sklearn_zoo import skops_bytes
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.release import Level, Publish, Release, published
-from leafgate.release_file import read_release, seal
-from leafgate.schema import Schema
-from leafgate.tree import Cut, Fan, Leaf
+from leafgate.io.release_codec import read_release, seal
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.schema import Schema
+from leafgate.types.tree import Cut, Fan, Leaf
 from random_tables import categorical, tables
 from random_trees import forests
 from sample_release import COUNTS, DRAFT, NOBODY, SCHEMA, TELLS, written

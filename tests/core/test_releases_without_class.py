@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from leafgate.errors import ReleaseError
-from leafgate.release import Publish, Records, Release, published
-from leafgate.release_file import read_release, seal
-from leafgate.schema import Schema
+from leafgate.io.release_codec import read_release, seal
+from leafgate.types.release import Publish, Records, Release, published
+from leafgate.types.schema import Schema
 from random_tables import categorical, numeric
 
 AGE = numeric("age", "quasi_identifier", bounds=(17, 90))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.disclosure import document
+from leafgate.disclosure.document import document
+from leafgate.disclosure.stored import MAX_BYTES, parse_report, read_report
 from leafgate.errors import LeafgateError, ReportError
-from leafgate.report_file import MAX_BYTES, parse_report, read_report
-from leafgate.running import prepare
-from leafgate.strict_json import readable
+from leafgate.io.json import readable
+from leafgate.session.run import prepare
 from survey import survey
 
 FIRST = {"id": "W-1", "owner": "a", "approved_by": "b", "reason": "c", "issued": "2026-01-01", "expires": "2026-01-02"}

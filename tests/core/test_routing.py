@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leafgate.algorithms.prediction import class_votes, label_accuracies, predict, vote_accuracies
+from leafgate.algorithms.routing import count_leaves, route
 from leafgate.errors import InconclusiveError
-from leafgate.release import Combine, Level, Publish, Release, map_leaves, published
-from leafgate.routing import class_votes, count_leaves, label_accuracies, predict, route, vote_accuracies
-from leafgate.table import Table
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
+from leafgate.types.release import Combine, Level, Publish, Release, map_leaves, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
 from oracles import Person, leaf_at, path_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests, trees

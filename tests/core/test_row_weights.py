@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
+from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError
-from leafgate.policy_file import load_policy
-from leafgate.report import Finding, Report
-from leafgate.report_file import parse_report
-from leafgate.running import prepare
+from leafgate.policy.load import load_policy
+from leafgate.session.run import prepare
+from leafgate.types.report import Finding, Report
 from survey import COLUMNS, survey
 
 REASON = "one line of the register for each household of alike people"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.same_names import address_of, person, same_person, seen
+from leafgate.io.contacts import address_of, person, same_person, seen
 
 JANE = "jane@example.org"
 IGNORABLE = [

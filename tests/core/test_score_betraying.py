@@ -9,11 +9,11 @@ import skops.io
 import xgboost
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
-from leafgate.foreign.model import LEAF, Floats, Foreign, ForeignTree
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.score_betraying import BETRAYED, PEOPLE, UNSETTLED, _fewest, _first, _laws, betrayed
-from leafgate.foreign.scrubbing import scrubbed
+from leafgate.models.exposure.scores import BETRAYED, PEOPLE, UNSETTLED, _fewest, _first, _laws, betrayed
+from leafgate.models.formats.native import written
+from leafgate.models.ir.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import scrubbed
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.integers(18, 80, 3_000), np.round(RNG.normal(30, 10, 3_000), 1)].astype(float)

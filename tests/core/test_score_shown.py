@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafgate.disclosure import document
-from leafgate.report import Finding, People, Report, ScoredPeople, SecondaryScore
-from leafgate.score_shown import score_shown
+from leafgate.disclosure.document import document
+from leafgate.disclosure.masking import score_shown
+from leafgate.types.evidence import People
+from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
 
 CELL = 10
 

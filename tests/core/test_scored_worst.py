@@ -14,22 +14,24 @@ import pytest
 from jsonschema import Draft7Validator
 
 from leafgate import AttackModel, Belief, Case, InconclusiveError, Known, Release
-from leafgate.diffing.policies import foreseen
-from leafgate.diffing.reports import moved
-from leafgate.disclosure import document
+from leafgate.api.components import ONLY_DERIVED
+from leafgate.api.describe import explanation
+from leafgate.api.metrics import RecordMetric
+from leafgate.api.registry import load_plugins
+from leafgate.diff.policies import foreseen
+from leafgate.diff.reports import moved
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
+from leafgate.engine.checks import verified
 from leafgate.errors import PolicyError
-from leafgate.explaining import explanation
-from leafgate.guarantees import verified
-from leafgate.interfaces import ONLY_DERIVED, RecordMetric
-from leafgate.plugins import load_plugins
-from leafgate.policy_comparing import compared
-from leafgate.policy_file import load_policy, policy_of
-from leafgate.policy_schema import policy_schema
-from leafgate.policy_waivers import Waiver
-from leafgate.policy_written import Written
-from leafgate.report import Finding, People, Private, Report, ScoredPeople, SecondaryScore
-from leafgate.running import prepare
-from leafgate.words import summary
+from leafgate.policy.json_schema import policy_schema
+from leafgate.policy.load import load_policy, policy_of
+from leafgate.policy.sources import Written
+from leafgate.policy.strictness import compared
+from leafgate.policy.waivers import Waiver
+from leafgate.session.run import prepare
+from leafgate.types.evidence import People, Private
+from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
 
 PLUGINS = load_plugins(["leafgate"])

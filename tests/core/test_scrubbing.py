@@ -19,22 +19,21 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate as gate
 from command_line import leafgate
-from leafgate.disclosed import RATIOS
 from leafgate.errors import ReleaseError
-from leafgate.foreign.betraying import _fewest as fewest_people
-from leafgate.foreign.betraying import pinned
-from leafgate.foreign.categories import without_declared
-from leafgate.foreign.model import LEAF, Foreign, ForeignTree
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.origins import Coded
-from leafgate.foreign.predicting import predicted, votes
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.rounding import largest_change, rounded, same_labels
-from leafgate.foreign.sampling import random_cells, rows_of
-from leafgate.foreign.scrubbing import Left, compared, refuse_different, scrubbed
-from leafgate.foreign.unproved import unproved, with_unproved
-from leafgate.schema import Schema
-from leafgate.starting_model import hints_of
+from leafgate.models.exposure.categories import without_declared
+from leafgate.models.exposure.disclosures import RATIOS
+from leafgate.models.exposure.shares import _fewest as fewest_people
+from leafgate.models.exposure.shares import pinned
+from leafgate.models.formats.native import written
+from leafgate.models.hints import hints_of
+from leafgate.models.ir.features import Coded
+from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.equivalence import unproved, with_unproved
+from leafgate.models.scrub.rounding import largest_change, rounded, same_labels
+from leafgate.models.scrub.sampling import random_cells, rows_of
+from leafgate.models.scrub.scrub import Left, compared, predicted, refuse_different, scrubbed, votes
+from leafgate.types.schema import Schema
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes

@@ -23,10 +23,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.foreign.model import LEAF, Foreign
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.predicting import leaves_of, predicted, votes
-from leafgate.foreign.reading import read_foreign
+from leafgate.models.formats.native import written
+from leafgate.models.ir.model import LEAF, Foreign
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import leaves_of, predicted, votes
 from sklearn_pipelines import PIPELINES, as_frame, people
 from sklearn_zoo import CLASSIFIERS, GAPLESS, REGRESSORS, Rows, answers, at_the_edges, fitted, rows, skops_bytes
 
@@ -183,7 +183,7 @@ def test_several_outputs_are_refused() -> None:
 def test_reading_a_skops_file_imports_no_scikit_learn(tmp_path: Any) -> None:
     (tmp_path / "m.skops").write_bytes(skops_bytes(fitted("forest", 2, gaps=False)))
     program = (
-        "import sys, pathlib; from leafgate.foreign.reading import read_foreign;"
+        "import sys, pathlib; from leafgate.models.reader import read_foreign;"
         f"read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm');"
         "sys.exit('sklearn' in sys.modules or 'skops' in sys.modules)"
     )

@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.sampling import rows_of
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.sampling import rows_of
 from sklearn_zoo import skops_bytes
 
 OPTIONS: dict[str, dict[str, Any]] = {

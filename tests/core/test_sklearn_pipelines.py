@@ -14,15 +14,15 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from adult import adult
 from foreign_releases import asked, at_the_edges, german, released
+from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.predicting import predicted
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.sampling import rows_of
-from leafgate.routing import predict
-from leafgate.schema import Schema
-from leafgate.table import Table
-from leafgate.tree import Cut, Fan
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.sampling import rows_of
+from leafgate.models.scrub.scrub import predicted
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Fan
 from sklearn_pipelines import NUMBERS, PIPELINES, TEXTS, as_frame, people
 from sklearn_zoo import skops_bytes
 
@@ -132,7 +132,7 @@ def test_a_column_the_policy_drops_is_refused_by_name() -> None:
 
 
 def test_counts_of_the_release_are_the_tables_people() -> None:
-    from leafgate.leaf_numbers import strange_leaves
+    from leafgate.algorithms.consistency import strange_leaves
 
     table = people(1)
     release = released(leafgate.from_sklearn(fit("rare", table)), table.schema)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from data_files import DATA
 from leafgate.errors import DataError, InvalidError
-from leafgate.policy_file import load_policy
-from leafgate.running import prepare
-from leafgate.starting import MISSING, _round_bounds, first_policy
-from leafgate.strict_yaml import parse_yaml
+from leafgate.io.yaml import parse_yaml
+from leafgate.policy.load import load_policy
+from leafgate.scaffold.policy import MISSING, _round_bounds, first_policy
+from leafgate.session.run import prepare
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
 FILES = [

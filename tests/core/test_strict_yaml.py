@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.errors import PolicyError
-from leafgate.strict_yaml import MAX_BYTES, MAX_DEPTH, parse_yaml
+from leafgate.io.yaml import MAX_BYTES, MAX_DEPTH, parse_yaml
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
 TEXTS = st.text(LETTERS, max_size=20)

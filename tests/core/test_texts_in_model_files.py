@@ -14,11 +14,12 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from command_line import leafgate
-from leafgate.disclosed import KINDS, OWN_TEXTS, has_known_words, text_size
 from leafgate.errors import ReleaseError
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.scrubbing import scrubbed as scrubbed_model
+from leafgate.io.release_codec import KINDS, OWN_TEXTS
+from leafgate.models.exposure.disclosures import has_known_words, text_size
+from leafgate.models.formats.native import written
+from leafgate.models.reader import read_foreign
+from leafgate.models.scrub.scrub import scrubbed as scrubbed_model
 
 MARK = "Jane Smith=ill"
 Change = Callable[[Any], None]

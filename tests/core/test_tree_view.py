@@ -13,19 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from leafgate.auditing import Audit
 from leafgate.demo import run_demo
-from leafgate.disclosure import document
-from leafgate.release import Release
-from leafgate.report import Finding, Report
-from leafgate.report_drawn import NodeTold
-from leafgate.running import Run, prepare
-from leafgate.schema import Column, Schema
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
-from leafgate.tree_layout import layout_of
-from leafgate.tree_unfolding import ROWS, Drawn, unfolded
-from leafgate.tree_view import TreeView, first_asking
-from leafgate.views import Format, view
+from leafgate.disclosure.document import document
+from leafgate.disclosure.schema import NodeTold
+from leafgate.engine.audit import Audit
+from leafgate.engine.figures import TreeView, first_asking
+from leafgate.engine.tree_layout import ROWS, Drawn, layout_of, unfolded
+from leafgate.reports import Format, view
+from leafgate.session.run import Run, prepare
+from leafgate.types.release import Release
+from leafgate.types.report import Finding, Report
+from leafgate.types.schema import Column, Schema
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
 from patience import ends_soon
 from standins import audited as audited_by_standins
 

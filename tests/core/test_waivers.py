@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 
 from command_line import Ended, leafgate
-from leafgate import Belief, Known, Release, waiving
-from leafgate.auditing import audit
-from leafgate.disclosure import document
+from leafgate import Belief, Known, Release
+from leafgate.disclosure.document import document
+from leafgate.disclosure.stored import parse_report
+from leafgate.disclosure.text import summary
+from leafgate.engine import waivers as waiving
+from leafgate.engine.audit import audit
+from leafgate.engine.waivers import never
 from leafgate.errors import PolicyError
-from leafgate.policy_file import load_policy
-from leafgate.policy_waivers import Waiver, metric_of
-from leafgate.report import Finding
-from leafgate.report_file import parse_report
-from leafgate.running import Run, prepare
-from leafgate.strict_json import readable
-from leafgate.waived_limits import never
-from leafgate.words import summary
+from leafgate.io.json import readable
+from leafgate.policy.load import load_policy
+from leafgate.policy.waivers import Waiver, metric_of
+from leafgate.session.run import Run, prepare
+from leafgate.types.report import Finding
 from leafgate_protection import KAnonymity
 from random_tables import table_of
 from standins import ROWS, attack_that, even, metric_that, plugins_with, policy_with
@@ -281,7 +282,7 @@ def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: 
 
 
 def test_without_waivers_no_clock_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate.waived_limits.utc_today", lambda: pytest.fail("the clock was read"))
+    monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: pytest.fail("the clock was read"))
     told = document(prepare(survey(tmp_path, KEPT)).audit().report, "public")
     assert "judged_on" not in told
     assert "waivers" not in told

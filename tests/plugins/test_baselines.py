@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.metrics import mutual_info_score
 
-from leafgate.hierarchy import Hierarchy
-from leafgate.induction import splits
-from leafgate.induction.cells import count_cells
-from leafgate.induction.coding import coded
-from leafgate.induction.growing import sprout
-from leafgate.induction.pruning import pessimistic_errors
-from leafgate.routing import predict
-from leafgate.table import Table
-from leafgate.tree import Cut, Fan, Leaf, Node, columns_asked, leaves
+from leafgate.algorithms.induction import splits
+from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.growth import sprout
+from leafgate.algorithms.induction.histograms import count_cells
+from leafgate.algorithms.induction.pruning import pessimistic_errors
+from leafgate.algorithms.prediction import predict
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Fan, Leaf, Node, columns_asked, leaves
 from leafgate_baselines import C45, Id3
 from naive_tree import Naive
 from questions import Measure, shape

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.interfaces import Component, Metric
-from leafgate.plugins import load_plugins, use_of
-from leafgate.release import Release
-from leafgate.release_file import seal
-from leafgate.table import Table
+from leafgate.api.components import Component
+from leafgate.api.metrics import Metric
+from leafgate.api.registry import load_plugins, use_of
+from leafgate.io.release_codec import seal
 from leafgate.testing import Check, Setting, conformance
-from leafgate.testing.builder_subject import MANY
-from leafgate.testing.releases import Telling
-from leafgate.testing.settings import SETTINGS
-from leafgate.testing.tables import survey
+from leafgate.testing.scenarios import SETTINGS
+from leafgate.testing.scenarios.releases import Telling
+from leafgate.testing.scenarios.tables import survey
+from leafgate.testing.subjects import MANY
+from leafgate.types.release import Release
+from leafgate.types.table import Table
 from leafgate_dp_random_trees import DpLaplaceTrees
 
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {

@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError
-from leafgate.fact import Fact
-from leafgate.known import Known, known_of
-from leafgate.release import Level, Publish, Release
-from leafgate.table import Table
-from leafgate.tree import Branch, Fan, Leaf
+from leafgate.types.adversary import Fact, Known
+from leafgate.types.release import Level, Publish, Release
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Fan, Leaf
 from leafgate_baselines import Id3
-from leafgate_maxent import modelling
-from leafgate_maxent.counting import Counted, counted, sampling, starting
-from leafgate_maxent.counting.lone import log_ways
-from leafgate_maxent.counting.mixing import mixing_of
-from leafgate_maxent.problem import Problem
+from leafgate_maxent.counting import Counted, counted
+from leafgate_maxent.counting import diagnostics as sampling
+from leafgate_maxent.counting import initial_state as starting
+from leafgate_maxent.counting.closed_form import log_ways
+from leafgate_maxent.counting.diagnostics import mixing_of
+from leafgate_maxent.problem import build as modelling
+from leafgate_maxent.problem.problem import Problem
 from literal_counting import count
 from literal_maxent import model_of
 from maxent_examples import AGE, DEGREE, SALARY, example_1

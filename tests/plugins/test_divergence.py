@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from leafgate import AttackModel, Belief, Case, Known, Metric, Release, Table
-from leafgate.auditing import audit
-from leafgate.disclosure import document
+from leafgate.api.registry import Plugin, Plugins, load_plugins
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
+from leafgate.engine.audit import audit
+from leafgate.engine.build import known_of
 from leafgate.errors import UnreadableError
-from leafgate.known import known_of
-from leafgate.plugins import Plugin, Plugins, load_plugins
-from leafgate.policy_file import policy_model
-from leafgate.report import Finding, People, Report
-from leafgate.schema import Column
-from leafgate.strict_json import readable
-from leafgate.testing.cases import cells_case
-from leafgate.words import summary
+from leafgate.io.json import readable
+from leafgate.policy.load import policy_model
+from leafgate.testing.scenarios.contexts import cells_case
+from leafgate.types.evidence import People
+from leafgate.types.report import Finding, Report
+from leafgate.types.schema import Column
 from leafgate_divergence import Divergence, Gain
 from random_tables import categorical, table_of
 from standins import attack_that, finding, policy_document

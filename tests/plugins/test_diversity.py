@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate import Belief, Case, Example, InconclusiveError, Metric, Release
-from leafgate.auditing import audit
-from leafgate.disclosure import document
+from leafgate.api.registry import load_plugins, use_of
+from leafgate.disclosure.document import document
+from leafgate.disclosure.text import summary
+from leafgate.engine.audit import audit
+from leafgate.engine.build import known_of
 from leafgate.errors import UnreadableError
-from leafgate.hierarchy import Hierarchy
-from leafgate.known import known_of
-from leafgate.plugins import load_plugins, use_of
-from leafgate.policy_file import policy_of
-from leafgate.report import Finding, Report
-from leafgate.schema import Column
-from leafgate.table import Table
-from leafgate.words import summary
+from leafgate.policy.load import policy_of
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.report import Finding, Report
+from leafgate.types.schema import Column
+from leafgate.types.table import Table
 from leafgate_diversity import AlphaKAnonymity
 from random_tables import Cell, categorical, hierarchies, table_of
 from survey import survey, write_policy

@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_files import DATA
-from leafgate.policy_file import Loaded, policy_of
-from leafgate.reading import read_table
-from leafgate.report import Finding
-from leafgate.running import Run
-from leafgate.table import Table
+from leafgate.io.tables import read_table
+from leafgate.policy.load import Loaded, policy_of
+from leafgate.session.run import Run
+from leafgate.types.report import Finding
+from leafgate.types.table import Table
 from pycanon_peer import pycanon, told_by_pycanon
 from random_tables import table_of
 

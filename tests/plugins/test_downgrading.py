@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from exhaustive import Tiny, fewest, holds, tiny, visible
-from leafgate.auditing import Audit
-from leafgate.running import prepare
+from leafgate.engine.audit import Audit
+from leafgate.session.run import prepare
 from leafgate_downgrading import Conditioning, Downgrading, NaiveBayes, Restoration, TreeInference
-from leafgate_downgrading.coding import WITHHELD
-from leafgate_downgrading.downgrading import downgraded
-from leafgate_downgrading.grid import HIDDEN, Grid
-from leafgate_downgrading.searching import Aim, Search
-from leafgate_downgrading.usefulness import errors
+from leafgate_downgrading.grid import HIDDEN, WITHHELD, Grid
+from leafgate_downgrading.metrics import errors
+from leafgate_downgrading.search import Aim, Search, downgraded
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 PAPERS = {"use": "tree_inference", "train_on": "complete", "least": 1}
@@ -249,7 +247,7 @@ def test_something_must_be_secret(tmp_path: Path) -> None:
 
 def test_the_judges_share_nothing_with_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a search that withholds nothing but what is secret the audit fails, whatever the builder may claim."""
-    import leafgate_downgrading.build as module
+    from leafgate_downgrading import builder as module
 
     monkeypatch.setattr(module, "downgraded", lambda cells, protected, aim: Search(protected.copy()))
     audit = prepare(written(tmp_path)).audit()

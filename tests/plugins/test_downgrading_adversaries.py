@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leafgate.induction.coding import coded as code_table
-from leafgate.induction.growing import finished
-from leafgate.induction.pruning import prune
-from leafgate.induction.selecting import grow
-from leafgate.routing import route
-from leafgate_downgrading.bayes import NaiveBayesLearned
+from leafgate.algorithms.induction.encoding import coded as code_table
+from leafgate.algorithms.induction.greedy import grow
+from leafgate.algorithms.induction.growth import finished
+from leafgate.algorithms.induction.pruning import prune
+from leafgate.algorithms.routing import route
+from leafgate_downgrading.c45_missing import Growing, believed, best_split, grown
+from leafgate_downgrading.conditioning import ConditioningLearned
 from leafgate_downgrading.grid import HIDDEN, Codes, Grid, indicators
-from leafgate_downgrading.matching import ConditioningLearned
-from leafgate_downgrading.missing_tree import Growing, believed, grown
-from leafgate_downgrading.pairs import information, pair_counts, recounted
-from leafgate_downgrading.splitting import best_split
-from leafgate_downgrading.trees import RestorationLearned, TreesLearned
+from leafgate_downgrading.naive_bayes import NaiveBayesLearned, information, pair_counts, recounted
+from leafgate_downgrading.tree_adversaries import RestorationLearned, TreesLearned
 from literal_cells import asked, bits_told, completed, conditioned, naively
 from random_tables import categorical, table_of
 
@@ -171,7 +169,7 @@ def test_quinlans_case_with_an_unknown_humidity_is_play_with_44_percent() -> Non
 
 def test_the_unknown_outlook_lowers_its_gain_ratio_as_quinlan_computes() -> None:
     """Gain 13/14 (0.961 - 0.747) = 0.199 bits, split information 1.809."""
-    from leafgate_downgrading.splitting import _counted, _tests
+    from leafgate_downgrading.c45_missing import _counted, _tests
 
     grid, _ = golf()
     tests = _tests(grid, _counted(grid, 4, np.arange(14), grid.weight), 14.0, 2.0)

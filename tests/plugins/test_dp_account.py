@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.errors import InvalidError
-from leafgate_dp_random_trees.account import Forest, at_delta, at_epsilon
-from leafgate_dp_random_trees.counter import chances_of, profile
-from leafgate_dp_random_trees.reach import RATES, reached
-from leafgate_dp_random_trees.theorem import delta_of, epsilon_of, one_tree_delta
+from leafgate_dp_random_trees.accounting import RATES, Forest, at_delta, at_epsilon, reached
+from leafgate_dp_random_trees.accounting.pld import chances_of, profile
+from leafgate_dp_random_trees.accounting.theorem import delta_of, epsilon_of, one_tree_delta
 
 EPSILONS = np.array([0.0, 0.02, 0.1, 0.3, 0.7, 1.5, 3.0])
 ALL = ["--k", "20", "--beta", "0.1", "--trees", "32"]

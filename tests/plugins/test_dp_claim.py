@@ -11,12 +11,12 @@ import pytest
 
 from dp_survey import AGE, ASKED, dp_trees, epsilon, laplace_trees, problems, released, saying, survey
 from leafgate.errors import InconclusiveError
-from leafgate.release import Publish, Records, Release, map_leaves, published
-from leafgate.schema import Schema
-from leafgate.table import Table
-from leafgate.tree import Branch, Cut, Fan, Leaf, leaves
+from leafgate.types.release import Publish, Records, Release, map_leaves, published
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, leaves
 from leafgate_dp_random_trees import DifferentialPrivacy, RandomTrees
-from leafgate_dp_random_trees.account import Forest, at_delta
+from leafgate_dp_random_trees.accounting import Forest, at_delta
 
 TABLE = survey()
 NARROW = replace(AGE, bounds=(0.0, 99.0))

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
-from leafgate.belief import Belief, checked
+from leafgate.api.components import TreeBuilder
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import known_of
-from leafgate.release import Publish, Release, published
-from leafgate.schema import Schema
-from leafgate.table import Table
+from leafgate.types.belief import Belief, checked
+from leafgate.types.release import Publish, Release, published
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees
-from leafgate_dp_random_trees.bounds import clopper_pearson, from_errors, from_one_run
-from leafgate_dp_random_trees.coins import Ids, Key, kept
-from leafgate_dp_random_trees.distinguish import chosen_test, claim_of, epsilon_shown, planned, seconds_of_a_run
-from leafgate_dp_random_trees.worlds import worlds
+from leafgate_dp_random_trees.distinguish.attack import chosen_test, claim_of, epsilon_shown, planned, seconds_of_a_run
+from leafgate_dp_random_trees.distinguish.epsilon_bounds import clopper_pearson, from_errors, from_one_run
+from leafgate_dp_random_trees.distinguish.neighbours import worlds
+from leafgate_dp_random_trees.mechanisms import Ids, Key, kept
 from random_tables import categorical, table_of
 
 TABLE = survey(people=200)
@@ -70,7 +70,7 @@ def from_the_data(schema: Schema, table: Table) -> Schema:
 
 
 def test_a_sample_of_a_fixed_size_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", fixed_size)
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", fixed_size)
     assert refuted(dp_trees())
 
 
@@ -100,7 +100,7 @@ def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, sh
     table = table_of((*asked, TRUTH), [(*"a" * 24, "no")])
     claim = released(builder, table).guarantee["epsilon"]
     if shared:
-        monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", SharedSample(150))
+        monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", SharedSample(150))
     world = next(w for w in worlds(table.schema, 5, 0.1, 2, replaced=False) if w.name == "alike in part")
     mechanism = attacked(builder, table).mechanism
     assert mechanism is not None
@@ -136,7 +136,7 @@ def test_what_is_told_beside_the_trees_is_refuted(told: str) -> None:
 
 
 def test_half_of_the_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    from leafgate_dp_random_trees import noise
+    from leafgate_dp_random_trees import mechanisms as noise
 
     honest = noise.discrete_laplace
     monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, key: honest(scale / 10, size, key))

@@ -14,15 +14,14 @@ from scipy.special import softmax
 from scipy.stats import poisson
 
 from dp_survey import COLUMNS, dp_trees, released, survey
-from leafgate.release import Release
-from leafgate.routing import class_votes
-from leafgate.schema import Schema
-from leafgate.table import Table
-from leafgate.tree import Cut, Fan, Leaf, Node, leaves
+from leafgate.algorithms.prediction import class_votes
+from leafgate.types.release import Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Fan, Leaf, Node, leaves
 from leafgate_dp_random_trees import RandomTrees
-from leafgate_dp_random_trees.balanced import CUTS, deal, forest, undealt
-from leafgate_dp_random_trees.evidence import leaf_scores
-from leafgate_dp_random_trees.simulated import completed
+from leafgate_dp_random_trees.leaf_scores import completed, leaf_scores
+from leafgate_dp_random_trees.structure import CUTS, balanced_forest, deal, undealt
 from random_tables import categorical, numeric, table_of
 
 SCHEMA = Schema(COLUMNS)
@@ -43,7 +42,7 @@ def test_every_column_and_every_pair_of_columns_is_asked_about_equally_often(tre
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 3), st.integers(1, 30), st.integers(0, 2**32))
 def test_every_forest_that_is_dealt_is_recognised(depth: int, trees: int, seed: int) -> None:
-    found = list(forest(SCHEMA, depth, trees, np.random.default_rng(seed)))
+    found = list(balanced_forest(SCHEMA, depth, trees, np.random.default_rng(seed)))
     assert len(found) == trees
     assert not list(undealt(found, SCHEMA, depth))
     if any(not isinstance(tree, Leaf) for tree in found):
@@ -51,8 +50,8 @@ def test_every_forest_that_is_dealt_is_recognised(depth: int, trees: int, seed: 
 
 
 def test_what_cannot_have_been_dealt_is_seen() -> None:
-    (asked,) = (t for t in forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, Cut))
-    (fan, *_) = (t for t in forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, Fan))
+    (asked,) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, Cut))
+    (fan, *_) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, Fan))
     uneven = replace(fan, branches=(replace(fan.branches[0], node=asked), *fan.branches[1:]))
     for strange in (
         replace(asked, at=101.0),

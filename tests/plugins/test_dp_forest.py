@@ -16,19 +16,18 @@ from pydantic import ValidationError
 from scipy import stats
 
 from dp_survey import ASKED, COLUMNS, TRUTH, dp_trees, laplace_trees, released, survey
+from leafgate.algorithms.prediction import class_votes, predict
+from leafgate.algorithms.routing import route
 from leafgate.errors import PolicyError
-from leafgate.release import map_leaves
-from leafgate.release_file import seal
-from leafgate.routing import class_votes, predict, route
-from leafgate.schema import Schema
-from leafgate.table import Table
-from leafgate.tree import Leaf, columns_asked, leaves
+from leafgate.io.release_codec import seal
+from leafgate.types.release import map_leaves
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf, columns_asked, leaves
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
-from leafgate_dp_random_trees.account import at_delta
-from leafgate_dp_random_trees.coins import Key, kept
-from leafgate_dp_random_trees.leaves import told
-from leafgate_dp_random_trees.noise import discrete_laplace
-from leafgate_dp_random_trees.promise import settled
+from leafgate_dp_random_trees.accounting import at_delta, settled
+from leafgate_dp_random_trees.leaf_scores import told
+from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, kept
 from leafgate_dp_random_trees.structure import drawn, undrawn
 from random_tables import table_of
 
@@ -226,7 +225,7 @@ def test_every_tree_of_a_forest_has_a_sample_of_its_own() -> None:
 
 
 def test_k_people_are_shown_and_fewer_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", lambda weight, beta, key: weight)
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", lambda weight, beta, key: weight)
     table = table_of(COLUMNS, [("a", "a", "a", "a", 1.0, "no"), ("a", "a", "a", "a", 1.0, "yes")], [10, 9])
     (tree,) = released(dp_trees(depth=0, trees=1, combine="sum"), table).trees
     assert isinstance(tree, Leaf)

@@ -17,16 +17,16 @@ from scipy import stats
 
 from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, survey
-from leafgate.case import Case
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError
-from leafgate.known import known_of
-from leafgate.release import Release, map_leaves
-from leafgate.release_file import document
-from leafgate.strict_json import readable
-from leafgate.table import Table
-from leafgate.tree import Leaf, leaves
+from leafgate.io.json import readable
+from leafgate.io.release_codec import document
+from leafgate.types.release import Release, map_leaves
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf, leaves
 from leafgate_dp_random_trees import DifferentialPrivacy
-from leafgate_dp_random_trees.coins import Ids, Key, kept
+from leafgate_dp_random_trees.mechanisms import Ids, Key, kept
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
     LOG_LIMIT,
@@ -107,7 +107,7 @@ def test_samples_that_are_not_each_trees_own_coins_are_refused(kind: str, monkey
             return first.setdefault("sample", kept(weight, beta, key))
         return np.asarray(key.generator().multivariate_hypergeometric(weight, int(beta * weight.sum())))
 
-    monkeypatch.setattr("leafgate_dp_random_trees.forest.kept", drawn)
+    monkeypatch.setattr("leafgate_dp_random_trees.builder.kept", drawn)
     table, builder = survey(people=10_000), dp_trees(trees=16, combine="sum")
     twin = released(builder, table)
     assert log_evidence_against_sampling(counters_of(twin, table), 10, 0.1) >= LOG_LIMIT
@@ -276,7 +276,7 @@ def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: 
 
 
 def test_a_leaf_short_of_everybody_may_be_a_sample() -> None:
-    from leafgate.leaf_numbers import is_mislabelled
+    from leafgate.algorithms.consistency import is_mislabelled
 
     exact = replace(with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0), guarantee={})
     assert is_mislabelled(exact, TABLE)

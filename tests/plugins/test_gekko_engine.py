@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent import gekko_engine, structured
-from leafgate_maxent.batching import batches
-from leafgate_maxent.elastic import elastic
-from leafgate_maxent.gekko_model import OPTIONS, solver_of
-from leafgate_maxent.impurity import impurity
-from leafgate_maxent.lifting import lifted
-from leafgate_maxent.part import Part
-from leafgate_maxent.pricing import prices_at
-from leafgate_maxent.spanning import independent
+from leafgate_maxent.presolve.fixed_cells import independent
+from leafgate_maxent.problem.split_constraints import impurity
+from leafgate_maxent.solve import gekko as gekko_engine
+from leafgate_maxent.solve import interior_point as structured
+from leafgate_maxent.solve.certificate import prices_at
+from leafgate_maxent.solve.gekko import OPTIONS, solver_of
+from leafgate_maxent.solve.lifting import elastic, lifted
+from leafgate_maxent.solve.linear_system import batches
+from leafgate_maxent.solve.subproblem import Part
 from maxent_parts import crossed_leaves, parts
 
 GEKKO = import_module("gekko.gekko")

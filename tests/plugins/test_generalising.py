@@ -12,23 +12,23 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.auditing import audit
+from leafgate.algorithms.induction.encoding import coded
+from leafgate.api.registry import Plugin, Plugins
+from leafgate.engine.audit import audit
+from leafgate.engine.build import known_of
 from leafgate.errors import NoReleaseError
-from leafgate.hierarchy import Hierarchy
-from leafgate.induction.coding import coded
-from leafgate.known import known_of
-from leafgate.plugins import Plugin, Plugins
-from leafgate.release import Publish, Records, Release, published
-from leafgate.release_file import seal
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
-from leafgate.tree import leaves
+from leafgate.io.release_codec import seal
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.release import Publish, Records, Release, published
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
+from leafgate.types.tree import leaves
 from leafgate_linking import Linking
-from leafgate_linking.infer import link
+from leafgate_linking.attack import link
 from leafgate_protection import KAnonymity
 from leafgate_tables import Mondrian, Tds
 from leafgate_tables.generalisation import Generalisation
-from leafgate_tables.specialising import specialise
+from leafgate_tables.top_down_specialisation import specialise
 from literal_generalising import Box, LiteralMondrian, LiteralTds, between, smallest, told
 from naive_tree import Naive
 from oracles import Cell, Person, leaf_at, numbered, path_of, people_of, persons, spans

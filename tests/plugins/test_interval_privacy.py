@@ -11,14 +11,14 @@ from scipy import integrate
 from scipy.special import ndtri
 
 from leafgate import Release, Table, TreeBuilder
-from leafgate.auditing import audit
-from leafgate.case import Case
-from leafgate.disclosure import document
+from leafgate.api.context import Case
+from leafgate.disclosure.document import document
+from leafgate.engine.audit import audit
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
-from leafgate.known import known_of
-from leafgate.noise import Law, Noise, noise_with
-from leafgate.report import Report
-from leafgate.schema import Column
+from leafgate.types.noise import Law, Noise, noise_with
+from leafgate.types.report import Report
+from leafgate.types.schema import Column
 from leafgate_linking import Linking
 from leafgate_protection import Confidence, Exposure
 from leafgate_reconstruction import (
@@ -31,7 +31,7 @@ from leafgate_reconstruction import (
     SpectralFilter,
 )
 from leafgate_reconstruction.entropy import entropy_in, entropy_shared
-from leafgate_reconstruction.scores import Interval, interval
+from leafgate_reconstruction.metrics import Interval, interval
 from noise_laws import density
 from random_tables import table_of
 from shared_tables import case_of, mean_square_error, one_normal, secret_numbers, shared

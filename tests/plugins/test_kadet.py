@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafgate.algorithms.induction.encoding import coded
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError, NoReleaseError
-from leafgate.hierarchy import Hierarchy
-from leafgate.induction.coding import coded
-from leafgate.known import known_of
-from leafgate.table import Table
-from leafgate.tree import Branch, Cut, Fan, Node
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Node
 from leafgate_kadet import Kadet
 from leafgate_kadet.grow import grow
-from leafgate_kadet.views import admissible_of
+from leafgate_kadet.requirements import admissible_of
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from oracles import group_sizes, numbered, spans
 from random_tables import Cell, categorical, numeric, table_of

@@ -9,15 +9,15 @@ import pandas as pd
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from leafgate.engine.build import known_of
 from leafgate.errors import NoReleaseError
-from leafgate.hierarchy import Hierarchy
-from leafgate.known import known_of
-from leafgate.release import Records, Release
-from leafgate.release_file import seal
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
+from leafgate.io.release_codec import seal
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.release import Records, Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
 from leafgate_kadet import Kadet
-from leafgate_linking.infer import link
+from leafgate_linking.attack import link
 from oracles import Cell, Person, numbered, people_of, persons
 from random_tables import categorical, numeric, table_of, tables
 

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adult import adult
-from leafgate.induction.coding import coded
-from leafgate.induction.growing import finished, sprout
-from leafgate.induction.measures import Measure
-from leafgate.induction.pruning import prune
-from leafgate.table import Table
-from leafgate.tree import Node
+from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.growth import finished, sprout
+from leafgate.algorithms.induction.pruning import prune
+from leafgate.algorithms.induction.splits import Measure
+from leafgate.types.table import Table
+from leafgate.types.tree import Node
 from leafgate_kadet.grow import Grower
+from leafgate_kadet.requirements import admissible_of
 from leafgate_kadet.spans import Spans
-from leafgate_kadet.views import admissible_of
 from random_tables import tables
 
 

@@ -7,18 +7,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.growth import Sprout, finished
+from leafgate.algorithms.induction.pruning import prune
+from leafgate.engine.build import known_of
 from leafgate.errors import NoReleaseError
-from leafgate.induction.coding import coded
-from leafgate.induction.growing import Sprout, finished
-from leafgate.induction.pruning import prune
-from leafgate.known import Known, known_of
-from leafgate.release import Release
-from leafgate.table import Table
-from leafgate.tree import Node
+from leafgate.types.adversary import Known
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate.types.tree import Node
 from leafgate_kadet.grow import grow
+from leafgate_kadet.requirements import admissible_of
 from leafgate_kadet.spans import Span, Spans, merged
-from leafgate_kadet.views import admissible_of
-from leafgate_linking.infer import link
+from leafgate_linking.attack import link
 from literal_kadet import LiteralKadet
 from oracles import group_sizes, numbered, people_of, spans
 from questions import Measure, class_counts, shape, size

@@ -16,27 +16,26 @@ from hypothesis import strategies as st
 from any_table import policy_for_any_table
 from command_line import leafgate
 from leafgate import Belief, Case, Release
-from leafgate.auditing import Audit, audit
-from leafgate.hierarchy import Hierarchy
-from leafgate.induction.coding import coded
-from leafgate.induction.growing import finished
-from leafgate.known import known_of
-from leafgate.plugins import load_plugins
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
-from leafgate.tree import Fan, Node
+from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.growth import finished
+from leafgate.api.registry import load_plugins
+from leafgate.engine.audit import Audit, audit
+from leafgate.engine.build import known_of
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
+from leafgate.types.tree import Fan, Node
 from leafgate_diversity import DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet import Kadet
 from leafgate_kadet.grow import grow
-from leafgate_kadet.required import (
+from leafgate_kadet.options import (
     ConfidenceRequired,
     DeltaDisclosureRequired,
     LDiversityRequired,
     Required,
     TClosenessRequired,
 )
-from leafgate_kadet.requirements import requirement
-from leafgate_kadet.views import admissible_of
+from leafgate_kadet.requirements import admissible_of, requirement
 from leafgate_protection import Confidence
 from literal_kadet import LiteralKadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage

@@ -6,14 +6,14 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate.case import Case
-from leafgate.known import known_of
-from leafgate.release import Counted, Level, Publish, Records, Release, published
-from leafgate.report import People, Private
-from leafgate.table import Table
-from leafgate.tree import Branch, Cut, Fan, Node
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.types.evidence import People, Private
+from leafgate.types.release import Counted, Level, Publish, Records, Release, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Node
 from leafgate_linking import Linking
-from leafgate_linking.infer import link
+from leafgate_linking.attack import link
 from leafgate_protection import KAnonymity
 from mortgage import MARITAL_STATUS, PEOPLE, RISK, SPORTS_CAR, TREE, fan, leaf, mortgage
 from oracles import numbered

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.belief import checked
-from leafgate.case import Case
-from leafgate.known import known_of
-from leafgate.release import Combine, Counted, Level, Publish, Release, published
-from leafgate.table import Table, make_table
-from leafgate.tree import Node
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.types.belief import checked
+from leafgate.types.release import Combine, Counted, Level, Publish, Release, published
+from leafgate.types.table import Table, make_table
+from leafgate.types.tree import Node
 from leafgate_linking import Linking
-from leafgate_linking.infer import link
+from leafgate_linking.attack import link
 from oracles import group_sizes, numbered, persons, spans
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import counted, forests, trees

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.known import known_of
-from leafgate.release import Release
-from leafgate.table import Table
-from leafgate.tree import Branch, Fan, Leaf
+from leafgate.engine.build import known_of
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Fan, Leaf
 from leafgate_baselines import C45, Id3
 from leafgate_kadet import Kadet
 from literal_candidates import Comparison, split_information

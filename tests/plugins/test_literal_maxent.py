@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from leafgate.release import Level
-from leafgate.tree import Fan
+from leafgate.types.release import Level
+from leafgate.types.tree import Fan
 from leafgate_baselines import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from leafgate.known import Known, known_of
-from leafgate.release import Level
-from leafgate.table import Table
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level
+from leafgate.types.table import Table
 from leafgate_baselines import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count

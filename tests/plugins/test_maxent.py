@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leafgate.known import Known, known_of
-from leafgate.release import Level, Release
-from leafgate.report import Private
-from leafgate.tree import Fan
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.evidence import Private
+from leafgate.types.release import Level, Release
+from leafgate.types.tree import Fan
 from leafgate_baselines import Id3
 from leafgate_maxent import MaxEnt
-from leafgate_maxent.problem import Problem
-from leafgate_maxent.words import choice_words
+from leafgate_maxent.attack import choice_words
+from leafgate_maxent.problem.problem import Problem
 from maxent_examples import FIGURE_1, example_1, mixed
 from maxent_parts import random_table
 from maxent_questions import Floats, answer, no_engine, problem_of

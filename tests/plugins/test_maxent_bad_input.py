@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError
-from leafgate.fact import Fact
-from leafgate.known import Known, known_of
-from leafgate.release import Level, Publish, Release, published
-from leafgate.table import Table
-from leafgate.tree import Branch, Fan, Leaf
+from leafgate.types.adversary import Fact, Known
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Fan, Leaf
 from leafgate_baselines import Id3
 from leafgate_maxent import MaxEnt
 from maxent_examples import example_1, mixed

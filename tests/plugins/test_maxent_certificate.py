@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from leafgate.known import known_of
-from leafgate.release import Level
+from leafgate.engine.build import known_of
+from leafgate.types.release import Level
 from leafgate_baselines import Id3
-from leafgate_maxent.activating import broken, nothing
-from leafgate_maxent.certificate import capped, caps_of, upper_bound
-from leafgate_maxent.closed import closed_form
-from leafgate_maxent.fixing import fixed_cells
-from leafgate_maxent.part import Part, Solved
-from leafgate_maxent.reducing import Active, Reduced, reduced
+from leafgate_maxent.presolve.fixed_cells import fixed_cells
+from leafgate_maxent.presolve.reduce import Active, Reduced, reduced
+from leafgate_maxent.solve.active_set import broken, nothing
+from leafgate_maxent.solve.certificate import capped, caps_of, upper_bound
+from leafgate_maxent.solve.closed_form import closed_form
+from leafgate_maxent.solve.subproblem import Part, Solved
 from maxent_parts import random_table
 from maxent_questions import answer, problem_of, truth_in
 from random_maxent import release_of

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError
-from leafgate.fact import Fact
-from leafgate.known import known_of
-from leafgate.release import Level
-from leafgate.report import Private
+from leafgate.types.adversary import Fact
+from leafgate.types.evidence import Private
+from leafgate.types.release import Level
 from leafgate_baselines import Id3
 from leafgate_maxent import Counting, MaxEnt
 from maxent_examples import FIGURE_2, example_1, mixed

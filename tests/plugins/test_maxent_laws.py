@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leafgate.fact import Fact
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import known_of
-from leafgate.release import Level
-from leafgate.schema import Schema
-from leafgate.table import Table
+from leafgate.api.components import TreeBuilder
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Fact
+from leafgate.types.release import Level
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
 from literal_maxent import Floats, truth_of
 from maxent_questions import answer, leaves_of
 from random_maxent import Case, builders, cases, release_of, secret_tables, sklearn_cases

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.belief import checked
+from leafgate.api.components import TreeBuilder
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import Known, known_of
-from leafgate.release import Counted, Level, Release
-from leafgate.report import Private
-from leafgate.table import Table
+from leafgate.types.adversary import Known
+from leafgate.types.belief import checked
+from leafgate.types.evidence import Private
+from leafgate.types.release import Counted, Level, Release
+from leafgate.types.table import Table
 from leafgate_baselines import Id3
 from leafgate_linking import Linking
 from leafgate_maxent import MaxEnt
-from leafgate_maxent.outcome import Settings
-from leafgate_maxent.solving import solve
+from leafgate_maxent.problem.problem import Settings
+from leafgate_maxent.solve.active_set import solve
 from literal_maxent import Floats
 from maxent_questions import answer, problem_of, truth_in
 from random_maxent import LEVELS, builders, release_of, secret_tables

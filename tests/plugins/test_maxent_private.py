@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import Known, known_of
-from leafgate.release import Release
-from leafgate.table import Table
-from leafgate.tree import columns_asked
+from leafgate.api.components import TreeBuilder
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate.types.tree import columns_asked
 from leafgate_baselines import Id3
 from leafgate_kadet import Kadet
 from leafgate_maxent import MaxEnt

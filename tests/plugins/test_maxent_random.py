@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.known import Known, known_of
-from leafgate.release import Release
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Release
 from leafgate_baselines import Id3
 from literal_casadi import solve_casadi
 from literal_gekko import solve_gekko

@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from leafgate.known import Known, known_of
-from leafgate.release import Level, Release
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level, Release
 from leafgate_baselines import Id3
-from leafgate_maxent import starts as processes
-from leafgate_maxent.outcome import Outcome
+from leafgate_maxent.problem.problem import Outcome
+from leafgate_maxent.solve import active_set as processes
 from literal_casadi import solve_casadi
 from literal_maxent import model_of, violation
 from literal_starting import starts

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import Known, known_of
-from leafgate.release import Level, Release
-from leafgate.table import Table
+from leafgate.api.components import TreeBuilder
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level, Release
+from leafgate.types.table import Table
 from leafgate_baselines import C45, Id3
 from leafgate_kadet import Kadet
 from leafgate_tables import Mondrian, Tds

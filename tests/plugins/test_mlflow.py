@@ -13,8 +13,8 @@ import pytest
 
 from command_line import Ended, leafgate, process
 from leafgate.errors import InvalidError
-from leafgate.expected_run import ExpectedRun
-from leafgate_mlflow.reading import read_public
+from leafgate.session.expected_run import ExpectedRun
+from leafgate_mlflow.export import read_public
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 INSTALLED = pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow-skinny is not installed")

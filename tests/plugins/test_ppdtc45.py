@@ -14,31 +14,32 @@ from scipy import stats
 from sklearn.naive_bayes import GaussianNB
 
 from leafgate import PolicyError
-from leafgate.leaf_numbers import follows_from_records
-from leafgate.levels import Level
-from leafgate.noise import Law, Noise
-from leafgate.release import Publish, Release, published
-from leafgate.routing import predict
-from leafgate.schema import Column, Schema
-from leafgate.table import Table
-from leafgate.tree import Cut, Leaf, Node, leaves
+from leafgate.algorithms.consistency import follows_from_records
+from leafgate.algorithms.prediction import predict
+from leafgate.types.noise import Law, Noise
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Leaf, Node, leaves
 from leafgate_ppdtc45 import Ppdtc45
-from leafgate_ppdtc45.along import along_random_paths
-from leafgate_ppdtc45.axes import axis_of, raised
-from leafgate_ppdtc45.bayes import FLOOR, naive_bayes
-from leafgate_ppdtc45.build import build, learned
-from leafgate_ppdtc45.coins import SystemCoins
-from leafgate_ppdtc45.deconvolved import deconvolved_tree, laws_of
-from leafgate_ppdtc45.matched import matched_tree
-from leafgate_ppdtc45.on_shared import perturbed, widened
+from leafgate_ppdtc45.builder import FLOOR, build, learned, naive_bayes
+from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree, laws_of
+from leafgate_ppdtc45.em import axis_of, raised
+from leafgate_ppdtc45.growing import below_chance, grown
 from leafgate_ppdtc45.options import NoiseOptions
-from leafgate_ppdtc45.paths import below_chance, grown
-from leafgate_ppdtc45.plain import Learner, plain_tree
-from leafgate_ppdtc45.reaching import expected_accuracy, judges_of
-from leafgate_ppdtc45.scales import agreed, laws
-from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.threshold import THETAS, chosen_theta, threshold_tree
-from leafgate_ppdtc45.weighted import best_split, probable_counts
+from leafgate_ppdtc45.party import SystemCoins
+from leafgate_ppdtc45.scoring import along_random_paths, expected_accuracy, judges_of, perturbed, widened
+from leafgate_ppdtc45.shared import Shared, agreed, laws
+from leafgate_ppdtc45.split_methods import (
+    THETAS,
+    Learner,
+    best_split,
+    chosen_theta,
+    matched_tree,
+    plain_tree,
+    probable_counts,
+    threshold_tree,
+)
 from literal_ppdtc45 import LiteralCut, LiteralNode, Person, literal_tree, p_s1
 from random_tables import Cell, table_of
 from shared_people import CLASSES, schema_of, shared_of

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from any_table import policy_for_any_table
 from leafgate import AttackModel, Belief
-from leafgate.auditing import Audit, audit
-from leafgate.disclosure import document
-from leafgate.known import Known, known_of
-from leafgate.plugins import load_plugins
-from leafgate.release import Combine, Counted, Level, Publish, Records, Release, published
-from leafgate.release_file import seal
-from leafgate.table import Table
-from leafgate.tree import Branch, Fan, Leaf, Node
+from leafgate.api.registry import load_plugins
+from leafgate.disclosure.document import document
+from leafgate.engine.audit import Audit, audit
+from leafgate.engine.build import known_of
+from leafgate.io.release_codec import seal
+from leafgate.types.adversary import Known
+from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Fan, Leaf, Node
 from leafgate_linking import Linking
 from leafgate_maxent import Counting, MaxEnt
 from leafgate_published import Published

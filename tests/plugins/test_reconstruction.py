@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leafgate.interfaces import AttackModel
-from leafgate.noise import Law, Noise, noise_with
+from leafgate.api.components import AttackModel
+from leafgate.types.noise import Law, Noise, noise_with
 from leafgate_reconstruction import BeDr, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.bayes import bayes_estimates
-from leafgate_reconstruction.beliefs import normal_in_bins
-from leafgate_reconstruction.moments import Moments, moments_of, raised
-from leafgate_reconstruction.projecting import noise_bounds, principal_components, projected, spectral_signal
+from leafgate_reconstruction.attacks import normal_in_bins
+from leafgate_reconstruction.estimators import (
+    Moments,
+    bayes_estimates,
+    moments_of,
+    noise_bounds,
+    principal_components,
+    projected,
+    raised,
+    spectral_signal,
+)
 from shared_tables import PEOPLE, alike, case_of, mean_square_error, normal_table, one_normal, shared
 
 TOGETHER = (SpectralFilter(), PcaDr(), BeDr())

@@ -8,15 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate.belief import checked
-from leafgate.bins import bin_of
+from leafgate.api.components import AttackModel
+from leafgate.engine.build import known_of
 from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.interfaces import AttackModel
-from leafgate.known import known_of
-from leafgate.noise import Law, Noise
-from leafgate.release import Release
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
+from leafgate.types.belief import checked
+from leafgate.types.noise import Law, Noise
+from leafgate.types.release import Release
+from leafgate.types.schema import Column, Schema, bin_of
+from leafgate.types.table import Table, make_table
 from leafgate_protection import Exposure
 from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
 from leafgate_reconstruction.posterior import believed

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.known import known_of
-from leafgate.release import Records, Release
-from leafgate.release_file import seal
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
+from leafgate.engine.build import known_of
+from leafgate.io.release_codec import seal
+from leafgate.types.release import Records, Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
 from leafgate_linking import Linking
-from leafgate_linking.infer import link
-from leafgate_linking.records import Matches, matches
-from leafgate_linking.telling_records import told_of
+from leafgate_linking.attack import link
+from leafgate_linking.posterior import told_of
+from leafgate_linking.record_matching import Matches, matches
 from leafgate_tables import PublishedTable
 from oracles import Cell, Person, numbered, persons
 from random_tables import BOUNDS, NUMBERS, categorical, numeric, table_of, tables

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from scipy.stats import ks_2samp
 
 from leafgate import Case, InconclusiveError
-from leafgate.known import known_of
-from leafgate.release import Level, Publish, Release, published
-from leafgate.report import People, Private
-from leafgate.table import Table
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.engine.build import known_of
+from leafgate.types.evidence import People, Private
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity
 from leafgate_structure import (
@@ -29,9 +29,8 @@ from leafgate_structure import (
     RiskySettings,
     SmallestLeaf,
 )
-from leafgate_structure.gap import apart, by_chance
-from leafgate_structure.parameters import parameters
-from leafgate_structure.rules import RULES, broken, fewest_changes, some_of_each
+from leafgate_structure.metrics import apart, by_chance, parameters
+from leafgate_structure.sacro_rules import RULES, broken, fewest_changes, some_of_each
 from mortgage import TREE, fan, leaf, mortgage
 from oracles import path_of, people_of, persons, span
 from random_tables import categorical, numeric, table_of, tables

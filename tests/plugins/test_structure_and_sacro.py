@@ -18,10 +18,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate import Case, Metric, from_sklearn
-from leafgate.foreign.neutral_file import written
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of as translated
-from leafgate.release import Counted
+from leafgate.models.formats.native import written
+from leafgate.models.lowering.release import release_of as translated
+from leafgate.models.reader import read_foreign
+from leafgate.types.release import Counted
 from leafgate_structure import (
     ClassDisclosure,
     GeneralisationGap,
@@ -29,7 +29,7 @@ from leafgate_structure import (
     RiskySettings,
     SmallestLeaf,
 )
-from leafgate_structure.gap import by_chance
+from leafgate_structure.metrics import by_chance
 from sklearn_release import case_of, release_of, table_of_numbers
 
 FEW = 10

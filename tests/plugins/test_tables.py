@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.belief import Belief
-from leafgate.case import Case
-from leafgate.known import Known, known_of
-from leafgate.release import Records, Release
-from leafgate.release_file import seal
-from leafgate.table import Table
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.io.release_codec import seal
+from leafgate.types.adversary import Known
+from leafgate.types.belief import Belief
+from leafgate.types.release import Records, Release
+from leafgate.types.table import Table
 from leafgate_diversity import LDiversity
 from leafgate_linking import Linking
 from leafgate_protection import Confidence, KAnonymity

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from leafgate import Case, InconclusiveError
-from leafgate.disclosure import document
-from leafgate.known import known_of
-from leafgate.release import Combine, Publish, Release, published
-from leafgate.report_truth import contradictions
-from leafgate.running import prepare
-from leafgate.tree import Branch, Fan, Leaf
+from leafgate.disclosure.document import document
+from leafgate.disclosure.stored import contradictions
+from leafgate.engine.build import known_of
+from leafgate.session.run import prepare
+from leafgate.types.release import Combine, Publish, Release, published
+from leafgate.types.tree import Branch, Fan, Leaf
 from leafgate_utility import AreaUnderCurve
 from random_tables import categorical, table_of
 from survey import write_policy

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from data_files import DATA
-from leafgate.auditing import Audit
-from leafgate.running import Run, prepare
+from leafgate.engine.audit import Audit
+from leafgate.session.run import Run, prepare
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 MEASURES = {"adult-id3": "gain", "adult-all": "gain_ratio"}

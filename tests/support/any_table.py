@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leafgate.policy import Policy
-from leafgate.policy_file import policy_of
+from leafgate.policy.load import policy_of
+from leafgate.policy.models import Policy
 
 
 def policy_for_any_table(metrics: Sequence[Mapping[str, Any]]) -> Policy:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.case import Case
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import Known, known_of
-from leafgate.release import Publish, Release, published
-from leafgate.schema import Column
-from leafgate.table import Table
+from leafgate.api.components import TreeBuilder
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Publish, Release, published
+from leafgate.types.schema import Column
+from leafgate.types.table import Table
 from leafgate_dp_random_trees import DifferentialPrivacy, DpLaplaceTrees, DpRandomTrees
 from random_tables import categorical, numeric, table_of
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leafgate import AttackModel, Metric, TreeBuilder, hookimpl
-from leafgate.interfaces import Component
+from leafgate.api.components import Component
 from standins import Calm, Sizes, Stump
 
 KINDS: dict[str, type[Component]] = {
@@ -71,4 +71,4 @@ BASICS = Point("basics", offering(Stump, Calm, Sizes), "Basics", "1.0")
 
 def install(patch: pytest.MonkeyPatch, *points: Point) -> None:
     """Make these all the entry points there are."""
-    patch.setattr("leafgate.plugins.entry_points", lambda group: list(points))
+    patch.setattr("leafgate.api.registry.entry_points", lambda group: list(points))

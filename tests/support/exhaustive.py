@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.schema import Column
+from leafgate.types.schema import Column
 from leafgate_downgrading.adversaries import learned
-from leafgate_downgrading.coding import Cells, coded
-from leafgate_downgrading.grid import HIDDEN, Mask
-from leafgate_downgrading.pairs import pair_counts
-from leafgate_downgrading.searching import Aim
-from leafgate_downgrading.viewing import restoration_limits
+from leafgate_downgrading.grid import HIDDEN, Cells, Mask, coded
+from leafgate_downgrading.naive_bayes import pair_counts
+from leafgate_downgrading.search import Aim, restoration_limits
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from data_files import DATA
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.model import Foreign
-from leafgate.foreign.translating import release_of
-from leafgate.possible import edge
-from leafgate.release import Release
-from leafgate.release_file import seal
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table, typed_column
-from leafgate.tree import Cut, Fan, children
+from leafgate.algorithms.feasible import edge
+from leafgate.io.release_codec import seal
+from leafgate.models.ir.model import Foreign
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import release_of
+from leafgate.types.release import Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table, typed_column
+from leafgate.types.tree import Cut, Fan, children
 from random_tables import categorical, numeric
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from adult import adult
 from data_files import DATA
-from leafgate.foreign.encoding import Encoding
-from leafgate.foreign.model import Floats, Foreign, Ids
-from leafgate.foreign.reading import read_foreign
-from leafgate.foreign.translating import release_of
-from leafgate.routing import predict
+from leafgate.algorithms.prediction import predict
+from leafgate.models.ir.model import Floats, Foreign, Ids
+from leafgate.models.lowering.encoding import Encoding
+from leafgate.models.lowering.release import release_of
+from leafgate.models.reader import read_foreign
 
 
 @dataclass(frozen=True)

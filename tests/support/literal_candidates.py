@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.release import Release
-from leafgate.schema import Column
-from leafgate.tree import Cut, Fan, Leaf, Node, children
+from leafgate.types.release import Release
+from leafgate.types.schema import Column
+from leafgate.types.tree import Cut, Fan, Leaf, Node, children
 from oracles import Cell, Person, nodes, way
 
 Rows = tuple[int, ...]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from leafgate_downgrading.c45_missing import Node
 from leafgate_downgrading.grid import HIDDEN, Grid, Shares
-from leafgate_downgrading.missing_tree import Node
 
 Record = Sequence[int]
 

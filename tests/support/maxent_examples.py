@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafgate.known import Known, known_of
-from leafgate.release import Level, Release
-from leafgate.tree import Fan
+from leafgate.engine.build import known_of
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level, Release
+from leafgate.types.tree import Fan
 from leafgate_baselines import Id3
 from literal_maxent import Floats
 from random_maxent import release_of

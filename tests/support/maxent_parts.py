@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.sparse as sp
+from scipy import sparse as sp
 
-from leafgate.known import known_of
-from leafgate.release import Publish, published
-from leafgate.table import Table
+from leafgate.engine.build import known_of
+from leafgate.types.release import Publish, published
+from leafgate.types.table import Table
 from leafgate_baselines import Id3
-from leafgate_maxent.closed import closed_form
-from leafgate_maxent.fixing import fixed_cells
-from leafgate_maxent.impurity import impurity
-from leafgate_maxent.modelling import model_of
-from leafgate_maxent.part import Curved, Part
-from leafgate_maxent.reducing import Active, reduced
+from leafgate_maxent.presolve.fixed_cells import fixed_cells
+from leafgate_maxent.presolve.reduce import Active, reduced
+from leafgate_maxent.problem.build import model_of
+from leafgate_maxent.problem.split_constraints import impurity
+from leafgate_maxent.solve.closed_form import closed_form
+from leafgate_maxent.solve.subproblem import Curved, Part
 from random_tables import categorical, table_of
 
 

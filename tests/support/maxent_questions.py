@@ -9,16 +9,15 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from leafgate.api.components import TreeBuilder
 from leafgate.errors import NoReleaseError, PolicyError
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import Known
-from leafgate.release import Level, Publish, Release, published
-from leafgate.table import Table
-from leafgate.tree import Leaf, Node, children
-from leafgate_maxent import modelling
-from leafgate_maxent.outcome import Outcome, Settings
-from leafgate_maxent.problem import Problem
-from leafgate_maxent.solving import solve
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf, Node, children
+from leafgate_maxent.problem import build as modelling
+from leafgate_maxent.problem.problem import Outcome, Problem, Settings
+from leafgate_maxent.solve.active_set import solve
 from oracles import Path, path_of, persons
 
 Floats = NDArray[np.float64]
@@ -55,7 +54,7 @@ def believed(problem: Problem, people: Floats) -> Floats:
 def no_engine() -> Iterator[None]:
     """Whoever calls an engine in here fails."""
     called = AssertionError("an engine was called")
-    ours, theirs = "leafgate_maxent.structured._iterate", "leafgate_maxent.gekko_engine.solve"
+    ours, theirs = "leafgate_maxent.solve.interior_point._iterate", "leafgate_maxent.solve.gekko.solve"
     with patch(ours, side_effect=called), patch(theirs, side_effect=called):
         yield
 

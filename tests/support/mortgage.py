@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leafgate.schema import Column
-from leafgate.table import Table
-from leafgate.tree import Branch, Fan, Leaf, Node
+from leafgate.types.schema import Column
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Fan, Leaf, Node
 from random_tables import categorical, table_of
 
 MARITAL_STATUS = categorical("marital_status", "quasi_identifier", values=("Unmarried", "Married"))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from leafgate.noise import Noise
+from leafgate.types.noise import Noise
 
 
 def peer_of(noise: Noise) -> Any:

@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from leafgate.known import Known
-from leafgate.schema import Column, Schema
-from leafgate.table import Table
-from leafgate.tree import Cut, Fan, Leaf, Node, children
+from leafgate.types.adversary import Known
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Fan, Leaf, Node, children
 
 Cell = str | float | None
 Person = dict[str, Cell]

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from leafgate.auditing import audit
-from leafgate.policy_file import policy_of
-from leafgate.report import Report
+from leafgate.engine.audit import audit
+from leafgate.policy.load import policy_of
+from leafgate.types.report import Report
 from random_tables import table_of
 
 COLUMNS: dict[str, Any] = {

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.schema import Column, Schema
-from leafgate.table import Table
-from leafgate.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
 from oracles import Cell, People
 
 NOTHING = 1e-12

@@ -9,13 +9,14 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
+from leafgate.api.components import TreeBuilder
+from leafgate.engine.build import known_of
 from leafgate.errors import NoReleaseError
-from leafgate.interfaces import TreeBuilder
-from leafgate.known import Known, known_of
-from leafgate.release import Level, Publish, Release, published
-from leafgate.schema import Column
-from leafgate.table import Table
-from leafgate.tree import Cut, Leaf, Node
+from leafgate.types.adversary import Known
+from leafgate.types.release import Level, Publish, Release, published
+from leafgate.types.schema import Column
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Leaf, Node
 from leafgate_baselines import C45, Id3
 from leafgate_kadet import Kadet
 from random_tables import categorical, hierarchies, numeric, records, table_of

@@ -28,11 +28,11 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate.possible import edge
-from leafgate.release import Release
-from leafgate.schema import Schema
-from leafgate.table import Table, make_table, typed_column
-from leafgate.tree import Cut, children
+from leafgate.algorithms.feasible import edge
+from leafgate.types.release import Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table, typed_column
+from leafgate.types.tree import Cut, children
 from random_tables import categorical, numeric
 
 NUMBERS, TEXTS, CODES = ["age", "pay"], ["job", "school"], ["region"]

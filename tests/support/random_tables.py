@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from leafgate.hierarchy import Hierarchy
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table, typed_column
+from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table, typed_column
 
 CLASSES = ("good", "bad", "ugly")
 NUMBERS = (1.0, 2.0, 2.5, 4.0, 7.0)

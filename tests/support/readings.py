@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leafgate.known import Known
-from leafgate.release import Release
-from leafgate.schema import Column
-from leafgate.tree import Leaf
+from leafgate.types.adversary import Known
+from leafgate.types.release import Release
+from leafgate.types.schema import Column
+from leafgate.types.tree import Leaf
 from oracles import Path, Person, leaf_at, lives, path_of
 
 

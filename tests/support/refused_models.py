@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from command_line import leafgate
-from leafgate.foreign.reading import is_foreign
+from leafgate.models.reader import is_foreign
 
 POLICY = """
 leafgate: 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.disclosed import Disclosure
-from leafgate.foreign.model import LEAF, Foreign, ForeignTree
-from leafgate.schema import Schema
+from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
+from leafgate.types.release import Disclosure
+from leafgate.types.schema import Schema
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

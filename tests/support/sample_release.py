@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from leafgate.release import Level, Publish, Records, Release, published
-from leafgate.release_file import seal
-from leafgate.schema import Schema
-from leafgate.tree import Branch, Cut, Fan, Leaf
+from leafgate.io.release_codec import seal
+from leafgate.types.release import Level, Publish, Records, Release, published
+from leafgate.types.schema import Schema
+from leafgate.types.tree import Branch, Cut, Fan, Leaf
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.noise import Noise
-from leafgate.schema import Column, Schema
+from leafgate.types.noise import Noise
+from leafgate.types.schema import Column, Schema
 from leafgate_ppdtc45.shared import Shared
 
 CLASSES = ("no", "yes")

@@ -9,13 +9,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from leafgate.case import Case
-from leafgate.interfaces import AttackModel
-from leafgate.known import known_of
-from leafgate.noise import Law, Noise, noise_with
-from leafgate.release import Records, Release
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
+from leafgate.api.components import AttackModel
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.types.noise import Law, Noise, noise_with
+from leafgate.types.release import Records, Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
 
 PEOPLE = 20_000
 BINS = (-200, -20, -10, 0, 10, 20, 200)

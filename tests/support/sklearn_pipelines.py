@@ -22,8 +22,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate.schema import Schema
-from leafgate.table import Table, make_table, typed_column
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table, typed_column
 from random_tables import categorical, numeric
 
 

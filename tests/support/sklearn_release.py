@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.case import Case
-from leafgate.known import known_of
-from leafgate.release import Counted, Publish, Release, published
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table
-from leafgate.tree import Cut, Leaf, Node
+from leafgate.api.context import Case
+from leafgate.engine.build import known_of
+from leafgate.types.release import Counted, Publish, Release, published
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table
+from leafgate.types.tree import Cut, Leaf, Node
 from random_tables import categorical, numeric
 
 SETTINGS = (

@@ -25,7 +25,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from leafgate.foreign.model import Foreign
+from leafgate.models.ir.model import Foreign
 
 Rows = NDArray[np.float64]
 

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from leafgate import AtLeast, AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtLeast, Table, TreeBuilder
-from leafgate.auditing import audit
-from leafgate.interfaces import Component
-from leafgate.plugins import Plugin, Plugins
-from leafgate.policy import Policy
-from leafgate.policy_file import policy_model
-from leafgate.release import Counted
-from leafgate.report import Finding, Report
-from leafgate.tree import Branch, Fan, Leaf
+from leafgate.api.components import Component
+from leafgate.api.registry import Plugin, Plugins
+from leafgate.engine.audit import audit
+from leafgate.policy.load import policy_model
+from leafgate.policy.models import Policy
+from leafgate.types.release import Counted
+from leafgate.types.report import Finding, Report
+from leafgate.types.tree import Branch, Fan, Leaf
 from random_tables import table_of
 
 C = TypeVar("C", bound=type[Component])

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leafgate.policy import Data
-from leafgate.reading import read_table
-from leafgate.table import Table
+from leafgate.io.tables import read_table
+from leafgate.policy.models import Data
+from leafgate.types.table import Table
 
 PUBLIC = {"role": "quasi_identifier"}
 CLASS = {"role": "class"}

@@ -9,9 +9,9 @@ from typing import cast
 import numpy as np
 import pytest
 
-from leafgate.interfaces import TreeBuilder
-from leafgate.leaf_numbers import strange_leaves
-from leafgate.release_file import seal
+from leafgate.algorithms.consistency import strange_leaves
+from leafgate.api.components import TreeBuilder
+from leafgate.io.release_codec import seal
 from leafgate.testing import check_attack, check_builder, check_metric
 from mortgage import mortgage
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from command_line import leafgate
-from leafgate.views import Format, view
-from leafgate.views.meaning import meaning, method_lines
-from leafgate.views.telling import again, command
+from leafgate.reports import Format, view
+from leafgate.reports.common import again, command
+from leafgate.reports.interpretation import meaning, method_lines
 from reports import audited
 from survey import ALLOWED, PEOPLE, survey
 

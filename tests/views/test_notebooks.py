@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import unescape
 from pathlib import Path
 
-from leafgate.running import prepare
-from leafgate.views import Format, view
+from leafgate.reports import Format, view
+from leafgate.session.run import prepare
 from planted import of_planted
 from survey import survey
 
@@ -20,7 +20,7 @@ def framed(text: str) -> str:
 
 def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
     audited = prepare(survey(tmp_path)).audit()
-    from leafgate.disclosure import document
+    from leafgate.disclosure.document import document
 
     page = framed(audited._repr_html_())
     alone = page.replace('\n<base href="about:srcdoc">', "").replace("default-src 'none'; ", "", 1)
@@ -29,7 +29,7 @@ def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
 
 
 def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
-    from leafgate.auditing import Audit
+    from leafgate.engine.audit import Audit
 
     assert "planted-" not in Audit(of_planted(tmp_path))._repr_html_()
 

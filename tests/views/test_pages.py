@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from adult import kadet, unprotected
-from leafgate.disclosure import document
-from leafgate.shown import Audience
-from leafgate.views import Format, view
-from leafgate.views.notebook import _framed
+from leafgate.disclosure.document import document
+from leafgate.disclosure.masking import Audience
+from leafgate.reports import Format, view
+from leafgate.reports.notebook import _framed
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")

@@ -17,10 +17,10 @@ import sarif_pydantic
 from jsonschema import Draft4Validator
 
 from command_line import leafgate
-from leafgate.strict_json import readable
-from leafgate.views import Format, view
-from leafgate.views.telling import findings_by_urgency
-from leafgate.words import alarm, summary
+from leafgate.disclosure.text import alarm, summary
+from leafgate.io.json import readable
+from leafgate.reports import Format, view
+from leafgate.reports.common import findings_by_urgency
 from reports import HOSTILE, audited, renamed
 from survey import ALLOWED, survey, write_policy
 
@@ -363,7 +363,7 @@ def test_equal_reports_give_equal_bytes_whatever_the_process(tmp_path: Path) -> 
     told = audited(tmp_path, CHANGES["fail"])
     (tmp_path / "report.json").write_bytes(readable(told))
     program = (
-        "import json, sys, hashlib; from leafgate.views import Format, view\n"
+        "import json, sys, hashlib; from leafgate.reports import Format, view\n"
         "told = json.load(open(sys.argv[1]))\n"
         "print([hashlib.sha256(view(told, form)).hexdigest() for form in Format])"
     )
@@ -392,7 +392,7 @@ def test_a_report_of_an_older_version_is_shown_without_pictures(tmp_path: Path) 
 
 
 def test_the_templates_come_with_the_package() -> None:
-    assert {path.name for path in files("leafgate.views").joinpath("templates").iterdir()} >= {
+    assert {path.name for path in files("leafgate.reports").joinpath("templates").iterdir()} >= {
         "report.html.j2",
         "style.css",
     }

@@ -1,6 +1,6 @@
 """The command line: the only part of leafgate that prints.
 
-Whatever is heavy is imported after the verdicts of earlier runs have been withdrawn (`leafgate.stale_results`).
+Whatever is heavy is imported after the verdicts of earlier runs have been withdrawn (`leafgate.session.stale_results`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from leafgate.stale_results import set_aside, withdraw_verdicts
+from leafgate.session.stale_results import set_aside, withdraw_verdicts
 
 INTERNAL, INTERRUPTED = 4, 130
 
@@ -36,7 +36,7 @@ def run(words: Sequence[str]) -> int:
 
 def _not_withdrawn(error: OSError, *, as_json: bool) -> int:
     """An older verdict stands in a folder that nothing can be written to: the one thing that cannot be withdrawn."""
-    from leafgate.cli.guard import tell
+    from leafgate.cli.exit_codes import tell
     from leafgate.errors import Problem
 
     message = f"an older verdict stands there and cannot be removed: {error.strerror}"
@@ -45,7 +45,7 @@ def _not_withdrawn(error: OSError, *, as_json: bool) -> int:
 
 def _run(words: Sequence[str]) -> int:
     from leafgate.cli.app import app, names_of, with_plugin_commands
-    from leafgate.cli.guard import tell
+    from leafgate.cli.exit_codes import tell
     from leafgate.errors import LeafgateError
 
     as_json = "--json" in words
@@ -65,7 +65,7 @@ def _run(words: Sequence[str]) -> int:
 
 def _ended_by(error: BaseException, *, as_json: bool) -> int:
     """The exit code of what typer raises: wrong usage is 2; a stdout that cannot be written, and bugs, are 4."""
-    from leafgate.cli.guard import tell
+    from leafgate.cli.exit_codes import tell
     from leafgate.errors import Problem
 
     usage = getattr(error, "format_message", None)

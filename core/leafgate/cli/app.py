@@ -7,9 +7,15 @@ from typing import Annotated
 import typer
 
 from leafgate import __version__
-from leafgate.cli import audits, diffs, looking, models, policies, reports, sweeps
-from leafgate.cli.guard import guarded
-from leafgate.plugins import Plugin, load_plugins
+from leafgate.api.registry import Plugin, load_plugins
+from leafgate.cli import audit as audits
+from leafgate.cli import model as models
+from leafgate.cli import plugins as looking
+from leafgate.cli import policy as policies
+from leafgate.cli import report as reports
+from leafgate.cli.exit_codes import guarded
+from leafgate.diff import command as diffs
+from leafgate.sweep import command as sweeps
 
 app = typer.Typer(
     name="leafgate",

@@ -7,8 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from leafgate.files import EVERYONE, make_folder, write_files
-from leafgate.words import group_words, number
+from leafgate.disclosure.text import group_words, number
+from leafgate.io.files import EVERYONE, make_folder, write_files
 
 BUILDS = {
     "unprotected": "build: {use: c45, prune: false}",
@@ -26,10 +26,10 @@ def policy_text(which: str) -> str:
 def run_demo(folder: Path) -> tuple[str, bool]:
     """Write data, policies and reports into `folder`; the text to show, and whether both ended as announced."""
     from leafgate.demo.people import people_csv
-    from leafgate.disclosure import document
-    from leafgate.results import write_results
-    from leafgate.running import prepare
-    from leafgate.views import Format
+    from leafgate.disclosure.document import document
+    from leafgate.reports import Format
+    from leafgate.session.results import write_results
+    from leafgate.session.run import prepare
 
     write_files(folder, {"people.csv": people_csv(3000, 1), "test.csv": people_csv(3000, 2)}, EVERYONE)
     reports = {}

@@ -11,8 +11,8 @@ from itertools import product
 from typing import Any
 
 from leafgate.errors import PolicyError
-from leafgate.strict_json import canonical
-from leafgate.strict_yaml import parse_yaml
+from leafgate.io.json import canonical
+from leafgate.io.yaml import parse_yaml
 
 OVER = "--over"
 MOST = 10_000

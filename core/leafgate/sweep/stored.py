@@ -8,16 +8,15 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from leafgate.api.components import Strict
+from leafgate.disclosure.schema import LimitTold, Value
+from leafgate.disclosure.stored import report_bytes
 from leafgate.errors import ReportError
-from leafgate.policy_column import Strict
-from leafgate.report import Verdict
-from leafgate.report_file import report_bytes
-from leafgate.report_numbers import Value
-from leafgate.report_shape import LimitTold
-from leafgate.strict_json import canonical, parse_json
+from leafgate.io.json import canonical, parse_json
 from leafgate.sweep.axes import Point
-from leafgate.sweep.outcome import FORMAT, Outcome
-from leafgate.sweep.point_audit import Result
+from leafgate.sweep.results import FORMAT, Outcome
+from leafgate.sweep.worker import Result
+from leafgate.types.report import Verdict
 
 
 class FindingSwept(Strict):

@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leafgate.interfaces import AttackModel, Component, Metric, TreeBuilder
-from leafgate.testing.checks import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
+from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.metrics import Metric
+from leafgate.testing.check import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
 
 if TYPE_CHECKING:
-    from leafgate.testing.settings import Setting
+    from leafgate.testing.scenarios import Setting
 
 __all__ = [
     "Check",
@@ -42,18 +43,18 @@ def conformance(component: Component, *, on: Sequence[Setting] = (), expected: E
     the reason: such a check is listed as skipped, and fails if it should pass after all.
     """
     if isinstance(component, AttackModel):
-        from leafgate.testing.attack_subject import AttackSubject
-        from leafgate.testing.attacks import ATTACK_CHECKS
+        from leafgate.testing.attack_checks import ATTACK_CHECKS
+        from leafgate.testing.subjects import AttackSubject
 
         return checks_of(component, ATTACK_CHECKS, AttackSubject(component, on), expected)
     if isinstance(component, Metric):
-        from leafgate.testing.metric_subject import MetricSubject
-        from leafgate.testing.metrics import METRIC_CHECKS
+        from leafgate.testing.metric_checks import METRIC_CHECKS
+        from leafgate.testing.subjects import MetricSubject
 
         return checks_of(component, METRIC_CHECKS, MetricSubject(component, on), expected)
     if isinstance(component, TreeBuilder):
-        from leafgate.testing.builder_subject import BuilderSubject
-        from leafgate.testing.builders import BUILDER_CHECKS
+        from leafgate.testing.builder_checks import BUILDER_CHECKS
+        from leafgate.testing.subjects import BuilderSubject
 
         return checks_of(component, BUILDER_CHECKS, BuilderSubject(component, on), expected)
     raise TypeError(f"{type(component).__name__} is no builder, attack or metric")
@@ -76,5 +77,5 @@ def check_builder(builder: TreeBuilder, *, on: Sequence[Setting] = (), expected:
 
 def __getattr__(name: str) -> Any:
     if name == "Setting":
-        return import_module("leafgate.testing.settings").Setting
+        return import_module("leafgate.testing.scenarios").Setting
     raise AttributeError(f"module 'leafgate.testing' has no attribute {name!r}")

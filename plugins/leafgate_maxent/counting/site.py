@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
+from scipy import sparse as sp
 
-from leafgate_maxent.counting.island import Island
-from leafgate_maxent.walk import Floats, Ids
+from leafgate_maxent.counting.components import Island
+from leafgate_maxent.problem.tree_index import Floats, Ids
 
 
 @dataclass(frozen=True)

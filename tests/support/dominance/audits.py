@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dominance.people import People
-from leafgate.auditing import audit
+from leafgate.api.registry import Plugins, load_plugins
+from leafgate.engine.audit import audit
 from leafgate.errors import LeafgateError
-from leafgate.plugins import Plugins, load_plugins
-from leafgate.policy import Policy
-from leafgate.policy_file import as_json, policy_model
-from leafgate.report import Finding
+from leafgate.policy.load import as_json, policy_model
+from leafgate.policy.models import Policy
+from leafgate.types.report import Finding
 
 Metrics = Sequence[Mapping[str, Any]]
 LINKING = ({"use": "linking"},)

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.policy import Data
-from leafgate.schema import Column, Schema
-from leafgate.table import Table, make_table, typed_column
+from leafgate.policy.models import Data
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table, typed_column
 
 Rng = np.random.Generator
 NAMES = ("town", "job", "age", "pay", "club")

@@ -24,7 +24,7 @@ class Majority(AttackModel):
         import numpy as np
         import pandas as pd
 
-        from leafgate.tree import leaves
+        from leafgate.types.tree import leaves
 
         told = [leaf.counts or {} for tree in release.trees for leaf in leaves(tree)]
         counts = pd.DataFrame(told, columns=list(release.classes)).sum()

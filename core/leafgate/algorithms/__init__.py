@@ -1,0 +1,1 @@
+"""Mathematics that the engine and plugins share: routing, equivalence, consistency, induction."""

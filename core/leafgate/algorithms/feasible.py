@@ -1,0 +1,123 @@
+"""What the columns the adversary does not know can still be, after the tests above a node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leafgate.types.schema import Column, Schema, Value
+from leafgate.types.tree import Cut, Fan, Node
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers above `low` and up to `high`, and perhaps a missing cell."""
+
+    low: float
+    high: float
+    missing: bool
+
+    def __bool__(self) -> bool:
+        return self.low < self.high or self.missing
+
+
+Rest = frozenset[Value] | Interval
+"""What is left of one column's domain."""
+
+Possible = Mapping[str, Rest]
+"""What is left of the columns that were asked about; all others can be anything."""
+
+
+def rest_of(column: Column, possible: Possible) -> Rest:
+    """What a column can still be."""
+    if column.name in possible:
+        return possible[column.name]
+    if column.values is not None:
+        return frozenset(column.domain)
+    low, high = column.bounds or (-math.inf, math.inf)
+    return Interval(math.nextafter(low, -math.inf), high, column.missing)
+
+
+def both(one: Rest, other: Rest) -> Rest:
+    """What two sets of tests on the same column leave of it together."""
+    if isinstance(one, Interval) and isinstance(other, Interval):
+        low, high = max(one.low, other.low), min(one.high, other.high)
+        return Interval(low, high, one.missing and other.missing)
+    assert isinstance(one, frozenset)
+    assert isinstance(other, frozenset)
+    return one & other
+
+
+def narrowed(node: Cut | Fan, possible: Possible, schema: Schema) -> list[tuple[Node, Rest]]:
+    """Each child, and what the tested column can still be there: empty where no value goes."""
+    rest = rest_of(schema[node.column], possible)
+    if isinstance(node, Cut):
+        return _sides(node, rest)
+    assert isinstance(rest, frozenset)
+    ways: list[tuple[Node, Rest]] = [(b.node, rest & frozenset(b.values)) for b in node.branches]
+    if node.other is not None:
+        named = {value for branch in node.branches for value in branch.values}
+        ways.append((node.other, rest - named))
+    return ways
+
+
+def unanswered(node: Cut | Fan, possible: Possible, schema: Schema) -> frozenset[Value]:
+    """The values that the tested column can still have and no branch takes."""
+    if isinstance(node, Cut) or node.other is not None:
+        return frozenset()
+    rest = rest_of(schema[node.column], possible)
+    assert isinstance(rest, frozenset)
+    return rest - {value for branch in node.branches for value in branch.values}
+
+
+BEYOND_FLOAT32 = 2.0**128
+"""The number that would follow the largest float32: half way to it, rounding begins to give infinity."""
+
+
+def edge(cut: Cut) -> float:
+    """The largest number that goes low; a float32 cut rounds the number first, not the threshold."""
+    if not cut.float32:
+        return math.nextafter(cut.at, -math.inf) if cut.strict else cut.at
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        top = np.float32(cut.at)
+        if float(top) > cut.at or (cut.strict and float(top) == cut.at):
+            top = np.nextafter(top, np.float32(-np.inf))
+        if top == np.inf:
+            return math.inf
+        neighbours = (float(top), float(np.nextafter(top, np.float32(np.inf))))
+        middle = sum(min(max(each, -BEYOND_FLOAT32), BEYOND_FLOAT32) for each in neighbours) / 2
+        return middle if np.float32(middle) <= top else math.nextafter(middle, -math.inf)
+
+
+def _sides(cut: Cut, rest: Rest) -> list[tuple[Node, Rest]]:
+    assert isinstance(rest, Interval)
+    top = edge(cut)
+    missing_low = rest.missing and cut.missing == "low"
+    low = Interval(rest.low, min(rest.high, top), missing_low)
+    high = Interval(max(rest.low, top), rest.high, rest.missing and not missing_low)
+    return [(cut.low, low), (cut.high, high)]
+
+
+# --- What tests leave of columns, told in words ---
+
+
+def conditions(possible: Possible, schema: Schema) -> list[str]:
+    """What is left of each column that was asked about."""
+    return [_rest(schema[name], rest) for name, rest in possible.items()]
+
+
+def _rest(column: Column, rest: Rest) -> str:
+    if isinstance(rest, Interval):
+        return _range(column, rest)
+    values = [str(value) if value is not None else "missing" for value in column.domain if value in rest]
+    return f"{column.name} = {values[0]}" if len(values) == 1 else f"{column.name} in {{{', '.join(values)}}}"
+
+
+def _range(column: Column, rest: Interval) -> str:
+    low, high = column.bounds or (-math.inf, math.inf)
+    above = f"{rest.low:g} < " if rest.low >= low else ""
+    below = f" <= {rest.high:g}" if rest.high < high else ""
+    return f"{above}{column.name}{below}" + (" or missing" if rest.missing else "")

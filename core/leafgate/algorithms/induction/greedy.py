@@ -1,0 +1,89 @@
+"""Growing without regard to anyone: every node takes its best test, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leafgate.algorithms.induction.encoding import Coded
+from leafgate.algorithms.induction.growth import Sprout, may_split, split, sprout
+from leafgate.algorithms.induction.histograms import Cells, Codes, count_cells
+from leafgate.algorithms.induction.selection import choose, mean_gain
+from leafgate.algorithms.induction.splits import Cuts, Mask, Measure, score, tests_of
+
+
+@dataclass(frozen=True)
+class Only:
+    """A judge that admits tests on some features and on no others."""
+
+    features: frozenset[int]
+
+    def fans(self, part: Cells, start: Codes, level: int) -> Mask:
+        return np.isin(part.feature[start], list(self.features))
+
+    def cuts(self, cuts: Cuts) -> Mask:
+        return np.isin(cuts.feature, list(self.features))
+
+
+def grow(
+    coded: Coded,
+    measure: Measure,
+    *,
+    average_gain: bool,
+    min_leaf: float,
+    min_split: float = 0,
+    penalty: bool = False,
+) -> Sprout:
+    """The unpruned tree: each node split by the test with the largest measure until none gains.
+
+    With `average_gain` only tests of at least the node's mean gain compete. A test needs two sons
+    with `min_leaf` people (a cut: both); a node of fewer than `min_split` people stays a leaf. `penalty` is that of
+    Release 8 on columns of many numbers (see `score`).
+
+    Source: Quinlan, "Induction of Decision Trees", 1986; "C4.5", 1993, chapter 2.
+    Departure: cuts lie midway between two numbers of the table.
+    """
+    root = sprout(coded, np.arange(len(coded.classes)))
+    every = frozenset(range(len(coded.features)))
+    grow_on(
+        coded,
+        [root],
+        every,
+        measure,
+        average_gain=average_gain,
+        min_leaf=min_leaf,
+        min_split=min_split,
+        penalty=penalty,
+    )
+    return root
+
+
+def grow_on(
+    coded: Coded,
+    leaves: Sequence[Sprout],
+    features: frozenset[int],
+    measure: Measure,
+    *,
+    average_gain: bool,
+    min_leaf: float,
+    min_split: float = 0,
+    penalty: bool = False,
+) -> None:
+    """Grow a tree on from its leaves, as `grow` does, asking about `features` alone.
+
+    Tests that may not be made do not count for the mean gain either.
+    """
+    tests, judge = tests_of(coded), Only(features)
+    barred = ~np.isin(tests.feature, list(features))
+    wave = list(leaves)
+    while wave := [node for node in wave if may_split(node, min_split)]:
+        counts = np.stack([node.counts for node in wave])
+        cells = count_cells(coded, [node.rows for node in wave])
+        able = judge if barred.any() else None
+        scores = score(coded, tests, cells, counts, measure, able, min_leaf=min_leaf, penalty=penalty)
+        scores.plain[:, barred] = -np.inf
+        means = mean_gain(scores, tests) if average_gain else None
+        choices = choose(scores, tests, measure, means)
+        wave = [son for node, c in zip(wave, choices, strict=True) if c for son in split(coded, node, c)]

@@ -1,0 +1,76 @@
+"""Counting: how many people of each class share a value of a feature, for many sets of records at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.induction.encoding import Coded, Rows
+
+FEW_CELLS = 2**13
+"""So many counts are always held in a table; more only where there is that much to count, else by sorting."""
+
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The non-empty (set, feature, code) triples, sorted in that order, with people per class."""
+
+    group: Codes
+    feature: Codes
+    code: Codes
+    counts: NDArray[np.float64]
+
+
+def count_cells(coded: Coded, sets: Sequence[Rows]) -> Cells:
+    """Count every feature's codes in every set of records.
+
+    Costs one pass over the records of the sets, whatever the number of features' values.
+    """
+    rows = np.concatenate(sets) if sets else np.zeros(0, dtype=np.int64)
+    group = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    parts = [_count(coded, rows, group, len(sets), chosen, cells) for chosen, cells in coded.blocks]
+    if not parts:
+        empty = np.zeros(0, dtype=np.int64)
+        return Cells(empty, empty, empty, np.zeros((0, coded.n_classes)))
+    if len(parts) == 1:
+        return parts[0]
+    together = Cells(*(np.concatenate([getattr(p, name) for p in parts]) for name in _FIELDS))
+    order = np.lexsort((together.feature, together.group))
+    return Cells(*(getattr(together, name)[order] for name in _FIELDS))
+
+
+_FIELDS = ("group", "feature", "code", "counts")
+
+
+def _count(coded: Coded, rows: Rows, group: Codes, n_sets: int, chosen: Sequence[int], cell_numbers: Codes) -> Cells:
+    sizes = coded.sizes[list(chosen)]
+    total = int(sizes.sum())
+    keys = cell_numbers[rows]
+    keys += (group * (total * coded.n_classes))[:, None]
+    weight = None if coded.unit_weights else np.repeat(coded.weight[rows], len(chosen))
+    cell, counts = _tally(keys.ravel(), weight, n_sets * total, coded.n_classes)
+    place = cell % total
+    feature = np.repeat(np.arange(len(chosen)), sizes)[place]
+    return Cells(cell // total, np.asarray(chosen)[feature], place - (np.cumsum(sizes) - sizes)[feature], counts)
+
+
+def _tally(
+    keys: NDArray[np.int64], weight: NDArray[np.float64] | None, n_cells: int, n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The cells that occur, in order, and their counts per class: by table if small, else by sorting."""
+    if n_cells * n_classes <= max(FEW_CELLS, 4 * len(keys)):
+        dense = np.bincount(keys, weights=weight, minlength=n_cells * n_classes).reshape(n_cells, n_classes)
+        cell = np.flatnonzero(dense.any(axis=1))
+        return cell, dense[cell].astype(np.float64)
+    present, where = np.unique(keys, return_inverse=True)
+    sums = np.bincount(where, weights=weight, minlength=len(present))
+    cell, row = np.unique(present // n_classes, return_inverse=True)
+    counts = np.zeros((len(cell), n_classes))
+    counts[row, present % n_classes] = sums
+    return cell, counts

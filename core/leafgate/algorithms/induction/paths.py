@@ -1,0 +1,52 @@
+"""What the tests above a leaf leave possible, and how a published record says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.induction.encoding import Coded, Feature
+from leafgate.algorithms.induction.growth import Sprout, sides, son_groups
+from leafgate.errors import PolicyError
+
+Codes = NDArray[np.int64]
+
+
+def conditions(coded: Coded, leaf: Sprout, *, public: bool) -> dict[int, Codes]:
+    """The codes that the tests above a leaf leave possible, for public or for other features."""
+    found: dict[int, Codes] = {}
+    son, node = leaf, leaf.above
+    while node is not None:
+        choice = node.choice
+        if choice is not None and coded.features[choice.feature].column.public == public:
+            codes = found.get(choice.feature, np.arange(coded.features[choice.feature].size))
+            group = son_groups(coded, node, choice)[node.sons.index(son)]
+            found[choice.feature] = codes[sides(coded, choice, codes) == group]
+        son, node = node, node.above
+    return found
+
+
+def cell_of(feature: Feature, codes: Codes | None) -> Any:
+    """A cell as a release writes it: a value, {"in": [...]}, or {"from", "to"}, above one cut and up to the next."""
+    if feature.numbers is None:
+        values = [feature.values[code] for code in (range(feature.size) if codes is None else codes)]
+        return values[0] if len(values) == 1 else {"in": values}
+    first, last = (0, feature.size - 1) if codes is None else (int(codes[0]), int(codes[-1]))
+    bounds = feature.column.bounds or (float(feature.numbers[0]), float(feature.numbers[-1]))
+    low = bounds[0] if first == 0 else float(np.nextafter(feature.threshold(first - 1), np.inf))
+    high = bounds[1] if last == feature.size - 1 else feature.threshold(last)
+    return {"from": low, "to": high}
+
+
+def refuse_gaps(features: Iterable[Feature], place: str) -> None:
+    """PolicyError when a number may be missing: a range of numbers cannot say so."""
+    gaps = [f.column.name for f in features if f.numbers is not None and np.isneginf(f.numbers[:1]).any()]
+    if gaps:
+        raise PolicyError(
+            f"a range of {gaps[0]!r} cannot say that the cell is missing",
+            place=place,
+            remedy="say `on_missing: drop`, or publish the tree alone",
+        )

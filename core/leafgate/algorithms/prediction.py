@@ -1,0 +1,129 @@
+"""Where the rows of a table end up in a tree, and what the trees then predict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.errors import InconclusiveError
+from leafgate.types.release import Release
+from leafgate.types.schema import bin_of
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf
+
+
+def predict(release: Release, table: Table) -> NDArray[np.int64]:
+    """Each row's class as a position in the release's classes, -1 where no leaf speaks.
+
+    Naive Bayes says the likeliest. One tree says its leaf's label; `vote` counts labels, `sum` adds the leaves'
+    counts, `mean_per_tree` their shares and `boost` their scores; a tie goes to the first class. Numbers are
+    predicted by the interval they lie in, beyond the intervals by the outermost. Raises
+    InconclusiveError for what cannot be combined from what is published.
+    """
+    votes = class_votes(release, table)
+    return np.where(np.isnan(votes[:, 0]), NOWHERE, np.nan_to_num(votes).argmax(axis=1))
+
+
+def class_votes(release: Release, table: Table) -> NDArray[np.float64]:
+    """What all trees together say for each class, a row for each of the table; NaN where no leaf speaks.
+
+    Raises InconclusiveError for what cannot be combined from what is published.
+    """
+    if release.bayes is not None:
+        return release.bayes.chances(table, release.classes)
+    votes = np.zeros((len(table), len(release.classes)))
+    spoken = np.zeros(len(table), dtype=bool)
+    if release.predicts_numbers:
+        return _number_votes(release, table)
+    for tree in release.trees:
+        routed = route(tree, table)
+        added = leaf_votes(release, routed.leaves)[routed.leaf]
+        if np.isnan(added).any():
+            raise InconclusiveError(f"cannot combine trees by {release.combine!r} from what is published")
+        votes += added
+        spoken |= (routed.leaf != NOWHERE) if release.combine == "boost" else added.sum(axis=1) > 0
+    votes[~spoken] = np.nan
+    return votes
+
+
+def predicted_numbers(release: Release, table: Table) -> NDArray[np.float64]:
+    """The number that regression trees predict for each row: their sum, or their mean with `mean_per_tree`."""
+    total = np.zeros(len(table))
+    for tree in release.trees:
+        routed = route(tree, table)
+        told = np.array([np.nan if leaf.value is None else leaf.value for leaf in routed.leaves] + [np.nan])
+        total += told[routed.leaf]
+    return total / len(release.trees) if release.combine == "mean_per_tree" else total
+
+
+def _number_votes(release: Release, table: Table) -> NDArray[np.float64]:
+    """One vote, for the interval in which the predicted number lies."""
+    numbers = predicted_numbers(release, table)
+    inside = bin_of(numbers, release.schema.target.edges or ())
+    votes = np.eye(len(release.classes))[np.minimum(inside, len(release.classes) - 1)]
+    votes[np.isnan(numbers)] = np.nan
+    return votes
+
+
+def leaf_votes(release: Release, tree_leaves: Sequence[Leaf]) -> NDArray[np.float64]:
+    """What each leaf adds to each class, and a last row of zeros, which NOWHERE picks.
+
+    A row of NaN belongs to a leaf that does not publish the numbers which `release.combine` needs, such as a leaf of
+    nobody among leaves with shares. It matters only if a record is routed there.
+    """
+    votes = [_leaf_vote(leaf, release) for leaf in tree_leaves]
+    return np.array([*votes, [0.0] * len(release.classes)])
+
+
+def _leaf_vote(leaf: Leaf, release: Release) -> list[float]:
+    if release.combine in {"one", "vote"}:
+        return [float(leaf.label == label) for label in release.classes]
+    numbers = leaf.scores if release.combine == "boost" else leaf.counts if leaf.counts is not None else leaf.shares
+    if numbers is None:
+        return [math.nan] * len(release.classes)
+    added = [float(numbers.get(label, 0)) for label in release.classes]
+    total = max(sum(added), 1e-300) if release.combine == "mean_per_tree" else 1.0
+    return [number / total for number in added]
+
+
+def label_accuracies(release: Release, table: Table) -> dict[str, float]:
+    """For each class that is predicted for somebody in the table, the share of these people who have it.
+
+    This is the precision of each label. Where the published leaves cannot be combined as the model combines
+    them, the labels of the trees are counted as votes, as somebody who sees the labels alone would do.
+    """
+    return _precisions(predicted_classes(release, table), release, table)
+
+
+def vote_accuracies(release: Release, table: Table) -> dict[str, float] | None:
+    """As `label_accuracies`, of the class that most trees' labels say; None where the trees vote to predict.
+
+    Whoever sees labels beside the numbers that the model adds up can count the labels as votes all the same.
+    """
+    if not release.votes_beside_prediction:
+        return None
+    return _precisions(predict(replace(release, combine="vote"), table), release, table)
+
+
+def _precisions(predicted: NDArray[np.int64], release: Release, table: Table) -> dict[str, float]:
+    """For each class that is predicted for somebody, the share of these people who have it."""
+    truth = np.array(table.schema[release.target].domain, dtype=object)[table.codes(release.target)]
+    accuracies = {}
+    for position, label in enumerate(release.classes):
+        people = table.weight * (predicted == position)
+        if people.sum():
+            accuracies[label] = float(people[truth == label].sum() / people.sum())
+    return accuracies
+
+
+def predicted_classes(release: Release, table: Table) -> NDArray[np.int64]:
+    """As `predict`; by a vote of the trees' labels where what the model adds up is not published."""
+    try:
+        return predict(release, table)
+    except InconclusiveError:
+        return predict(replace(release, combine="vote"), table)

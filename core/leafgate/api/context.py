@@ -1,0 +1,200 @@
+"""Case: everything a metric may look at, with the belief laid out over the table's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from leafgate.errors import InconclusiveError, UnreadableError
+from leafgate.types.belief import Belief, rows_for
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from leafgate.api.components import Distribution
+    from leafgate.types.adversary import Known
+    from leafgate.types.release import Release
+    from leafgate.types.schema import Column
+    from leafgate.types.table import Table
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a metric scores. `belief` is None for metrics of the release alone.
+
+    `chances`, `baseline`, `groups`, `sizes`, `truth` and `weight` have one row for each row of `table`, so that metrics
+    never align anything. `scored` says what `chances` are: what the adversary believes, or the true
+    composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
+    records, a row for each. `origins` are, where they are known, for each published record its row in
+    `table.without_key`. `strange`: the release claims to count the table's people, and does not. `built`:
+    this audit ran the builder, so the coins that it tosses were tossed.
+    """
+
+    table: Table
+    test: Table | None
+    release: Release
+    known: Known
+    belief: Belief | None = None
+    scored: Distribution = "derived"
+    origins: Sequence[int] | None = None
+    strange: bool = False
+    built: bool = False
+
+    @property
+    def noisy_test(self) -> bool:
+        """Has the test table noise on its numbers, as the release's records have?"""
+        return self.release.builder.get("test") == "perturbed"
+
+    @property
+    def weight(self) -> pd.Series:
+        """People who share each record."""
+        import pandas as pd
+
+        return pd.Series(self.table.weight)
+
+    @cached_property
+    def chances(self) -> pd.DataFrame:
+        """What is scored of each record's secret: probabilities over its domain."""
+        believed = self._belief.chances
+        if believed is None:
+            raise UnreadableError("the attack says nothing of a secret")
+        if self.scored == "composition":
+            return self._composition
+        return believed.iloc[self._position].reset_index(drop=True)
+
+    @cached_property
+    def baseline(self) -> pd.DataFrame:
+        """What the release says of each record's secret without the attack's further reasoning, whatever is scored."""
+        told = self._belief.baseline
+        if told is None:
+            raise UnreadableError("the attack gives no baseline")
+        return told.iloc[self._position].reset_index(drop=True)
+
+    @property
+    def certain_is_true(self) -> bool:
+        """Is whatever `chances` are certain of so, because it follows from what the release counts?"""
+        return self._belief.told != "guess" and self.scored == "derived" and not self.strange
+
+    @cached_property
+    def _composition(self) -> pd.DataFrame:
+        """The secret's shares among the people of each record's group, as they are in the table."""
+        import numpy as np
+        import pandas as pd
+
+        group, groups = pd.factorize(self.groups)
+        size = len(self.secret.domain)
+        cell = group * size + self.table.codes(self.secret.name)
+        counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
+        return pd.DataFrame(
+            (counts / counts.sum(axis=1, keepdims=True))[group], columns=pd.Index(self.secret.domain, dtype=object)
+        )
+
+    @property
+    def at_worst(self) -> tuple[pd.DataFrame, ...]:
+        """What the worst beliefs would be: of each row of the attack's the true shares, and the commonest for certain.
+
+        Rows of nobody stay as they are.
+        """
+        import numpy as np
+
+        believed = self._belief.chances
+        if believed is None:
+            raise UnreadableError("the attack says nothing of a secret")
+        counts = np.zeros(believed.shape)
+        np.add.at(counts, (self._position, self.table.codes(self.secret.name)), self.table.weight)
+        there = counts.sum(axis=1) > 0
+        shares, certain = believed.copy(), believed.copy()
+        shares.iloc[there] = counts[there] / counts[there].sum(axis=1, keepdims=True)
+        certain.iloc[there] = np.eye(counts.shape[1])[counts[there].argmax(axis=1)]
+        return shares, certain
+
+    @cached_property
+    def overall(self) -> NDArray[np.float64]:
+        """The secret's shares among everyone in the table, over its domain."""
+        import numpy as np
+
+        codes = self.table.codes(self.secret.name)
+        counts = np.bincount(codes, weights=self.table.weight, minlength=len(self.secret.domain))
+        return np.asarray(counts / self.table.people)
+
+    @cached_property
+    def population(self) -> pd.Series:
+        """People of the declared population in the group of each record.
+
+        Raises InconclusiveError without a population, where the attack does not speak of it, and when a
+        group has fewer people in it than in the table, who must all be in it.
+        """
+        import numpy as np
+        import pandas as pd
+
+        everyone, where = self.known.population, self._belief.population_groups
+        if everyone is None:
+            raise InconclusiveError("there is no population", place="data.population", remedy="name a file of it")
+        if where is None:
+            raise InconclusiveError("the attack does not say where people of the population would be")
+        together, _ = pd.factorize(np.concatenate([self.groups.to_numpy(), where]))
+        mine, theirs = together[: len(self.table)], together[len(self.table) :]
+        size = int(together.max()) + 1
+        sizes = np.bincount(theirs, weights=everyone.weight, minlength=size)
+        if (sizes < np.bincount(mine, weights=self.table.weight, minlength=size)).any():
+            raise InconclusiveError(
+                "a group has fewer people in the population than in the table",
+                place="data.population",
+                remedy="name a population that holds everyone in the table",
+            )
+        return pd.Series(np.bincount(theirs, weights=everyone.persons, minlength=size)[mine])
+
+    @property
+    def secret(self) -> Column:
+        """The column the belief is about."""
+        if self._belief.secret is None:
+            raise UnreadableError("the attack names no secret")
+        return self.table.schema[self._belief.secret]
+
+    @cached_property
+    def groups(self) -> pd.Series:
+        """The number of the group each record is in; equal means: cannot be told apart."""
+        import pandas as pd
+
+        if self._belief.groups is None:
+            raise UnreadableError("the attack says nothing of groups of people")
+        return pd.Series(self._belief.groups[self._position])
+
+    @cached_property
+    def sizes(self) -> pd.Series:
+        """People of the table in the group of each record, its own among them; rows where weights count no people."""
+        import numpy as np
+        import pandas as pd
+
+        number, _ = pd.factorize(self.groups)
+        return pd.Series(np.bincount(number, weights=self.table.persons)[number])
+
+    @cached_property
+    def truth(self) -> pd.Series:
+        """The secret of each record, as it is in the table; of a number its bin."""
+        import pandas as pd
+
+        column = self.secret
+        if column.bins is None:
+            return self.table.frame[column.name]
+        return pd.Series(pd.Categorical.from_codes(self.table.codes(column.name), categories=pd.Index(column.domain)))
+
+    @property
+    def _belief(self) -> Belief:
+        if self.belief is None:
+            raise InconclusiveError("there is no attack to judge by")
+        return self.belief
+
+    @cached_property
+    def _position(self) -> NDArray[np.int64]:
+        """For each row of the table, the belief's row that speaks of it."""
+        import numpy as np
+
+        if self._belief.cells is not None:
+            return np.arange(len(self.table))
+        own, public = self._belief.records, self.table.public[1]
+        return public if own is None else rows_for(self.known, own)[public]

@@ -1,0 +1,168 @@
+"""What plugins say of themselves, taken from their classes and nowhere else."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.metrics import Example, Metric, RecordMetric
+from leafgate.api.registry import Plugins, use_of
+
+
+def models_of(model: type[BaseModel], field: str) -> list[type[BaseModel]]:
+    """The models a field may hold, alone, in a list or in a mapping."""
+    return list(_models_in(model.model_fields[field].annotation))
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in getattr(annotation, "__args__", ()):
+        yield from _models_in(inner)
+
+
+KINDS: dict[type[Component], str] = {TreeBuilder: "builder", AttackModel: "attack", Metric: "metric"}
+
+
+def kind_of(component: type[Component]) -> str:
+    """builder, attack or metric."""
+    return next(word for base, word in KINDS.items() if issubclass(component, base))
+
+
+def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
+    """Each option: its name, type, default (empty: required) and description."""
+    schema = component.model_json_schema()
+    for name, field in component.model_fields.items():
+        if name == "use":
+            continue
+        name = field.alias or name
+        told = schema["properties"][name]
+        default = "" if field.is_required() else json.dumps(told.get("default"))
+        yield name, _type(told), default, field.description or ""
+
+
+def _type(told: dict[str, Any]) -> str:
+    if "enum" in told:
+        return " | ".join(map(str, told["enum"]))
+    if "anyOf" in told:
+        return " | ".join(_type(option) for option in told["anyOf"])
+    if "oneOf" in told or "$ref" in told:
+        return "mapping"
+    word = {"null": "null", "array": "list"}.get(told.get("type", ""), told.get("type", "mapping"))
+    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    return " ".join([word, *(f"{sign} {told[key]}" for key, sign in signs.items() if key in told)])
+
+
+def explanation(component: type[Component], origin: str) -> str:
+    """The page `leafgate explain` prints."""
+    lines = [f"{use_of(component)}: {kind_of(component)} of {origin}", "", inspect.getdoc(component) or "", ""]
+    if issubclass(component, Metric):
+        lines += _what_it_scores(component)
+        if component.checks:
+            lines.append(f"Checks the guarantee {component.checks!r} that a release claims.")
+        if component.private:
+            lines.append("The public is told whether the limit holds, and no number.")
+    if issubclass(component, AttackModel):
+        lines.append(f"Reads numbers that are: {', '.join(sorted(component.reads))}.")
+    if issubclass(component, TreeBuilder):
+        lines.append(f"Randomness: {component.randomness}.")
+    scale, safe, alarm = "", "", ""
+    if issubclass(component, Metric):
+        scale, safe, alarm = component.scale, component.safe, component.alarm_about("the secret")
+    for title, text in (
+        ("Threat model", component.threat_model),
+        ("Formula", component.formula),
+        ("Scale", scale),
+        ("Safe", safe),
+        ("Broken", alarm),
+        ("Source", component.source),
+    ):
+        if text:
+            lines.append(f"{title}: {text}")
+    lines += map(_worked_out, component.examples if issubclass(component, Metric) else ())
+    lines += ["", "Options:"]
+    lines += _option_lines(component, "  ")
+    for name, model in parts(component):
+        use = model.model_fields.get("use")
+        picked = f": {{use: {use.default}}}" if use else ""
+        lines += ["", f"{name}{picked}: {_first_line(model)}", *_option_lines(model, "  ")]
+    return "\n".join(lines) + "\n"
+
+
+def _what_it_scores(metric: type[Metric]) -> Iterator[str]:
+    """Whom a metric scores, how a policy limits it, and by which distributions of a secret."""
+    of_people = issubclass(metric, RecordMetric)
+    yield f"Scores {'each person' if of_people else 'the release'}; a policy limits it with `{metric.direction}`."
+    if not issubclass(metric, RecordMetric):
+        return
+    if metric.groups_only:
+        yield "It judges groups of people, and no distribution of a secret."
+        return
+    names = {
+        "worst": "for each person the worse of what is derived and the group's true composition (`scored: worst`)",
+        "derived": "what is derived (`scored: derived`)",
+        "composition": "the group's true composition (`scored: composition`)",
+    }
+    judged = [name for scored, name in names.items() if metric.can_score(scored)]  # type: ignore[arg-type]
+    yield f"It judges {', or '.join(judged)}."
+
+
+def _option_lines(model: type[BaseModel], indent: str) -> Iterator[str]:
+    for name, kind, default, description in options(model):
+        shown = "required" if default == "" else f"default {default}"
+        yield f"{indent}{name}: {kind} ({shown}){'. ' + description if description else ''}"
+
+
+def parts(component: type[Component]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """The models that stand inside an option, each with the option's name."""
+    for name in component.model_fields:
+        yield from ((name, model) for model in models_of(component, name))
+
+
+def _first_line(model: type[BaseModel]) -> str:
+    return (inspect.getdoc(model) or "").partition("\n")[0]
+
+
+def _worked_out(example: Example) -> str:
+    """An example in a sentence."""
+    group, everyone = map(_listed, (example.group, example.everyone))
+    options = "".join(f" with {key}: {value}" for key, value in example.options.items())
+    population = "" if example.population is None else f" ({example.population} of the population)"
+    believed = "" if example.believed is None else f", believed to be {_listed(example.believed)}"
+    baseline = "" if example.baseline is None else f" over a baseline of {_listed(example.baseline)}"
+    who = f"a group of {group}{population}{believed}{baseline}"
+    return f"Example: {who}, everyone being {everyone}, scores {example.score:.6g}{options}."
+
+
+def _listed(some: Mapping[str, float]) -> str:
+    return ", ".join(f"{n} {value}" for value, n in some.items())
+
+
+def plugins_document(plugins: Plugins) -> dict[str, Any]:
+    """Every plugin found, as JSON."""
+    return {
+        "format": "leafgate/plugins/1",
+        "plugins": [
+            {
+                "name": plugin.name,
+                "distribution": plugin.distribution,
+                "version": plugin.version,
+                "offers": [{"kind": kind_of(c), "use": use_of(c)} for c in plugin.offers],
+                "problem": plugin.problem or None,
+            }
+            for plugin in plugins.found
+        ],
+    }
+
+
+def plugin_lines(plugins: Plugins) -> Iterator[str]:
+    """Every plugin found, a line each for people."""
+    for plugin in plugins.found:
+        offers = ", ".join(f"{kind_of(c)} {use_of(c)}" for c in plugin.offers) or "commands only"
+        state = f"BROKEN: {plugin.problem}" if plugin.problem else offers
+        yield f"{plugin.name} ({plugin.origin}): {state}\n"

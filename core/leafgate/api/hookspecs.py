@@ -1,0 +1,46 @@
+"""The hooks. They offer and never act: each returns classes, and the policy fills in their options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from leafgate.api.components import AttackModel, TreeBuilder
+from leafgate.api.metrics import Metric
+
+if TYPE_CHECKING:
+    import typer
+
+GROUP = "leafgate"
+"""The entry-point group, and the project name of the hooks."""
+
+VERSION = 1
+"""Of this page. A plugin made for another says so with a module attribute `leafgate_hooks = N`."""
+
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+
+@hookspec
+def tree_builders() -> list[type[TreeBuilder]]:
+    """Offer ways to make what the owner would publish."""
+    raise NotImplementedError
+
+
+@hookspec
+def attack_models() -> list[type[AttackModel]]:
+    """Offer ways an adversary would use a release."""
+    raise NotImplementedError
+
+
+@hookspec
+def privacy_metrics() -> list[type[Metric]]:
+    """Offer ways to score what an attack learned."""
+    raise NotImplementedError
+
+
+@hookspec
+def commands() -> list[typer.Typer]:
+    """Offer further commands; a name the core has already is refused."""
+    raise NotImplementedError

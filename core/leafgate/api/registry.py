@@ -1,0 +1,177 @@
+"""Finding plugins, one entry point at a time: a broken one never takes the others down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import Distribution, EntryPoint, entry_points
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, get_args
+
+import pluggy
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from leafgate.api import hookspecs
+from leafgate.api.components import AttackModel, Component, TreeBuilder, Unit
+from leafgate.api.metrics import Metric
+from leafgate.errors import PolicyError, Problem
+
+if TYPE_CHECKING:
+    import typer
+
+OFFERS: dict[str, type[Component]] = {
+    "tree_builders": TreeBuilder,
+    "attack_models": AttackModel,
+    "privacy_metrics": Metric,
+}
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry point: where it comes from, what it offers, or why it cannot."""
+
+    name: str
+    distribution: str
+    version: str
+    offers: tuple[type[Component], ...] = ()
+    commands: tuple[typer.Typer, ...] = ()
+    problem: str = ""
+
+    @property
+    def origin(self) -> str:
+        """The distribution and version, as findings name it."""
+        return f"{self.distribution} {self.version}"
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """Every plugin that was found, the broken ones too."""
+
+    found: tuple[Plugin, ...] = ()
+
+    @property
+    def broken(self) -> tuple[Plugin, ...]:
+        return tuple(plugin for plugin in self.found if plugin.problem)
+
+    @cached_property
+    def by_name(self) -> dict[str, type[Component]]:
+        """What a policy can pick, by its `use`; PolicyError when two plugins offer one name."""
+        offered: dict[str, tuple[type[Component], Plugin]] = {}
+        problems = []
+        for plugin in self.found:
+            for component in plugin.offers:
+                use = use_of(component)
+                if use in offered:
+                    other = offered[use][1]
+                    problems.append(
+                        Problem(
+                            "plugins",
+                            f"{plugin.origin} ({plugin.name}) and {other.origin} ({other.name}) both offer {use!r}",
+                            "uninstall one, or list the plugins you trust under `plugins:`",
+                        )
+                    )
+                offered[use] = (component, plugin)
+        if problems:
+            raise PolicyError.listing(problems)
+        return {use: component for use, (component, _) in offered.items()}
+
+    def kind(self, base: type[Component]) -> list[type[Component]]:
+        """The components of one kind, sorted by name."""
+        return [c for _, c in sorted(self.by_name.items()) if issubclass(c, base)]
+
+    def origin(self, component: Component | type[Component]) -> str:
+        """The distribution and version a component came from."""
+        wanted = component if isinstance(component, type) else type(component)
+        return next((p.origin for p in self.found if wanted in p.offers), "unknown")
+
+
+def use_of(component: type[Component]) -> str:
+    """The name a policy picks the class by."""
+    return str(component.model_fields["use"].default)
+
+
+def load_plugins(pins: Sequence[str] | None = None) -> Plugins:
+    """Load what is installed under the entry-point group, or only what `pins` trusts.
+
+    A pin is a distribution name, with a version range if wanted ("acme-attacks>=1.2"). Raises
+    PolicyError for a pin that is malformed or that nothing installed satisfies.
+    """
+    found = sorted(entry_points(group=hookspecs.GROUP), key=lambda point: (_dist(point)[0], point.name))
+    if pins is not None:
+        found = _trusted(found, pins)
+    return Plugins(tuple(_load(point) for point in found))
+
+
+def _dist(point: EntryPoint) -> tuple[str, str]:
+    dist: Distribution | None = point.dist
+    return (canonicalize_name(dist.name), dist.version) if dist else ("unknown", "0")
+
+
+def _trusted(found: Iterable[EntryPoint], pins: Sequence[str]) -> list[EntryPoint]:
+    installed, kept, problems = list(found), [], []
+    for i, pin in enumerate(pins):
+        place = f"plugins[{i}]"
+        try:
+            wanted = Requirement(pin)
+        except InvalidRequirement:
+            problems.append(Problem(place, f"{pin!r} is not a distribution name with a version range"))
+            continue
+        mine = [point for point in installed if _dist(point)[0] == canonicalize_name(wanted.name)]
+        if not mine:
+            problems.append(Problem(place, f"no installed plugin comes from {wanted.name!r}", "install it"))
+        elif not wanted.specifier.contains(_dist(mine[0])[1], prereleases=True):
+            problems.append(Problem(place, f"{' '.join(_dist(mine[0]))} is installed, the policy wants {pin!r}"))
+        kept += mine
+    if problems:
+        raise PolicyError.listing(problems)
+    return kept
+
+
+def _load(point: EntryPoint) -> Plugin:
+    distribution, version = _dist(point)
+    try:
+        module = point.load()
+        offers, commands = offered_by(module)
+    except (Exception, SystemExit) as error:
+        return Plugin(point.name, distribution, version, problem=f"{type(error).__name__}: {error}")
+    return Plugin(point.name, distribution, version, offers, commands)
+
+
+def offered_by(module: ModuleType) -> tuple[tuple[type[Component], ...], tuple[typer.Typer, ...]]:
+    """What one plugin module offers through the hooks; raises TypeError for what is no offer."""
+    made_for = getattr(module, "leafgate_hooks", hookspecs.VERSION)
+    if made_for != hookspecs.VERSION:
+        raise TypeError(f"made for hooks {made_for}, this is {hookspecs.VERSION}")
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    manager.register(module)
+    manager.check_pending()
+    offers: list[type[Component]] = []
+    for hook, base in OFFERS.items():
+        for component in _flat(getattr(manager.hook, hook)()):
+            _check_offer(component, base, hook)
+            offers.append(component)
+    apps = _flat(manager.hook.commands())
+    if not all(hasattr(app, "registered_commands") for app in apps):
+        raise TypeError("commands() offers something that is no typer app")
+    return tuple(offers), tuple(apps)
+
+
+def _flat(lists: Iterable[Iterable[Any]]) -> list[Any]:
+    return [item for items in lists for item in items]
+
+
+def _check_offer(component: object, base: type[Component], hook: str) -> None:
+    if not (isinstance(component, type) and issubclass(component, base)):
+        raise TypeError(f"{hook}() offers something that is no {base.__name__} class")
+    field = component.model_fields["use"]
+    if get_args(field.annotation) != (field.default,):
+        raise TypeError(f'{component.__name__} needs a name: use: Literal["..."] = "..."')
+    if issubclass(component, Metric) and component.unit not in get_args(Unit):
+        raise TypeError(f"{component.__name__} has a unit that is none of {', '.join(map(repr, get_args(Unit)))}")
+    if issubclass(component, Metric) and getattr(component, "direction", None) not in component.model_fields:
+        raise TypeError(
+            f"{component.__name__} needs a direction, at_least or at_most: derive it from AtLeast or AtMost"
+        )

@@ -1,0 +1,98 @@
+"""One attack on one release file, and its belief as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import ValidationError
+
+from leafgate.api.components import AttackModel
+from leafgate.engine.attack import attempt
+from leafgate.engine.build import knowledge
+from leafgate.errors import InconclusiveError, PolicyError
+from leafgate.io.json import readable
+from leafgate.io.release_codec import seal
+from leafgate.models.load import check_options, read_fitting, with_policy_columns
+from leafgate.session.run import Run
+from leafgate.types.adversary import Known
+from leafgate.types.belief import Belief
+from leafgate.types.evidence import People, Private
+
+
+def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Belief, Known]:
+    """What the attack `use` (a name in the policy, else a plugin with its defaults) believes of `secret`.
+
+    Raises PolicyError when nobody offers the attack or it does not speak of the secret, ReleaseError when the
+    release does not fit the policy, InconclusiveError when the attack fails.
+    """
+    sealed = seal(read_fitting(release, run.table.schema))
+    check_options(sealed.release, run.plugins, release.name)
+    sealed = replace(sealed, release=with_policy_columns(sealed.release, run.table.schema))
+    known = knowledge(run.policy, run.table, sealed, run.population, run.people)
+    tried = attempt(_attack(run, use), sealed, known, run.plugins)
+    if tried.problem:
+        raise InconclusiveError(tried.problem, place=f"attack {use}")
+    speaks = [belief for belief in tried.beliefs if secret in {None, belief.secret}]
+    if len(speaks) != 1:
+        about = ", ".join(str(belief.secret) for belief in tried.beliefs)
+        raise PolicyError(f"the attack speaks about: {about or 'nothing'}", place="--secret", remedy="name one of them")
+    return speaks[0], known
+
+
+def _attack(run: Run, use: str) -> AttackModel:
+    for attack in run.policy.attacks:
+        if attack.called == use:
+            return attack
+    offered = run.plugins.by_name.get(use)
+    if offered is None or not issubclass(offered, AttackModel):
+        names = ", ".join(str(c.model_fields["use"].default) for c in run.plugins.kind(AttackModel))
+        raise PolicyError(f"nobody offers the attack {use!r}", place="--use", remedy=f"installed: {names}")
+    try:
+        return offered.model_validate({"use": use})
+    except ValidationError as error:
+        needed = ", ".join(str(wrong["loc"][0]) for wrong in error.errors(include_input=False))
+        raise PolicyError(
+            f"{use!r} needs {needed}", place="--use", remedy="put it into the policy, and name it here"
+        ) from None
+
+
+def belief_file(belief: Belief, known: Known) -> bytes:
+    """The belief as CSV; of an attack on the mechanism, which believes nothing of people, its evidence as JSON."""
+    return belief_csv(belief, known) if belief.of_people else readable(_plain(belief.evidence))
+
+
+def _plain(told: Any) -> Any:
+    """Evidence with nothing held back."""
+    if isinstance(told, Mapping):
+        return {key: _plain(value) for key, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [_plain(value) for value in told]
+    return _plain(told.content) if isinstance(told, Private) else told.count if isinstance(told, People) else told
+
+
+def belief_csv(belief: Belief, known: Known) -> bytes:
+    """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret.
+
+    Of hidden cells: row (the position among the published records), column, the attack's estimate, then p(VALUE).
+    """
+    columns = [_cells(belief) if belief.cells is not None else _people(belief, known)]
+    if belief.chances is not None:
+        chances = belief.chances.reset_index(drop=True)
+        columns.append(chances.set_axis([f"p({value})" for value in chances.columns], axis=1))
+    return pd.concat(columns, axis=1).to_csv(index=False, lineterminator="\n").encode()
+
+
+def _cells(belief: Belief) -> pd.DataFrame:
+    told = pd.DataFrame({"row": belief.cells, "column": belief.secret})
+    return told if belief.estimates is None else told.assign(estimate=belief.estimates)
+
+
+def _people(belief: Belief, known: Known) -> pd.DataFrame:
+    told = [(known.records if belief.records is None else belief.records).reset_index(drop=True)]
+    if belief.records is None:
+        told.append(pd.DataFrame({"weight": known.weight}))
+    return pd.concat([*told, pd.DataFrame({"group": belief.groups})], axis=1)

@@ -1,0 +1,166 @@
+"""Commands that touch data: audit, build, attack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leafgate.cli.output import say, say_whole
+from leafgate.errors import InvalidError, OutputError, PolicyError
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
+from leafgate.reports import Format
+from leafgate.session.results import RESULTS, write_results
+from leafgate.session.run import Run, prepare
+from leafgate.session.stale_results import RELEASE, is_release_file
+
+if TYPE_CHECKING:
+    from leafgate.policy.models import Policy
+
+
+class Audience(StrEnum):
+    """Who will read the report."""
+
+    public = "public"
+    auditor = "auditor"
+
+
+PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy, a YAML file.")]
+DataFile = Annotated[Path | None, typer.Argument(metavar="[DATA]", help="The table; overrides data.path.")]
+Root = Annotated[Path | None, typer.Option(help="The folder the policy's data files are below.")]
+Org = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="POLICY", help="A policy that this one must complete or tighten; again for more."),
+]
+Test = Annotated[Path | None, typer.Option(metavar="FILE", help="The test table; overrides data.test.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, whatever happens.")]
+
+
+def audit(
+    policy: PolicyFile,
+    data: DataFile = None,
+    root: Root = None,
+    org: Org = None,
+    test: Test = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for release.json, report.json, timings.json.")] = None,
+    as_json: Json = False,
+    audience: Annotated[Audience, typer.Option(help="auditor: everything, in owner-only files.")] = Audience.public,
+    to: Annotated[
+        list[Format] | None, typer.Option(help="Write the report in this format too; again for more.")
+    ] = None,
+) -> int:
+    """Build or load the release, attack it, and say whether it may be published."""
+    if audience == Audience.auditor and out is None:
+        raise InvalidError(
+            "an auditor's report goes to a folder, not to stdout", place="--audience", remedy="add --out"
+        )
+    if to and out is None:
+        raise InvalidError("reports go to a folder", place="--to", remedy="add --out, or use: leafgate report")
+    run = _prepared(out, policy, data, root, test, org)
+    if not as_json:
+        warn(policy, warnings_of(run.policy))
+    if run.policy.build.unrepeatable and out is None:
+        remedy = "keep the release: add --out; or try out with `rehearsal: true`"
+        raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
+    if out is not None:
+        remove_files(out, RESULTS - _read_in_place(run.policy, out))
+    audited = run.audit(announce=lambda line: None if as_json else say(f"note: {line}", err=True))
+    if out is not None:
+        write_results(audited, audience.value, out, to or ())
+    from leafgate.disclosure.document import document
+    from leafgate.disclosure.text import summary
+    from leafgate.io.json import readable
+
+    public = document(audited.report, "public")
+    say_whole(readable(public) if as_json else summary(public))
+    return audited.report.exit_code
+
+
+def warn(path: Path, warnings: Iterable[str]) -> None:
+    """Say on stderr what limits tell of groups too small to be shown, for whoever can still choose others."""
+    for problem in warnings:
+        say(f"warning: {path.name}: {problem}", err=True)
+
+
+def warnings_of(policy: Policy) -> list[str]:
+    from leafgate.policy.validation import small_limits
+
+    return [str(problem) for problem in small_limits(policy)]
+
+
+def _prepared(out: Path | None, *given: Any) -> Run:
+    """The policy and its tables. Verdicts of earlier runs in `out` are gone by now (`leafgate.session.stale_results`).
+
+    Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
+    """
+    if out is None:
+        return prepare(*given)
+    make_folder(out)
+
+    def begin(policy: Policy) -> None:
+        _keep_what_was_drawn(policy, out / RELEASE)
+        _read_in_place(policy, out)
+
+    return prepare(*given, before_data=begin)
+
+
+def _read_in_place(policy: Policy, out: Path) -> set[str]:
+    """The results that the builder itself reads: a release file that is audited where it stands.
+
+    Raises OutputError where the audit would write its release over something else, such as a model of that name.
+    """
+    inputs = {path for _, path in policy.build if isinstance(path, Path)}
+    names = {name for name in RESULTS if (out / name).resolve() in inputs}
+    if RELEASE in names and not is_release_file(out / RELEASE):
+        raise OutputError("is the very file to read", place=str(out / RELEASE), remedy="name another folder: --out")
+    return names
+
+
+def _keep_what_was_drawn(policy: Policy, release: Path) -> None:
+    """Nothing is drawn for a place where a release stands that could never be drawn again."""
+    if policy.build.unrepeatable and release.exists():
+        remedy = "publish that one, or name another place; what is drawn twice protects less, or promises nothing"
+        raise OutputError("a release was drawn here before", place=str(release), remedy=remedy)
+
+
+def build(
+    policy: PolicyFile,
+    out: Annotated[Path, typer.Option(help="The release file to write.")],
+    data: DataFile = None,
+    root: Root = None,
+    org: Org = None,
+) -> int:
+    """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
+    make_folder(out.parent)
+    from leafgate.engine.build import build as build_release
+
+    run = prepare(policy, data, root, org=org)
+    _keep_what_was_drawn(run.policy, out)
+    sealed = build_release(run.policy, run.plugins, run.table, run.test)
+    rehearsed = run.policy.build.rehearses
+    write_file(out, sealed.content, OWNER_ONLY if rehearsed else EVERYONE)
+    say(f"{out}: {sealed.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
+    return 0
+
+
+def attack(
+    policy: PolicyFile,
+    release: Annotated[Path, typer.Option(help="The release file to attack.")],
+    use: Annotated[str, typer.Option(metavar="NAME", help="An attack of the policy, or one that is installed.")],
+    out: Annotated[Path, typer.Option(help="The file to write (for its owner's eyes only).")],
+    data: DataFile = None,
+    root: Root = None,
+    secret: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which secret, if there are several.")] = None,
+) -> int:
+    """Write what one attack believes of everybody as CSV; of an attack on the mechanism, its evidence as JSON."""
+    make_folder(out.parent)
+    from leafgate.cli.attack import belief_file, believe
+
+    run = prepare(policy, data, root)
+    belief, known = believe(run, release, use, secret)
+    write_file(out, belief_file(belief, known), OWNER_ONLY)
+    say(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")
+    return 0

@@ -1,0 +1,81 @@
+"""Every way a command can end, as an exit code: 0 to 4, 130."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import ParamSpec
+
+import typer
+
+from leafgate.cli import INTERNAL, INTERRUPTED
+from leafgate.cli.output import say, say_whole
+from leafgate.errors import LeafgateError, Problem
+from leafgate.io.json import readable
+
+P = ParamSpec("P")
+
+
+def guarded(command: Callable[P, int]) -> Callable[P, None]:
+    """A command that returns its exit code, made to end in one whatever happens."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        raise typer.Exit(_code(lambda: command(*args, **kwargs), as_json=bool(kwargs.get("as_json"))))
+
+    return run
+
+
+def _code(command: Callable[[], int], *, as_json: bool) -> int:
+    try:
+        code = command()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except LeafgateError as error:
+        return tell(error.problems, as_json=as_json, code=error.exit_code)
+    except OSError as error:
+        _silence_stdout()
+        return tell([Problem("", f"could not write: {error.strerror}")], as_json=False, code=INTERNAL)
+    except Exception as error:
+        return tell([Problem("", _internal(error), "please report it")], as_json=as_json, code=INTERNAL)
+    return code
+
+
+def _internal(error: BaseException) -> str:
+    """Which error and where in our code; not its text, which may hold data."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}" if trace is not None else ""
+    return f"internal error: {type(error).__name__}{where}"
+
+
+def tell(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:
+    try:
+        say_problems(problems, as_json=as_json)
+        sys.stdout.flush()
+    except OSError:
+        _silence_stdout()
+        return INTERNAL
+    return code
+
+
+def say_problems(problems: Sequence[Problem], *, as_json: bool) -> None:
+    """Problems as one JSON document on stdout, or a line each on stderr."""
+    if as_json:
+        told = [{"place": p.place, "message": p.message, "remedy": p.remedy} for p in problems]
+        say_whole(readable({"format": "leafgate/error/1", "problems": told}))
+        return
+    for problem in problems:
+        say(f"leafgate: {problem}", err=True)
+
+
+def _silence_stdout() -> None:
+    """Nobody reads stdout any more: keep Python from complaining about it at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,82 @@
+"""Commands about somebody else's models: convert, scrub."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.cli.audit import Root
+from leafgate.cli.output import say
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
+
+
+class Left(StrEnum):
+    """What a scrubbed file may tell on its leaves."""
+
+    labels = "labels"
+    shares = "shares"
+    counts = "counts"
+
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A fitted model's file.")]
+NewFile = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
+
+
+def convert(
+    model: ModelFile,
+    out: NewFile,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Open a pickle, which runs what it holds: for its owner, where it was made.")
+    ] = False,
+) -> int:
+    """Write a model's trees as a neutral file, leafgate/model/1; a pickle or joblib file only with --trust."""
+    from leafgate.models.formats.native import written
+    from leafgate.models.formats.pickles import read_any
+
+    refuse_same(model, out)
+    make_folder(out.parent)
+    found = read_any(model, trust=trust)
+    write_file(out, written(found), OWNER_ONLY)
+    say(f"{out}: {len(found.trees)} tree(s) of {found.producer or found.format}; it tells {found.level}")
+    return 0
+
+
+def scrub(
+    model: ModelFile,
+    out: NewFile,
+    leaves: Annotated[Left, typer.Option(help="What the leaves may still tell.")],
+    policy: Annotated[
+        Path | None, typer.Option(metavar="POLICY", help="A policy with the data that predictions are compared on.")
+    ] = None,
+    root: Root = None,
+    digits: Annotated[int, typer.Option(min=1, max=3, help="With so many digits shares are told.")] = 2,
+) -> int:
+    """Write a neutral file that predicts the same, as is proved on points, and tells on its leaves what is chosen."""
+    from leafgate.models.formats.native import written
+    from leafgate.models.formats.objects import shown
+    from leafgate.models.reader import read_bounded, read_foreign
+    from leafgate.models.scrub.equivalence import unproved, with_unproved
+    from leafgate.models.scrub.scrub import compared, refuse_different, scrubbed, shares_changed
+
+    refuse_same(model, out)
+    make_folder(out.parent)
+    found = read_foreign(read_bounded(model), model.name)
+    less = scrubbed(found, leaves.value, model.name, digits)
+    proofs = [("random points", compared(found, less, seed=0))]
+    if policy is not None:
+        from leafgate.models.scrub.equivalence import on_data
+
+        proofs.append(("records of the table", on_data(found, less, policy, root, model.name)))
+    refuse_different(proofs, leaves.value, model.name, digits)
+    less = with_unproved(found, less) if policy is None else less
+    write_file(out, written(less), EVERYONE)
+    same = " and ".join(f"{'all' if proof.of_people else f'{proof.points:,}'} {where}" for where, proof in proofs)
+    change = shares_changed(found, leaves.value, digits)
+    say(f"{out}: tells {less.level} on its leaves{change}; predicts the same on {same}")
+    if names := unproved(less):
+        told = ", ".join(repr(shown(name)) for name in names)[:200]
+        say(f"no table has shown what is {told}: audits ask for their `encoding`; scrubbed with --policy, they do not")
+    return 0

@@ -1,0 +1,143 @@
+"""Commands about policies: validate, init, schema."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.cli.audit import Json, Org, Root, warn, warnings_of
+from leafgate.cli.output import say, say_whole
+from leafgate.errors import InvalidError, LeafgateError
+from leafgate.io.files import EVERYONE, write_file
+from leafgate.io.json import readable
+
+PolicyFiles = Annotated[list[Path], typer.Argument(metavar="POLICY...", help="The policies, YAML files.")]
+
+
+def validate(
+    policies: PolicyFiles,
+    root: Root = None,
+    org: Org = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Policies that others extend: they need not be complete.")
+    ] = False,
+    depending: Annotated[
+        bool,
+        typer.Option(
+            "--dependents", help="Besides, every policy of this git repository that is read with one of them."
+        ),
+    ] = False,
+    as_json: Json = False,
+    digest: Annotated[
+        bool, typer.Option("--digest", help="Print the policy's SHA-256 alone, as `--expect-policy` takes it.")
+    ] = False,
+) -> int:
+    """Say everything that is wrong with policies, or that nothing is; no table is read."""
+    if depending and (partial or as_json):
+        message = "looks at several policies, complete or not"
+        raise InvalidError(message, place="--dependents", remedy="leave out --partial and --json")
+    if digest and (partial or as_json or depending or len(policies) > 1):
+        raise InvalidError("is of one whole policy", place="--digest", remedy="name one, and leave out the rest")
+    if digest:
+        say(_sha256(policies[0], root, org))
+        return 0
+    if partial and (root or org):
+        raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
+    if as_json and len(policies) > 1:
+        raise InvalidError("one document tells of one policy", place="--json", remedy="name one, or leave it out")
+    wanted = _dependents(policies, org) if depending else [(policy, partial) for policy in policies]
+    failed: list[LeafgateError] = []
+    for policy, incomplete in wanted:
+        try:
+            name, warnings = _found(policy, root, org, partial=incomplete)
+        except LeafgateError as error:
+            failed.append(error if len(wanted) == 1 and not depending else _of_file(error, policy))
+            continue
+        if as_json:
+            warned = {"warnings": warnings} if warnings else {}
+            say_whole(readable({"format": "leafgate/valid/1", "name": name, **warned}))
+            continue
+        warn(policy, warnings)
+        end = " as far as it goes: others complete it" if incomplete and depending else ""
+        say(f"{policy}: {f'the policy {name!r}' if name else 'the policy'} is valid{end}")
+    if failed:
+        worst = InvalidError if any(isinstance(error, InvalidError) for error in failed) else type(failed[0])
+        raise worst.listing(problem for error in failed for problem in error.problems)
+    return 0
+
+
+def _dependents(changed: list[Path], org: list[Path] | None) -> list[tuple[Path, bool]]:
+    """The policies to look at, and whether each is one that others complete."""
+    from leafgate.policy.repository import dependents
+
+    found = [(one.path, one.partial) for one in dependents(changed, org or ())]
+    if not found:
+        say("no policy is read with these files")
+    return found
+
+
+def _sha256(policy: Path, root: Path | None, org: list[Path] | None) -> str:
+    """The digest that reports name a valid policy by."""
+    from leafgate.policy.load import load_policy
+    from leafgate.session.expected_run import policy_sha256
+
+    return policy_sha256(load_policy(policy, root, org).policy, str(policy))
+
+
+def _found(policy: Path, root: Path | None, org: list[Path] | None, *, partial: bool) -> tuple[str, list[str]]:
+    """What a valid policy calls itself, and what it is warned of; one that others extend need have no name."""
+    from leafgate.policy.load import load_policy
+
+    if not partial:
+        found = load_policy(policy, root, org).policy
+        return found.name, warnings_of(found)
+    from leafgate.api.registry import load_plugins
+    from leafgate.diff.partial import read_one
+
+    return str(read_one(policy, load_plugins()).written.document.get("name") or ""), []
+
+
+def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
+    """The same problems, each saying which policy it is in."""
+
+    def placed(place: str) -> str:
+        if place.startswith(str(policy)):
+            return place
+        return f"{policy}{place.removeprefix(policy.name)}" if place.startswith(policy.name) else f"{policy}: {place}"
+
+    return type(error).listing(replace(each, place=placed(each.place)) for each in error.problems)
+
+
+def init(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
+    target: Annotated[str | None, typer.Option("--class", metavar="COLUMN", help="What is predicted.")] = None,
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help="Is the first line names?")] = None,
+    out: Annotated[Path | None, typer.Option(help="The policy file to write; default: stdout.")] = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="A fitted model, to audit that.")] = None,
+) -> int:
+    """Write a first policy for a table, domains filled in for you to check."""
+    from leafgate.scaffold.policy import first_policy
+
+    if out is not None and out.exists():
+        raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
+    text = first_policy(data, target, header, model, None if out is None else out.parent)
+    if out is None:
+        say_whole(text)
+        return 0
+    write_file(out, text.encode(), EVERYONE)
+    beside = data.resolve().parent == out.resolve().parent
+    root = "" if beside else f" --root {data.parent}"
+    say(f"{out}: check the lines that say CHECK, then: leafgate audit {out}{root}", err=True)
+    return 0
+
+
+def schema() -> int:
+    """Print the JSON Schema of policies for editors (draft-07), with every installed plugin's options."""
+    from leafgate.api.registry import load_plugins
+    from leafgate.policy.json_schema import policy_schema
+
+    say_whole(readable(policy_schema(load_plugins())))
+    return 0

@@ -1,0 +1,74 @@
+"""The command that shows a stored report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from leafgate.cli.output import say, say_whole
+from leafgate.errors import InvalidError
+from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
+from leafgate.reports import Format, view
+from leafgate.session.expected_run import ExpectedRun
+from leafgate.types.report import EXIT_CODES, Verdict
+
+ExpectPolicy = Annotated[
+    str | None, typer.Option(metavar="SHA256|POLICY", help="Refuse a report of another policy, or of other waivers.")
+]
+ExpectRelease = Annotated[str | None, typer.Option(metavar="SHA256|FILE", help="Refuse a report of another release.")]
+ExpectFile = Annotated[str | None, typer.Option(metavar="SHA256|FILE", help="Refuse a report of another model file.")]
+AsOf = Annotated[
+    str | None, typer.Option(metavar="YYYY-MM-DD", help="Judge waivers again on this day; default: today, in UTC.")
+]
+
+
+def report(
+    stored: Annotated[Path, typer.Argument(metavar="REPORT", help="The report.json of an audit.")],
+    to: Annotated[Format, typer.Option(help="The format to show it in.")] = Format.text,
+    sweep: Annotated[Path | None, typer.Option(metavar="FILE", help="A sweep.json whose picture a page shows.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write; default: stdout.")] = None,
+    expect_policy: ExpectPolicy = None,
+    expect_release: ExpectRelease = None,
+    expect_file: ExpectFile = None,
+    as_of: AsOf = None,
+) -> int:
+    """Show a stored report in another format; the exit code is that of its verdict, its waivers judged again."""
+    from leafgate.disclosure.stored import read_report
+
+    if out is not None:
+        expectations = (expect_policy, expect_release, expect_file)
+        clear_file(out, [stored, *([] if sweep is None else [sweep]), *(Path(each) for each in expectations if each)])
+    expected = ExpectedRun(policy=expect_policy, release=expect_release, file=expect_file, as_of=as_of)
+    told, lapsed = expected.judged(read_report(stored), stored)
+    for line in lapsed:
+        say(f"leafgate: {line}", err=True)
+    auditor = told["audience"] == "auditor"
+    if auditor and out is None:
+        raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
+    content = view(told, to, _frontier(sweep, to, told))
+    if out is None:
+        say_whole(content)
+    else:
+        make_folder(out.parent)
+        write_file(out, content, OWNER_ONLY if auditor else EVERYONE)
+    verdict: Verdict = told["verdict"]
+    return EXIT_CODES[verdict]
+
+
+def _frontier(sweep: Path | None, to: Format, told: Mapping[str, Any]) -> bytes:
+    """The picture of a stored sweep of the report's policy, for the page."""
+    if sweep is None:
+        return b""
+    if to is not Format.html:
+        raise InvalidError("only a page shows a sweep", place="--sweep", remedy="add --to html")
+    from leafgate.sweep.plot import picture
+    from leafgate.sweep.stored import read_sweep
+
+    outcome = read_sweep(sweep, told["audience"])
+    if outcome.policy != told["policy"]["name"]:
+        remedy = "name a sweep of the policy that was audited"
+        raise InvalidError("is a sweep of another policy than the report is of", place=str(sweep), remedy=remedy)
+    return picture(outcome)

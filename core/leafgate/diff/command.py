@@ -1,0 +1,181 @@
+"""The command diff: two policies, or two reports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leafgate.cli.audit import Json
+from leafgate.cli.output import say_whole
+from leafgate.disclosure.text import printable
+from leafgate.errors import InvalidError
+from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file
+from leafgate.io.json import readable
+
+if TYPE_CHECKING:
+    from leafgate.diff.policies import Foreseen
+    from leafgate.diff.reports import Moved
+    from leafgate.policy.sources import Line
+    from leafgate.policy.strictness import Change
+
+Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
+New = Annotated[Path | None, typer.Argument(metavar="NEW", help="Another of the same kind; left out with --base.")]
+Base = Annotated[str, typer.Option(metavar="REV", help="Compare the policy with what this git revision has of it.")]
+Strict = Annotated[bool, typer.Option("--strict", help="With policies: end in 1 unless every change is tighter.")]
+
+
+def diff(
+    old: Old,
+    new: New = None,
+    base: Base = "",
+    strict: Strict = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="REPORT", help="With policies: what NEW would change on a report of OLD's.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A file for the differences as JSON.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Say what got tighter or looser between two policies, or better or worse between two reports."""
+    if out is not None:
+        clear_file(out, [path for path in (old, new, report) if path is not None])
+    if (new is None) != bool(base):
+        message = "needs one policy, and not two" if base else "is missing"
+        remedy = "name the policy alone" if base else "name two files, or a policy and --base REV"
+        raise InvalidError(message, place="--base" if base else "NEW", remedy=remedy)
+    told, lines, code, private = _compared(old, new, base, report, strict=strict)
+    if private and out is None:
+        remedy = "add --out; the differences go to that file, which is for its owner only"
+        raise InvalidError("an auditor's report is not told on stdout", place="--out", remedy=remedy)
+    if out is not None:
+        write_file(out, readable(told), OWNER_ONLY if private else EVERYONE)
+    if private:
+        told, lines = {"format": told["format"], "of": told["of"]}, lines[-1:]
+    say_whole(readable(told) if as_json else "".join(f"{printable(line)}\n" for line in lines))
+    return code
+
+
+def _compared(old: Path, new: Path | None, base: str, report: Path | None, *, strict: bool) -> Told:
+    """Both sides as files, each read once where it is a pipe, and their differences."""
+    from leafgate.diff.sources import as_file, at_revision
+
+    with ExitStack() as opened:
+        first = opened.enter_context(as_file(old))
+        second = first if new is None else opened.enter_context(as_file(new))
+        stored = None if report is None else opened.enter_context(as_file(report))
+        if _is_report(first) != _is_report(second):
+            raise InvalidError("a policy and a report", place="OLD and NEW", remedy="name two policies, or two reports")
+        if _is_report(first):
+            for option, given in (("--report", report), ("--strict", strict), ("--base", base)):
+                if given:
+                    raise InvalidError("is for policies", place=option, remedy="leave it out")
+            return _of_reports(first, second)
+        if base:
+            first = opened.enter_context(at_revision(second, base))
+        return _of_policies(first, second, stored, base, strict=strict)
+
+
+Told = tuple[dict[str, Any], list[str], int, bool]
+"""The document, the lines, the exit code, and whether it is for auditors only."""
+
+
+def _is_report(path: Path) -> bool:
+    """Does the file say that it is a report? Whatever cannot be read is told by who reads it."""
+    from leafgate.disclosure.stored import MAX_BYTES
+    from leafgate.errors import ReportError
+    from leafgate.io.json import parse_json
+
+    try:
+        with path.open("rb") as file:
+            found = parse_json(file.read(MAX_BYTES + 1), ReportError, str(path))
+    except (OSError, ReportError):
+        return False
+    return isinstance(found, dict) and str(found.get("format", "")).startswith("leafgate/")
+
+
+def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict: bool) -> Told:
+    from leafgate.diff.policies import changes_of, foreseen
+    from leafgate.disclosure.stored import read_report
+
+    _, newer, changes = changes_of(old, new, strict=strict, revision=base)
+    stored = None if report is None else read_report(report)
+    expected = [] if stored is None else foreseen(stored, newer, changes)
+    told: dict[str, Any] = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
+    if stored is not None:
+        told["report"] = [{"finding": f.finding, "outcome": f.outcome, "reason": f.reason} for f in expected]
+    lines = [*_policy_lines(changes), *_foreseen_lines(expected), _counted([one.kind for one in changes])]
+    private = stored is not None and stored["audience"] == "auditor"
+    return told, lines, int(any(_blocks(one, strict=strict) for one in changes)), private
+
+
+def _blocks(change: Change, *, strict: bool) -> bool:
+    return change.kind != "tighter" if strict else change.kind == "looser"
+
+
+def _change(change: Change) -> dict[str, Any]:
+    told = {"kind": change.kind, "place": change.place, "old": change.old, "new": change.new}
+    where = {"old_where": _where(change.old_line), "new_where": _where(change.new_line)}
+    return told | {key: line for key, line in where.items() if line}
+
+
+def _where(line: Line | None) -> dict[str, Any]:
+    return {} if line is None else {"file": line.file, "line": line.number}
+
+
+def _policy_lines(changes: Sequence[Change]) -> Iterator[str]:
+    from leafgate.policy.inherit import shown
+
+    for change in changes:
+        where = [f"{line.file}:{line.number}" for line in (change.old_line, change.new_line) if line is not None]
+        stands = f" ({', '.join(dict.fromkeys(where))})" if where else ""
+        yield f"{change.kind:9}  {shown(change.place)}: {shown(change.old)} became {shown(change.new)}{stands}"
+
+
+def _foreseen_lines(expected: Sequence[Foreseen]) -> Iterator[str]:
+    from leafgate.policy.inherit import shown
+
+    for one in expected:
+        yield f"{one.outcome:15}  {shown(one.finding)}" + (f": {one.reason}" if one.reason else "")
+
+
+def _of_reports(old: Path, new: Path) -> Told:
+    from leafgate.diff.reports import WORSE, moved
+    from leafgate.disclosure.stored import read_report
+
+    stored = read_report(old), read_report(new)
+    found = moved(*stored)
+    changes = [
+        {"kind": one.kind, "finding": one.finding or None, "what": one.what, "old": one.old, "new": one.new}
+        for one in found
+    ]
+    told = {"format": "leafgate/diff/1", "of": "reports", "changes": changes}
+    lines = [*_report_lines(found), _counted([one.kind for one in found])]
+    private = any(report["audience"] == "auditor" for report in stored)
+    return told, lines, int(any(one.kind in WORSE for one in found)), private
+
+
+def _report_lines(found: Sequence[Moved]) -> Iterator[str]:
+    from leafgate.disclosure.text import file_words, number, printable
+    from leafgate.policy.inherit import shown
+
+    for one in found:
+        if one.what == "file":
+            files = ("no file" if file is None else printable(file_words(file)) for file in (one.old, one.new))
+            yield f"{one.kind:9}  the audited file is another: {' became '.join(files)}"
+            continue
+        was, now = (
+            shown(told if told is None or isinstance(told, bool) else number(told)) for told in (one.old, one.new)
+        )
+        if one.what in {"policy", "data", "release"}:
+            yield f"{one.kind:9}  the {one.what} is another"
+        else:
+            yield f"{one.kind:9}  {shown(one.finding) or 'report'}: {one.what} {was} became {now}"
+
+
+def _counted(kinds: Sequence[str]) -> str:
+    told = [f"{count} {kind}" for kind, count in Counter(kinds).items()]
+    return f"{', '.join(told)}." if told else "No difference."

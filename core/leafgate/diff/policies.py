@@ -1,0 +1,176 @@
+"""Two policies: what got tighter or looser, and what that would change on a stored report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.registry import load_plugins
+from leafgate.diff.digests import uncompared, untold
+from leafgate.diff.partial import read_one
+from leafgate.diff.reports import scored_in
+from leafgate.disclosure.intervals import Direction, range_of_value, share
+from leafgate.errors import InvalidError
+from leafgate.policy.load import as_json
+from leafgate.policy.sources import Written, name_of
+from leafgate.policy.strictness import Change, compared
+
+ELSEWHERE = {"build", "publish", "data", "knows", "seed"}
+"""Where a change makes another release, or another adversary: nothing stored tells what would be found."""
+SCOPE = {"of": "attack", "secret": "secret"}
+JUDGED = {"at_least", "at_most", "allow", "average", "of", "secret"}
+
+
+def changes_of(
+    old: Path, new: Path, *, strict: bool = False, revision: str = ""
+) -> tuple[Written, Written, list[Change]]:
+    """Both policies, and every change from the first to the second: whatever their digests cover, and waivers.
+
+    Where it is `strict`, what could not be compared is a change that is `different`. `revision` is where the older
+    policy comes from, for its lines and for what is wrong with it, as git writes that: `HEAD~1:policy.yaml`.
+    """
+    plugins = load_plugins()
+    with _told_of(revision):
+        before = read_one(old, plugins)
+    after = read_one(new, plugins)
+    changes = compared(before.written, after.written, plugins)
+    changes += untold(before, after, changes)
+    changes += uncompared(before, after) if strict else ()
+    return before.written, after.written, [_of_revision(revision, change) for change in changes]
+
+
+@contextmanager
+def _told_of(revision: str) -> Iterator[None]:
+    try:
+        yield
+    except InvalidError as error:
+        prefix = f"{revision}:" if revision else ""
+        listed = (replace(problem, place=f"{prefix}{problem.place}") for problem in error.problems)
+        raise type(error).listing(listed) from None
+
+
+def _of_revision(revision: str, change: Change) -> Change:
+    line = change.old_line
+    if not revision or line is None:
+        return change
+    return replace(change, old_line=replace(line, file=f"{revision}:{line.file}"))
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What would become of one finding: `outcome` is one of OUTCOMES, `reason` why it cannot be told."""
+
+    finding: str
+    outcome: str
+    reason: str = ""
+
+
+OUTCOMES = ("would fail", "would pass", "cannot tell", "no longer asked", "still fails", "still passes")
+
+
+def foreseen(report: Mapping[str, Any], new: Written, changes: Sequence[Change]) -> list[Foreseen]:
+    """What the newer policy's limits would make of each finding of a stored report, as far as its numbers tell."""
+    metrics = {name_of(item): item for item in new.document.get("metrics", ())}
+    attacks = {name_of(item) for item in new.document.get("attacks", ())}
+    limits = [found for found in report["findings"] if found["limit"] and not found["id"].startswith("guarantee:")]
+    told = [_foresee(found, metrics.get(found["metric"]), attacks, changes, report["audience"]) for found in limits]
+    missing = [name for name in metrics if name not in {found["metric"] for found in limits}]
+    untried = [one.name for one in changes if one.whole and one.place.startswith("attacks[") and one.old is None]
+    told += [Foreseen(str(name), "cannot tell", "the report has no finding of this metric") for name in missing]
+    return told + [Foreseen(name, "cannot tell", "the report has not tried this attack") for name in untried]
+
+
+def _foresee(
+    finding: Mapping[str, Any],
+    told: Mapping[str, Any] | None,
+    attacks: set[Any],
+    changes: Sequence[Change],
+    audience: str,
+) -> Foreseen:
+    name, asked = finding["id"], told is not None and finding["attack"] in {None, *attacks}
+    if told is None or not asked or any(told.get(k) not in {None, finding[w]} for k, w in SCOPE.items()):
+        return Foreseen(name, "no longer asked")
+    other = next(_otherwise(finding, changes), "")
+    if other or finding["passed"] is None:
+        return Foreseen(name, "cannot tell", other or "the report could not tell either")
+    metric = _metric(told)
+    if _judged_otherwise(finding, metric):
+        scored = scored_in(finding["limit"])
+        return Foreseen(name, "cannot tell", f"the report is by `scored: {scored}`, the policy by another distribution")
+    passes = _passes(finding, metric, audience)
+    if passes is None:
+        return Foreseen(name, "cannot tell", "what the report tells of the number does not decide it")
+    if passes == finding["passed"]:
+        return Foreseen(name, "still passes" if passes else "still fails")
+    return Foreseen(name, "would pass" if passes else "would fail")
+
+
+def _judged_otherwise(finding: Mapping[str, Any], metric: Metric) -> bool:
+    """Is the finding by another distribution of the secret than the metric's limit is?
+
+    It is not where an audit judges what is derived although the policy asks for the worse of both, and says why.
+    """
+    if not isinstance(metric, RecordMetric) or finding["evidence"].get("scored_because"):
+        return False
+    return metric.scored != scored_in(finding["limit"])
+
+
+def _metric(told: Mapping[str, Any]) -> Metric:
+    found = load_plugins().by_name[str(told["use"])].model_validate_json(as_json(dict(told)))
+    assert isinstance(found, Metric)
+    return found
+
+
+def _otherwise(finding: Mapping[str, Any], changes: Sequence[Change]) -> Iterator[str]:
+    """Why the stored number would be another."""
+    for change in changes:
+        root, option = re.split(r"[.\[]", change.place)[0], change.place.rpartition(".")[2]
+        mine = change.name in {finding["attack"], finding["metric"]} and not change.whole
+        if root in ELSEWHERE or (mine and root == "attacks") or (mine and root == "metrics" and option not in JUDGED):
+            yield f"{change.place} is another"
+
+
+def _passes(finding: Mapping[str, Any], metric: Metric, audience: str) -> bool | None:
+    """Does the finding pass by a metric's limit? None where the report's numbers leave it open."""
+    direction, stored = metric.direction, finding["limit"]
+    if direction not in stored:
+        return None
+    stricter = metric.limit - stored[direction] if direction == "at_least" else stored[direction] - metric.limit
+    average, allow = getattr(metric, "average", False), getattr(metric, "allow", 0.0)
+    was_average, allowed = stored.get("average", False), stored.get("allow", 0.0)
+    if average == was_average:
+        if finding["passed"] is False and stricter >= 0 and allow <= allowed:
+            return False
+        if finding["passed"] is True and stricter <= 0 and allow >= allowed:
+            return True
+    if was_average and audience == "public":
+        return None  # told no finer than it may be
+    worst = _worst(finding, direction, metric.limit)
+    if average != was_average:
+        return worst if worst is not None and worst == average and not allow else None
+    if not allow or worst:
+        return worst
+    return _share_allowed(finding, stricter, allow)
+
+
+def _worst(finding: Mapping[str, Any], direction: Direction, limit: float) -> bool | None:
+    """Does the number that was judged keep to a limit?"""
+    if finding["evidence"].get("unbounded"):
+        return False
+    told = range_of_value(finding)
+    return None if told is None else told.holds(direction, limit)
+
+
+def _share_allowed(finding: Mapping[str, Any], stricter: float, allow: float) -> bool | None:
+    """Are no more people past the limit than are allowed? A stricter limit has more of them, or as many."""
+    beyond = share(finding["beyond"], finding["people"])
+    if beyond is None:
+        return None
+    if stricter <= 0 and beyond.high <= allow:
+        return True
+    return False if stricter >= 0 and beyond.low > allow else None

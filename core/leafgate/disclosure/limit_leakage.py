@@ -1,0 +1,115 @@
+"""Limits whose verdict tells more than a public report's numbers: group sizes below the smallest cell above all.
+
+Whether a limit holds is always told, and exactly; that is what a report is for. Where the number beside it is veiled,
+the verdict narrows it: "fewer than 10 people, and not fewer than 9" is 9. Nobody can have both, so it is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from leafgate.api.metrics import lenient
+from leafgate.disclosure.intervals import Direction, range_of, share
+from leafgate.types.report import Finding, Report
+
+SMALL = (
+    "whether {metric} is {limit} tells of groups of fewer than {cell} people, which public reports do not show: "
+    "choose a limit of {cell} people or more, or say `report.smallest_cell: {people}`"
+)
+TEST = (
+    "whether {metric} is {limit} tells of the fewer than {cell} people who decide it: "
+    "take a larger test table, or a lower `report.smallest_cell`"
+)
+NARROW = (
+    "whether {metric} is {limit} tells more than the numbers beside it, which are veiled: "
+    "choose a limit further away from them, or a lower `report.smallest_cell`"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A limit on a score of this unit, that one person can move by so much, as findings and waivers have it."""
+
+    metric: str
+    unit: str
+    limit: Mapping[str, Any]
+    moved_by_one: float = 0.0
+
+    @property
+    def direction(self) -> Direction:
+        return "at_least" if "at_least" in self.limit else "at_most"
+
+    @property
+    def bound(self) -> float:
+        return float(self.limit[self.direction])
+
+    @property
+    def people(self) -> int | None:
+        """How many people a group must have at least; None where the limit is about something else."""
+        if self.limit.get("average"):
+            return None
+        if self.unit == "people":
+            return math.ceil(lenient(self.bound, -1))
+        return math.ceil(1 / lenient(self.bound)) if self.unit == "one over people" and self.bound > 0 else None
+
+    def small(self, cell: int) -> bool:
+        """Is it about groups that are too small to be shown?"""
+        return self.people is not None and 1 < self.people < cell
+
+    def said(self, words: str, cell: int) -> str:
+        from leafgate.disclosure.text import wanted
+
+        limit = wanted({"limit": dict(self.limit)})
+        return words.format(metric=self.metric, limit=limit, cell=cell, people=self.people)
+
+
+def notes_on_verdicts(report: Report, told: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a public report says of limits, its own and its waivers', whose verdict tells more than what is `told`."""
+    pairs = [pair for pair in zip(report.findings, told, strict=True) if {"at_least", "at_most"} & set(pair[0].limit)]
+    asked = [(_asked(found, found.limit), shown) for found, shown in pairs if found.passed is not None]
+    by_id = {found.id: (found, shown) for found, shown in pairs}
+    for waiver in report.waivers:
+        if waiver.get("limit") and waiver["finding"] in by_id:
+            found, shown = by_id[waiver["finding"]]
+            asked.append((_asked(found, {**found.limit, **waiver["limit"]}), shown))
+    said = (_note(each, shown, report.smallest_cell) for each, shown in asked)
+    return list(dict.fromkeys(f"{note[0].upper()}{note[1:]}." for note in said if note))
+
+
+def _asked(finding: Finding, limit: Mapping[str, Any]) -> Asked:
+    return Asked(finding.metric, finding.unit, limit, finding.moved_by_one)
+
+
+def _note(asked: Asked, shown: Mapping[str, Any], cell: int) -> str:
+    told = shown["value"]
+    large = isinstance(told, int | float) or (isinstance(told, Mapping) and "from" in told)
+    if told is None and asked.moved_by_one * cell > 1:
+        return asked.said(TEST, cell)
+    if asked.small(cell) and not large:
+        return asked.said(SMALL, cell)
+    return asked.said(NARROW, cell) if _narrows(asked, shown) else ""
+
+
+def _narrows(asked: Asked, shown: Mapping[str, Any]) -> bool:
+    """Is a number of few people among those shown, which leave open whether the limit holds?
+
+    What a verdict tells of numbers from the smallest cell up narrows a count that might be shown.
+    """
+    if not asked.limit.get("average") and _few(shown["value"]) and asked.people != 1:
+        told = range_of(shown["value"])
+        if told is not None and "fewer_than" in shown["value"]:  # and somebody
+            whole = isinstance(shown["value"]["fewer_than"], int)
+            told = replace(told, low=1 if whole else 0, above=not whole)
+        if told is not None and told.holds(asked.direction, asked.bound) is None:
+            return True
+    allowed = asked.limit.get("allow")
+    beyond = share(shown["beyond"], shown["people"]) if allowed and _few(shown["beyond"]) else None
+    return beyond is not None and beyond.holds("at_most", float(asked.limit["allow"])) is None
+
+
+def _few(shown: Any) -> bool:
+    """Is it a number below the smallest cell, or one over it?"""
+    return isinstance(shown, Mapping) and "from" not in shown

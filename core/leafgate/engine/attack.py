@@ -1,0 +1,88 @@
+"""Running one attack so that whatever it does wrong stays its own trouble."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from types import TracebackType
+
+from leafgate.api.components import AttackModel, Component
+from leafgate.api.registry import Plugins, use_of
+from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
+from leafgate.io.release_codec import Sealed
+from leafgate.types.adversary import Known, lent
+from leafgate.types.belief import Belief, checked
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one attack: beliefs, or the reason why there are none."""
+
+    attack: AttackModel
+    plugin: str
+    beliefs: Sequence[Belief] = ()
+    problem: str = ""
+
+
+def announce_attack(
+    attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins, announce: Callable[[str], None]
+) -> None:
+    """Pass on what an attack forecasts of its run; what goes wrong with that is told by the attack itself."""
+    try:
+        with plugin_trouble(attack, plugins):
+            text = attack.forecast(sealed.release, lent(known))
+    except LeafgateError:
+        return
+    if text:
+        announce(f"attack {attack.called}: {text}")
+
+
+def attempt(attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins) -> Attempt:
+    """Run one attack; whatever it does wrong becomes the reason why there is no belief."""
+    origin, release = plugins.origin(attack), sealed.release
+    if release.counted not in attack.reads:
+        return Attempt(attack, origin, problem=f"cannot read a release whose numbers are {release.counted}")
+    if release.model not in attack.models:
+        return Attempt(attack, origin, problem=f"cannot read a release whose model is {release.model}")
+    try:
+        with plugin_trouble(attack, plugins):
+            beliefs = tuple(checked(belief, known, release) for belief in attack.infer(release, lent(known)))
+    except LeafgateError as error:
+        return Attempt(attack, origin, problem=str(error))
+    secrets = [belief.secret for belief in beliefs]
+    if not beliefs or len(set(secrets)) < len(secrets):
+        problem = "speaks twice of one secret" if beliefs else "returned no belief"
+        return Attempt(attack, origin, problem=problem)
+    return Attempt(attack, origin, beliefs)
+
+
+@contextmanager
+def plugin_trouble(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
+    """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints goes to stderr.
+
+    Errors about the policy, a release file, or that it could not be told, are passed on. Of any other
+    only type and place are told: its own text may hold a cell of the data.
+    """
+    kind = component if isinstance(component, type) else type(component)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except (PolicyError, ReleaseError, InconclusiveError, NoReleaseError):
+        raise
+    except (Exception, SystemExit) as error:
+        where = _place_in(error.__traceback__, kind.__module__.partition(".")[0])
+        origin = f"{use_of(kind)} ({plugins.origin(component)})"
+        raise InconclusiveError(f"{origin} failed: {type(error).__name__}{where}") from error
+
+
+def _place_in(trace: TracebackType | None, package: str) -> str:
+    """The deepest line of the plugin's own code, else the deepest of all."""
+    frames = []
+    while trace is not None:
+        frames.append((trace.tb_frame.f_globals.get("__name__", ""), trace.tb_lineno, trace.tb_frame.f_code.co_name))
+        trace = trace.tb_next
+    own = [frame for frame in frames if frame[0].partition(".")[0] == package]
+    module, line, function = (own or frames or [("", 0, "")])[-1]
+    return f", line {line} of {module}.{function}" if module else ""

@@ -1,0 +1,255 @@
+"""The straight way from a table to a verdict: build, seal, attack, judge."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from leafgate.algorithms.routing import count_leaves
+from leafgate.api.components import Component
+from leafgate.api.registry import Plugins
+from leafgate.engine.attack import announce_attack, attempt
+from leafgate.engine.build import build, knowledge
+from leafgate.engine.checks import check_claims, doubts, verified
+from leafgate.engine.figures import guesses, tree_view
+from leafgate.engine.report_facts import DataFiles, data_facts, files_of, method_facts
+from leafgate.engine.score import Consistency, Judged, judge
+from leafgate.engine.waivers import FindingPlaces, Waivers, never, passes, waived
+from leafgate.errors import NoReleaseError
+from leafgate.io.release_codec import Sealed
+from leafgate.models.checks import told_by_file
+from leafgate.policy.knowledge import facts_of
+from leafgate.policy.models import Policy
+from leafgate.policy.sources import NOWHERE, Source
+from leafgate.policy.waivers import waivers_sha256
+from leafgate.types.evidence import People, Private
+from leafgate.types.report import Finding, Report
+from leafgate.types.table import Table
+
+OPEN = "was taken from the data, and the release tells it."
+EXTREME = "occurs, and the release tells it: so somebody has it. Declare rounder ones, for what could occur."
+WEIGHTED = (
+    "weighs rows, and weights are not people: wherever limits count people, each row is one person. A release may show "
+    "weights."
+)
+DRAWN = "Noise is drawn anew at every run. Share one release of these people only: the mean of several has less noise."
+REPEATED = (
+    "stand in several rows. Every row is counted as a person: if these rows are one person's, groups have fewer people "
+    "than the report says. Audit a table with one row for each person."
+)
+SAME = "The test table is the table: accuracy and the like are of the people that the release was learned from."
+USED = ("leafgate", "pandas", "numpy", "pydantic", "pluggy")
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """A report, the release it is about (None if nothing could be built), and seconds a step.
+
+    Its repr says the verdict alone: a notebook keeps it beside the page.
+    """
+
+    report: Report
+    sealed: Sealed | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Audit(verdict={self.report.verdict!r})"
+
+    def _repr_html_(self) -> str:
+        """The public report, for notebooks: these are passed on."""
+        from leafgate.disclosure.document import document
+        from leafgate.reports.notebook import report_frame
+
+        return report_frame(document(self.report, "public"))
+
+
+def audit(
+    policy: Policy,
+    plugins: Plugins,
+    table: Table,
+    test: Table | None = None,
+    population: Table | None = None,
+    people: Table | None = None,
+    *,
+    source: Source = NOWHERE,
+    today: date | None = None,
+    announce: Callable[[str], None] = lambda line: None,
+) -> Audit:
+    """Build or load the release, attack it, and hold the scores against the policy's limits.
+
+    `source` says where the policy stands, if it is in a file.
+    `announce` is given a line before an attack that forecasts how long it will take.
+    `today` is the day its waivers are judged on, the one it is in UTC when left out; without waivers no clock is read.
+    Raises InvalidError for what the policy or data get wrong and InconclusiveError when the builder
+    itself fails; a failing attack or metric is a finding and takes nothing else down.
+    """
+    seconds: dict[str, float] = {}
+    places = FindingPlaces(policy, source.lines, source.elsewhere)
+    facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
+    files = files_of(policy, table, {"test": test, "population": population, "people": people})
+    try:
+        with _timed(seconds, "build"):
+            sealed = build(policy, plugins, table, test)
+    except NoReleaseError as error:
+        refused = places.of_build([_no_release(policy, plugins, error)])
+        limits, waivers = waived(policy, None, [], refused, never, places, today)
+        return Audit(_report(policy, plugins, table, files, None, refused, source, waivers))
+    known = knowledge(policy, table, sealed, population, people)
+    attempts = []
+    for attack in policy.attacks:
+        announce_attack(attack, sealed, known, plugins, announce)
+        with _timed(seconds, f"attack {attack.called}"):
+            attempts.append(attempt(attack, sealed, known, plugins))
+    with _timed(seconds, "judge"):
+        judged = Judged(
+            table,
+            test,
+            sealed.release,
+            known,
+            attempts,
+            plugins,
+            Consistency(table, sealed.release, sealed.node_numbers),
+            sealed.origins,
+            built=sealed.built,
+        )
+        doubtful = places.of_build(doubts(policy, plugins, judged))
+        claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
+        judged = replace(judged, verified_claims=verified(claims))
+        limits = places.of_limits(judge(policy.metrics, judged))
+        disclosed = places.of_build(told_by_file(policy, plugins, judged))
+        limits, waivers = waived(
+            policy, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), places, today
+        )
+    findings = [*doubtful, *disclosed, *limits, *claims]
+    with _timed(seconds, "draw"):
+        tree, guessed = tree_view(judged, findings), guesses(judged)
+    report = _report(policy, plugins, table, files, sealed, findings, source, waivers)
+    return Audit(replace(report, tree=tree, guesses=guessed), sealed, seconds)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[step] = time.perf_counter() - start
+
+
+def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Finding:
+    evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].remedy}
+    if error.people is not None:
+        evidence["people"] = People(error.people)
+    if error.details:
+        evidence["reason_in_full"] = Private(error.details)
+    origin = plugins.origin(policy.build)
+    return Finding("build", "build", passed=False, evidence=evidence, plugin=origin, alarm="no release could be built")
+
+
+def _report(
+    policy: Policy,
+    plugins: Plugins,
+    table: Table,
+    files: DataFiles,
+    sealed: Sealed | None,
+    findings: Sequence[Finding],
+    source: Source,
+    waivers: Waivers,
+) -> Report:
+    private = "epsilon" in (policy.build.promises if sealed is None else sealed.release.guarantee)
+    repeated = [f"Some values of the identifier {name!r} {REPEATED}" for name in table.repeated_identifiers]
+    open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
+    return Report(
+        policy={**_policy_facts(policy), **source.facts},
+        data=data_facts(table, files, differentially_private=private),
+        release=None if sealed is None else _release_facts(policy, sealed),
+        findings=findings,
+        versions=versions_of(policy, plugins),
+        smallest_cell=policy.report.smallest_cell,
+        differentially_private=private,
+        method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
+        notes=[
+            *_weights_declared(policy),
+            *_drawn_once(sealed),
+            *_training_declared(sealed),
+            *([SAME] if files.same_test else []),
+            *([] if private else repeated),
+            *(f"The domain of {name!r} {OPEN}" for name in open_domains),
+        ],
+        auditor_notes=[*_extremes_declared(table), *(repeated if private else [])],
+        **waivers,
+    )
+
+
+def _extremes_declared(table: Table) -> Iterator[str]:
+    """A note for each column whose declared bounds are numbers that somebody has.
+
+    The bounds alone tell nobody so, for what could occur may not occur: the note does, and is for auditors. 0 is left
+    out, where counts and amounts begin.
+    """
+    for column in table.schema.columns:
+        if not column.declared or column.values is not None or column.bounds is None or "key" in column.roles:
+            continue
+        numbers = table.frame[column.name]
+        ends = {"smallest": (column.bounds[0], numbers.min()), "largest": (column.bounds[1], numbers.max())}
+        reached = " and the ".join(name for name, (bound, number) in ends.items() if bound == number != 0)
+        if reached:
+            what = "bins" if column.bins else "bounds"
+            yield f"The declared {what} of {column.name!r} end at the {reached} number that {EXTREME}"
+
+
+def _policy_facts(policy: Policy) -> dict[str, Any]:
+    told = {"name": policy.name, "sha256": policy.sha256}
+    return told | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
+
+
+def _weights_declared(policy: Policy) -> Iterator[str]:
+    """What a column of weights means for limits on people: the first note of a report."""
+    if policy.data.weight is None:
+        return
+    name, spec = policy.data.weight
+    if spec.counts == "people":
+        yield f"Each row is as many people as {name!r} says, all of them in the table: {spec.reason}"
+    else:
+        yield f"{name!r} {WEIGHTED}"
+
+
+def _drawn_once(sealed: Sealed | None) -> list[str]:
+    return [DRAWN] if sealed is not None and sealed.release.noise else []
+
+
+def _training_declared(sealed: Sealed | None) -> list[str]:
+    """What the policy says of a model's training, as far as its file's numbers are read otherwise for it."""
+    numbers = None if sealed is None else sealed.node_numbers
+    if numbers is None:
+        return []
+    part = f"that each tree was grown on a random {numbers.subsample:g} of the table's people"
+    weights = "that people had weights, so that only the file's numbers of people are compared with the table"
+    said = ([part] if numbers.subsample != 1 else []) + ([weights] if numbers.weighted else [])
+    return [f"The policy says of the model's training, and nobody can check, {' and '.join(said)}."] if said else []
+
+
+def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:
+    release = sealed.release
+    told: dict[str, Any] = {} if sealed.audited_file is None else {"file": sealed.audited_file.described()}
+    told |= {"sha256": sealed.sha256, "builder": dict(release.builder)}
+    told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
+    told |= {"drawn_once": True} if policy.build.unrepeatable else {}
+    return told | ({} if release.records is None else {"records": People(len(release.records.rows))})
+
+
+def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:
+    """Of Python, leafgate, and every distribution the policy's plugins come from."""
+    components: list[Component] = [policy.build, *policy.attacks, *policy.metrics]
+    names = dict.fromkeys([*USED, *(plugins.origin(component).split(" ")[0] for component in components)])
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

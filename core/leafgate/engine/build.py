@@ -1,0 +1,175 @@
+"""Building: from a policy and a table to the very bytes that would be published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leafgate.algorithms.sampling import sampled
+from leafgate.api.components import TreeBuilder
+from leafgate.api.registry import Plugins
+from leafgate.engine.attack import plugin_trouble
+from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
+from leafgate.io.release_codec import Sealed, seal
+from leafgate.models.load import check_options, with_policy_columns
+from leafgate.policy.knowledge import facts_of
+from leafgate.policy.models import Policy
+from leafgate.types.adversary import Known
+from leafgate.types.evidence import sayable
+from leafgate.types.release import Publish, Release, published
+from leafgate.types.table import Table
+
+if TYPE_CHECKING:
+    from leafgate.types.adversary import Fact, Mechanism
+
+
+def known_of(
+    table: Table,
+    *,
+    distribution: bool = False,
+    mechanism: Mechanism | None = None,
+    seed: int = 0,
+    population: Table | None = None,
+    people: Table | None = None,
+    facts: Sequence[Fact] = (),
+    release: Release | None = None,
+) -> Known:
+    """What an adversary knows of the people in `table` under a policy's `knows`.
+
+    A secret's distribution is over its values, each with its share of the people. Of a `release` that needs it the
+    adversary knows how often each label is right.
+    """
+    from leafgate.algorithms.prediction import label_accuracies, vote_accuracies
+
+    public, _ = table.public
+    shares: dict[str, dict[str, float]] = {}
+    for column in table.schema.secrets if distribution else ():
+        if column.countable:
+            domain = list(map(str, column.domain))
+            counts = np.bincount(table.codes(column.name), weights=table.weight, minlength=len(domain))
+            shares[column.name] = dict(zip(domain, (counts / table.people).tolist(), strict=True))
+    schema = table.without_key.schema
+    needed = release is not None and release.needs_label_accuracies and release.target in schema
+    accuracies, votes = None, None
+    if release is not None and needed:
+        accuracies, votes = label_accuracies(release, table), vote_accuracies(release, table)
+    return Known(schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies, votes)
+
+
+def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> Sealed:
+    """The release as its file says it: built, cut down to what is published, written and read back.
+
+    Raises PolicyError when the release tells more than the policy publishes and cannot be cut down,
+    InconclusiveError when the builder fails or makes what no file can hold.
+    """
+    builder = policy.build
+    rng = np.random.default_rng(None if builder.unrepeatable else policy.seed)
+    origin = f"{builder.use} ({plugins.origin(builder)})"
+    with plugin_trouble(builder, plugins):
+        draft = builder.build(table.without_key.lent(), rng, **_more(builder, test))
+        if not isinstance(draft, Release):
+            raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
+        _check_origins(draft, table.without_key, origin)
+        _check_trail(draft, origin)
+    from_file = draft.sealed is not None
+    if from_file:
+        check_options(draft, plugins)
+    sealed = cut_and_seal(policy, plugins, draft)
+    return replace(sealed, release=with_policy_columns(sealed.release, table.schema)) if from_file else sealed
+
+
+def cut_and_seal(policy: Policy, plugins: Plugins, draft: Release) -> Sealed:
+    """A builder's draft cut down to what the policy publishes, written and read back; raises as `build` does."""
+    builder, level = policy.build, _level(policy, draft)
+    try:
+        with plugin_trouble(builder, plugins):
+            return seal(published(draft, level, builder.tells_measure))
+    except ReleaseError as error:
+        origin = f"{builder.use} ({plugins.origin(builder)})"
+        raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
+
+
+def _check_origins(draft: Release, table: Table, origin: str) -> None:
+    """Origins name a row of the table for each record; InconclusiveError where they do not."""
+    if draft.origins is None:
+        return
+    records = 0 if draft.records is None else len(draft.records.rows)
+    if len(draft.origins) != records or any(not 0 <= row < len(table) for row in draft.origins):
+        raise InconclusiveError(f"{origin} says not for each record which row of the table it was made from")
+
+
+def _check_trail(draft: Release, origin: str) -> None:
+    """What the builder did is what JSON can say; InconclusiveError where it is not."""
+    if not all(isinstance(step, dict) and sayable(step) for step in draft.trail):
+        raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
+
+
+def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
+    """The test table, for a builder that wants it; PolicyError when there is none."""
+    if not builder.wants_test:
+        return {}
+    if test is None:
+        raise PolicyError("this builder needs a test table", place="data.test", remedy="name one, or give --test FILE")
+    return {"test": test.without_key.lent()}
+
+
+def _level(policy: Policy, draft: Release) -> Publish:
+    """What the policy publishes of this draft; of a file, and unless it says otherwise, all there is."""
+    if policy.publish is None or draft.file is not None:
+        return draft.publish  # what a model's file tells is told, whatever is claimed; see leafgate.models.checks
+    wanted = Publish(policy.publish.leaves, policy.publish.measure)
+    if draft.sealed is not None and wanted.leaves != draft.publish.leaves:
+        raise PolicyError(
+            f"the release file publishes {draft.publish.leaves}, the policy says {wanted.leaves}",
+            place="publish.leaves",
+            remedy="say what the file publishes",
+        )
+    if draft.sealed is not None and wanted.measure != draft.publish.measure:
+        kept = "tells" if draft.publish.measure else "keeps back"
+        raise PolicyError(f"the release file {kept} the measure", place="publish.measure", remedy="say so")
+    if _tells_classes(draft) and wanted.leaves != "counts":
+        raise PolicyError(
+            f"the published records tell class counts, the leaves are to tell {wanted.leaves} only",
+            place="publish.leaves",
+            remedy="publish counts, or the tree without records",
+        )
+    return wanted
+
+
+def _tells_classes(draft: Release) -> bool:
+    """Do its records show the class?"""
+    shown = () if draft.records is None else draft.records.columns
+    return any(column.name in shown for column in draft.schema.having("class"))
+
+
+def knowledge(
+    policy: Policy, table: Table, sealed: Sealed, population: Table | None = None, people: Table | None = None
+) -> Known:
+    """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public.
+
+    `people` are those whose secrets a file tells, all of them in `table`; a policy may have them drawn instead.
+    """
+    builder, level, share = policy.build, sealed.release.publish, policy.knows.sample
+
+    def mechanism(own: Table, rng: np.random.Generator) -> Release:
+        return published(builder.bare.build(own, rng), level, builder.tells_measure)
+
+    public = builder.public_algorithm and level.measure and not builder.wants_test
+    return known_of(
+        table,
+        distribution=policy.knows.distribution,
+        mechanism=mechanism if public else None,
+        seed=_own_seed(policy.seed, 0),
+        population=population,
+        people=people if share is None else sampled(table, share, _own_seed(policy.seed, 1)),
+        facts=facts_of(policy.knows, table),
+        release=sealed.release,
+    )
+
+
+def _own_seed(seed: int, use: int) -> int:
+    """Coins that repeat with the policy's seed: for attacks (0), for drawing known people (1); never the builder's."""
+    return int(np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1)[0])

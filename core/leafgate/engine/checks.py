@@ -1,0 +1,262 @@
+"""Guarantees are claims: each is held against what an independent check finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from leafgate.algorithms.consistency import follows_from_records, is_mislabelled, tells_of_missing_cells
+from leafgate.algorithms.node_counts import REMEDY
+from leafgate.api.components import AttackModel
+from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.registry import Plugins
+from leafgate.engine.attack import Attempt, plugin_trouble
+from leafgate.engine.score import Judged, inconclusive, score_beliefs, score_one
+from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.policy.models import Policy
+from leafgate.types.evidence import Private
+from leafgate.types.report import Finding
+
+Attack = Callable[[AttackModel], Attempt]
+WORST_FIRST = (False, None, True)
+BROKEN = "the release does not keep what it claims of {}"
+MAX_EPSILON = 10.0
+"""Above it one person may change a probability by more than a factor of e^10, 22,000: no belief is bounded by that."""
+MAX_DELTA = 1e-3
+"""Above it publishing one person in a thousand as they are keeps the promise.
+
+Source: Dwork, Roth, The Algorithmic Foundations of Differential Privacy, 2014, section 2.3 (delta far below one
+over the people). doi:10.1561/0400000042
+"""
+DEFAULT_DELTA = 1e-6
+"""At which epsilon is claimed where a claim says nothing of delta."""
+
+
+def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
+    """One finding for each guarantee the release claims: the worst of what its checks find.
+
+    A claim is refuted by an attack's evidence, or when it does not hold for some secret; nobody who can check
+    it: inconclusive. What attacks came to that tried and did not refute it stands beside. `attack` runs an
+    attack that the policy does not try.
+    """
+    for claim, promised in judged.release.guarantee.items():
+        checked = (found for one in _each(promised) for found in _checked(claim, one, judged, attack))
+        found = [*_refuted(claim, judged), *checked]
+        nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
+        worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
+        evidence = {"claim": promised} | _tried(claim, judged) | dict(worst.evidence)
+        yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, alarm=BROKEN.format(claim))
+
+
+def verified(findings: Iterable[Finding]) -> frozenset[str]:
+    """The claims that these findings of `check_claims` say to be kept, without promises too weak to bound anything.
+
+    Of `epsilon` a promise counts up to MAX_EPSILON and MAX_DELTA.
+    """
+    kept = {finding.id.removeprefix("guarantee:"): finding.evidence["claim"] for finding in findings if finding.passed}
+    return frozenset(claim for claim, promised in kept.items() if claim != "epsilon" or _bounds_beliefs(promised))
+
+
+def _bounds_beliefs(promised: Any) -> bool:
+    """Does one of these claims of differential privacy bound what can be derived of a person?"""
+    claims = [one if isinstance(one, Mapping) else {"at_most": one} for one in _each(promised)]
+    return any(
+        float(one.get("at_most", math.inf)) <= MAX_EPSILON and float(one.get("delta", DEFAULT_DELTA)) <= MAX_DELTA
+        for one in claims
+    )
+
+
+def _margin(finding: Finding) -> float:
+    """By how much a score keeps to its limit; nothing to spare where there is no number.
+
+    Nor where there is none for the public: which of several is the worst would tell of it.
+    """
+    limits = {key: limit for key, limit in finding.limit.items() if key in {"at_least", "at_most"}}
+    if finding.value is None or finding.private or not limits:
+        return -math.inf
+    (direction, limit), *_ = limits.items()
+    return float(finding.value - limit if direction == "at_least" else limit - finding.value)
+
+
+def _each(promised: Any) -> list[Any]:
+    """Several claims of one kind stand in a list of mappings."""
+    several = isinstance(promised, list) and all(isinstance(one, dict) for one in promised)
+    return promised if several and promised else [promised]
+
+
+def _tried(claim: str, judged: Judged) -> dict[str, Any]:
+    """What attacks that tried to refute a claim, and did not, came to."""
+    told = {
+        attempt.attack.called: dict(belief.evidence)
+        for attempt in judged.attempts
+        for belief in attempt.beliefs
+        if claim in belief.evidence.get("tries", ()) and claim not in belief.evidence.get("refutes", ())
+    }
+    return {"tried": told} if told else {}
+
+
+def _refuted(claim: str, judged: Judged) -> Iterator[Finding]:
+    for attempt in judged.attempts:
+        for belief in attempt.beliefs:
+            if claim in belief.evidence.get("refutes", ()):
+                evidence = dict(belief.evidence) | {"problem": "an attack refutes it"}
+                name = attempt.attack.called
+                yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=attempt.plugin)
+
+
+def _checked(claim: str, promised: Any, judged: Judged, attack: Attack) -> Iterator[Finding]:
+    for checker in judged.plugins.kind(Metric):
+        if issubclass(checker, Metric) and checker.checks == claim:
+            try:
+                yield from _by(checker, promised, judged, attack)
+            except LeafgateError as error:
+                origin = judged.plugins.origin(checker)
+                yield Finding("", claim, passed=None, evidence={"problem": str(error)}, plugin=origin)
+
+
+def _by(checker: type[Metric], promised: Any, judged: Judged, attack: Attack) -> Iterator[Finding]:
+    """What one metric finds: of the release, or of everything its attack believes."""
+    with plugin_trouble(checker, judged.plugins):
+        metric = checker.of_claim(promised)
+    if not isinstance(metric, RecordMetric):
+        yield score_one(metric, judged, "", None, None)
+        return
+    found: list[Finding] = []
+    for attempt in _attempts(checker, judged, attack):
+        found += score_beliefs(metric, judged, attempt, named=False)
+        found += [inconclusive(metric, judged, "", attempt.problem)] if attempt.problem else []
+    yield from found or [inconclusive(metric, judged, "", "there is no belief to check this claim by")]
+
+
+def _attempts(checker: type[Metric], judged: Judged, attack: Attack) -> list[Attempt]:
+    """The attack a checker names, with its defaults; every attack of the policy if it names none."""
+    if checker.checked_by is None:
+        return list(judged.attempts)
+    chosen = judged.plugins.by_name.get(checker.checked_by)
+    if chosen is None or not issubclass(chosen, AttackModel):
+        raise InconclusiveError(f"nobody offers the attack {checker.checked_by!r}")
+    with plugin_trouble(chosen, judged.plugins):
+        wanted = chosen.model_validate({"use": checker.checked_by})
+    return [next((a for a in judged.attempts if a.attack == wanted), None) or attack(wanted)]
+
+
+# --- What leaves an audit inconclusive whatever its limits say ---
+
+
+def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
+    """A finding for each reason why a pass would prove nothing."""
+    origin = plugins.origin(policy.build)
+    told = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
+    evidence = _evidence(judged)
+    return [
+        Finding(
+            name,
+            name.partition("#")[0],
+            None,
+            secret=secret,
+            evidence={"problem": problem, **evidence.get(name, {})},
+            plugin=origin,
+            alarm="a pass would prove nothing",
+        )
+        for name, secret, problem in told
+    ]
+
+
+Doubt = tuple[str, str | None, str]
+"""A finding's id, the secret it is about, and what is doubtful."""
+
+
+def _rehearsed(policy: Policy, judged: Judged) -> Iterator[Doubt]:
+    """Coins that a seed repeats, which others may know."""
+    if policy.build.rehearses or judged.release.builder.get("rehearsal") is True:
+        problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
+        yield "rehearsal", None, problem
+
+
+def _counted(judged: Judged) -> Iterator[Doubt]:
+    """Leaves or records that claim to count this table's people and do not, or do and claim to count others."""
+    if judged.strange:
+        yield "counted", None, judged.strange
+    elif is_mislabelled(judged.release, judged.table):
+        label = judged.release.counted
+        problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
+        yield "counted", None, problem
+    elif _may_tell_dropped_people(judged):
+        yield "counted", None, DROPPED_PEOPLE
+
+
+DROPPED_PEOPLE = (
+    "a leaf where nobody of the table ends has numbers, and people with missing cells, whom `on_missing: drop` left "
+    "out, may be the ones it counts: audit them too (`on_missing: keep`)"
+)
+
+
+def _may_tell_dropped_people(judged: Judged) -> bool:
+    """May a leaf's numbers be those of people whom the table has left out?
+
+    Not where the release was built from the table in this audit, or where a claim of differential privacy is checked.
+    """
+    release, table = judged.release, judged.table
+    known = judged.built or "epsilon" in release.guarantee
+    return table.dropped > 0 and not known and tells_of_missing_cells(release, table)
+
+
+def _unread_parts(judged: Judged) -> Iterator[Doubt]:
+    """Published parts that no attack of the policy, of those that could run, takes into account."""
+    release = judged.release
+    ran = [tried.attack for tried in judged.attempts if not tried.problem]
+    read = frozenset[str]().union(*(attack.parts for attack in ran))
+    published = {"records": release.records is not None, "alternatives": len(release.learned) > len(release.trees)}
+    for part, is_there in published.items():
+        if is_there and ran and part not in read:
+            problem = f"no attack of the policy takes the published {part} into account: try one that does (linking)"
+            yield f"unread#{part}", None, problem
+    if not all(follows_from_records(tree, release) for tree in release.noisy_alternatives.values()):
+        problem = (
+            "an alternative tree asks for numbers under noise, so that no attack sends people down it, and it tells "
+            "other than the published records do: take it out, or publish the records it was learned from"
+        )
+        yield "unread#noisy_alternatives", None, problem
+
+
+def _evidence(judged: Judged) -> dict[str, dict[str, Any]]:
+    """What is told beside a doubt, by its name: for auditors, what the file and the table have at the node."""
+    wrong = judged.consistency.contradiction
+    if wrong is None or judged.consistency.release_mismatch:
+        return {}
+    return {"counted": {"remedy": REMEDY, "numbers": Private({"file": wrong.told, "table": wrong.expected})}}
+
+
+def _unattacked(judged: Judged) -> Iterator[Doubt]:
+    """Secret cells that no attack's belief is about: noisy ones of secrets, and protected ones."""
+    release = judged.release
+    shown = () if release.records is None else release.records.columns
+    for column in judged.table.schema.secrets:
+        noisy = column.name in release.noise and column.name in shown
+        if noisy and not _noisy_cells(column.name, judged) <= set(_cells_told(column.name, judged)):
+            problem = "noise hides the records' cells of this secret, and no attack tried to see through it"
+            yield f"records#{column.name}", column.name, problem
+    for name, marks in judged.table.without_key.protected.items():
+        told = {judged.origins[cell] for cell in _cells_told(name, judged)} if judged.origins is not None else set()
+        if not set(marks.nonzero()[0].tolist()) <= told:
+            problem = "no attack says anything of some protected cells: are they withheld, and does one speak of cells?"
+            yield f"protected#{name}", name, problem
+
+
+def _cells_told(column: str, judged: Judged) -> Iterator[int]:
+    """The records whose cells some belief is about."""
+    for tried in judged.attempts:
+        for belief in tried.beliefs:
+            if belief.secret == column and belief.cells is not None:
+                yield from belief.cells.tolist()
+
+
+def _noisy_cells(column: str, judged: Judged) -> set[int]:
+    """The records that show a number in the column."""
+    records = judged.release.records
+    if records is None:
+        return set()
+    place = records.columns.index(column)
+    return {i for i, row in enumerate(records.rows) if row[place] is not None}

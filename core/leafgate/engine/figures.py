@@ -1,0 +1,248 @@
+"""The tree as a picture shows it: which paths lead to people past a limit, folded where it is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.derivable import tells_shares, uses_background_knowledge
+from leafgate.algorithms.routing import NOWHERE, route
+from leafgate.api.context import Case
+from leafgate.engine.attack import Attempt
+from leafgate.engine.score import Judged
+from leafgate.engine.tree_layout import Drawn, TreeLayout, layout_of, unfolded
+from leafgate.errors import InconclusiveError, UnreadableError
+from leafgate.types.belief import Belief
+from leafgate.types.evidence import OfRelease, People, Private
+from leafgate.types.release import Release
+from leafgate.types.report import Finding, Guess
+from leafgate.types.tree import Leaf
+
+Risk = Literal["past", "allowed", "within", "nobody"]
+ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
+
+
+@dataclass(frozen=True, repr=False)
+class TreeView:
+    """The first tree of the release that asks anything, drawn twice.
+
+    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
+    `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
+    """
+
+    trees: int
+    coloured: Sequence[Mapping[str, Any]]
+    plain: Sequence[Mapping[str, Any]]
+    leaves_past: Mapping[str, int]
+    number: int = 1
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Of each leaf: the people in it, those past each finding's limit, and what that makes of the leaf."""
+
+    people: NDArray[np.int64]
+    past: Mapping[str, NDArray[np.int64]]
+    level: NDArray[np.int64]
+
+
+def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
+    """The release's first tree with what was found about the people in its leaves; None without a tree."""
+    if not judged.release.trees:
+        return None
+    number = first_asking(judged.release)
+    tree = judged.release.trees[number - 1]
+    leaf = route(tree, judged.table).leaf
+    laid = layout_of(tree, judged.release.schema)
+    risks = _risks(leaf, laid.leaves, findings, judged)
+    drawn = unfolded(laid, _by_urgency(risks, laid))
+    shown = {laid.number[one.nodes[0]] for one in drawn if not one.together} - {-1}
+    beliefs, classes = _beliefs(judged, leaf, shown), _larger_classes(judged, leaf, laid, risks, shown)
+    coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(judged.release))
+    plain = _bare(laid, judged.release)
+    leaves_past = {name: int((past > 0).sum()) for name, past in risks.past.items()}
+    return TreeView(len(judged.release.trees), coloured, plain, leaves_past, number)
+
+
+def first_asking(release: Release) -> int:
+    """The number of the first tree that asks anything; 1 where none does."""
+    return next((i for i, tree in enumerate(release.trees, 1) if not isinstance(tree, Leaf)), 1)
+
+
+def bare_view(release: Release) -> list[dict[str, Any]]:
+    """The nodes to draw of a release's first tree that asks anything, and nothing of the people in it."""
+    return _bare(layout_of(release.trees[first_asking(release) - 1], release.schema), release)
+
+
+def _bare(laid: TreeLayout, release: Release) -> list[dict[str, Any]]:
+    return _nodes(laid, unfolded(laid, []), None, {}, {}, open_=_private(release))
+
+
+def _private(release: Release) -> bool:
+    """Does it claim differential privacy? Its numbers are then made to be seen."""
+    return "epsilon" in release.guarantee
+
+
+def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], judged: Judged) -> Risks:
+    reached = leaf != NOWHERE
+
+    def count(weight: NDArray[Any]) -> NDArray[np.int64]:
+        return np.bincount(leaf[reached], weights=weight[reached], minlength=leaves).astype(np.int64)
+
+    people = count(judged.table.persons)
+    level = np.where(people > 0, ORDER.index("within"), ORDER.index("nobody"))
+    past: dict[str, NDArray[np.int64]] = {}
+    for finding in findings:
+        if finding.scored is None or not finding.scored.everyone or not finding.scored.past.any():
+            continue
+        past[finding.id] = count(np.where(finding.scored.past, judged.table.persons, 0))
+        level = np.where(past[finding.id] > 0, np.minimum(level, int(finding.passed is not False)), level)
+    return Risks(people, past, level)
+
+
+def _by_urgency(risks: Risks, laid: TreeLayout) -> list[int]:
+    """The leaves with people past a limit, the worst first: broken limits, then the fewest people, then short paths."""
+    depths = np.array([laid.depth[node] for node in laid.place_of_leaf])
+    order = np.lexsort((depths, risks.people, risks.level))
+    return [int(i) for i in order if risks.level[i] <= ORDER.index("allowed")]
+
+
+def _nodes(
+    laid: TreeLayout,
+    drawn: Sequence[Drawn],
+    risks: Risks | None,
+    beliefs: Mapping[int, Any],
+    classes: Mapping[int, Any],
+    *,
+    open_: bool,
+) -> list[dict[str, Any]]:
+    """The drawn nodes, a parent before its children; people, beliefs and equivalence classes are for auditors.
+
+    Once the release may be published everybody may see its tests and what it predicts; its numbers only if `open_`.
+    """
+    told = []
+    for one in drawn:
+        node = one.nodes[0]
+        number = -1 if one.together else laid.number[node]
+        spans = [laid.span[each] for each in one.nodes]
+        here: dict[str, Any] = {
+            "parent": one.parent,
+            "kind": "leaf" if number >= 0 else "test" if one.opened else "folded",
+            "leaves": sum(last - first for first, last in spans),
+        }
+        here |= {} if risks is None else _risk_facts(risks, spans)
+        here |= {} if one.parent is None else {"way": OfRelease(_way(laid, one), _way(laid, one))}
+        public = laid.words[node] if open_ else laid.label[node]
+        here |= {} if here["kind"] == "folded" else {"words": OfRelease(laid.words[node], public)}
+        here |= {"beliefs": Private(beliefs[number])} if number in beliefs else {}
+        here |= {"equivalence_class": Private(classes[number])} if number in classes else {}
+        told.append(here)
+    return told
+
+
+def _way(laid: TreeLayout, one: Drawn) -> str:
+    return f"{len(one.nodes)} others" if one.together else laid.way[one.nodes[0]]
+
+
+def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """What is found about the people in runs of leaves."""
+    here = np.concatenate([np.arange(*span) for span in spans])
+    past = {name: int(count[here].sum()) for name, count in risks.past.items()}
+    return {
+        "risk": ORDER[int(risks.level[here].min())],
+        "leaves_past": int((risks.level[here] == ORDER.index("past")).sum()),
+        "people": Private(People(int(risks.people[here].sum()))),
+        "past": Private({name: People(count) for name, count in past.items() if count}),
+    }
+
+
+def _beliefs(judged: Judged, leaf: NDArray[np.int64], numbers: set[int]) -> dict[int, list[dict[str, Any]]]:
+    """For each of these leaves what every attack believes of its people's secrets on average, and what is true."""
+    told: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
+    for name, case in _about_everyone(judged):
+        chances, truth = case.chances.to_numpy(dtype=float), judged.table.codes(case.secret.name)
+        for number in sorted(numbers):
+            rows = leaf == number
+            if not rows.any():
+                continue
+            weight = judged.table.persons[rows]
+            mean = weight @ chances[rows] / weight.sum()
+            true = np.bincount(truth[rows], weights=weight, minlength=len(case.secret.domain))
+            top, domain = int(mean.argmax()), case.secret.domain
+            told[number].append(
+                {
+                    "attack": name,
+                    "secret": case.secret.name,
+                    "believed": {str(domain[top]): round(float(mean[top]), 6)},
+                    "true": {str(domain[i]): People(int(n)) for i, n in enumerate(true) if n},
+                }
+            )
+    return told
+
+
+def _larger_classes(
+    judged: Judged, leaf: NDArray[np.int64], laid: TreeLayout, risks: Risks, numbers: set[int]
+) -> dict[int, dict[str, Any]]:
+    """The leaves that fewer people reach than share an equivalence class, which is what limits on groups are about.
+
+    For each of them the people of the smallest class that any of its people is in, and the columns of the tests above
+    it that the adversary does not know: who would have to know them to tell these people from the rest of their class.
+    """
+    smallest: dict[int, int] = {}
+    for attempt in judged.attempts:
+        for belief in attempt.beliefs:
+            if belief.groups is None or belief.cells is not None:
+                continue
+            sizes = judged.case(belief).sizes.to_numpy()
+            for number in numbers:
+                if (leaf == number).any():
+                    size = int(sizes[leaf == number].min())
+                    smallest[number] = min(size, smallest.get(number, size))
+    schema = judged.release.schema
+    told = {}
+    for number in sorted(number for number, size in smallest.items() if size > risks.people[number]):
+        asked = dict.fromkeys(laid.words[node] for node in laid.path(laid.place_of_leaf[number]))
+        unknown = [name for name in asked if not schema[name].public]
+        if unknown:
+            told[number] = {"people": People(smallest[number]), "unknown": unknown}
+    return told
+
+
+def _about_everyone(judged: Judged) -> Iterator[tuple[str, Case]]:
+    for attempt in judged.attempts:
+        for belief in attempt.beliefs:
+            if belief.chances is not None and belief.cells is None and not belief.unread:
+                yield attempt.attack.called, judged.case(belief)
+
+
+def guesses(judged: Judged) -> list[Guess]:
+    """One for each attack and secret it has chances of, about everyone or about the people behind hidden cells."""
+    found = []
+    for attempt, belief in _told(judged):
+        with suppress(InconclusiveError, UnreadableError):  # whose the cells are is unknown, or none is secret
+            found.append(_guess(judged, attempt, belief))
+    return found
+
+
+def _told(judged: Judged) -> Iterator[tuple[Attempt, Belief]]:
+    for attempt in judged.attempts:
+        for belief in attempt.beliefs:
+            if belief.chances is not None and not belief.unread:
+                yield attempt, belief
+
+
+def _guess(judged: Judged, attempt: Attempt, belief: Belief) -> Guess:
+    case = judged.case(belief)
+    chances, truth = case.chances.to_numpy(dtype=float), case.table.codes(case.secret.name)
+    best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
+    right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
+    weight = case.table.persons
+    commonest = int(np.bincount(truth, weights=weight).max())
+    told = tells_shares(case, alike=True) and not case.table.weighted
+    private = uses_background_knowledge(case, attempt) or not told
+    return Guess(attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private)

@@ -1,0 +1,489 @@
+"""One score held against one limit: the finding for one metric and one belief, or the release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.algorithms.consistency import strange_leaves, strange_records
+from leafgate.algorithms.derivable import columns_spoken_of, must_hide, read_untold, uses_background_knowledge
+from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
+from leafgate.api.components import Distribution, Scored
+from leafgate.api.context import Case
+from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.registry import Plugins
+from leafgate.engine.attack import Attempt, plugin_trouble
+from leafgate.engine.validation import laid_out
+from leafgate.engine.worst_groups import witnesses
+from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
+from leafgate.types.adversary import Known, lent
+from leafgate.types.belief import Belief
+from leafgate.types.evidence import RESERVED, Private, checked_evidence
+from leafgate.types.release import Release
+from leafgate.types.report import (
+    DERIVED_ALONE,
+    GROUPS_ALONE,
+    HIDDEN_CELLS,
+    NOT_SPOKEN_OF,
+    VERIFIED_PRIVACY,
+    Finding,
+    ScoredPeople,
+    SecondaryScore,
+)
+from leafgate.types.table import Table
+
+# --- What a metric says, as checked numbers: one a record or one for the release, and the one that is judged ---
+
+Scores = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+def scores_of(metric: Metric, plugins: Plugins, case: Case) -> Any:
+    """The metric's score of every record, or of the release; InconclusiveError where it is nonsense."""
+    with plugin_trouble(metric, plugins):
+        return _checked(metric.score(case), metric, case)
+
+
+def _checked(scores: object, metric: Metric, case: Case) -> Any:
+    """Numbers, one a record or one for the release, infinite on the unsafe side only; else the plugin's nonsense."""
+    wanted = (len(case.table),) if isinstance(metric, RecordMetric) else ()
+    try:
+        numbers = np.asarray(scores, dtype=float)
+    except (TypeError, ValueError):
+        raise InconclusiveError(f"{metric.use} returned no numbers") from None
+    if numbers.shape != wanted:
+        raise InconclusiveError(f"{metric.use} returned numbers of shape {numbers.shape}, wanted {wanted}")
+    unsafe = np.inf if metric.direction == "at_most" else -np.inf
+    if not (np.isfinite(numbers) | (numbers == unsafe)).all():
+        raise InconclusiveError(f"{metric.use} returned a number that is not finite")
+    return numbers
+
+
+def value_of(metric: RecordMetric, scores: Scores, case: Case) -> float:
+    """What the policy judges: the mean over people, or the worst-off person's score."""
+    if metric.average:
+        return _mean(metric, scores, case)
+    return float(scores.min() if metric.direction == "at_least" else scores.max())
+
+
+def _mean(metric: RecordMetric, scores: Scores, case: Case) -> float:
+    """The mean over people, to the last digit the same however many rows these people share.
+
+    Where weights count no people, the worse of the means over rows and by weights.
+    """
+    values, which = np.unique(scores, return_inverse=True)
+    means = [
+        math.fsum(values * np.bincount(which, weights=weight)) / int(weight.sum()) for weight in counted_by(case.table)
+    ]
+    return min(means) if metric.direction == "at_least" else max(means)
+
+
+def counted_by(table: Table) -> list[Counts]:
+    """The people who share each record; where rows are people, then also the weights, by which limits must hold too."""
+    return [table.persons, table.weight] if table.weighted else [table.persons]
+
+
+def finite(value: float) -> float | None:
+    """The score as a report may hold it; None where it has no bound."""
+    return value if np.isfinite(value) else None
+
+
+def unbounded(value: float) -> dict[str, Any]:
+    """The evidence of a score without bound."""
+    return {} if np.isfinite(value) else {"unbounded": True}
+
+
+DISTRIBUTIONS: tuple[Distribution, ...] = ("derived", "composition")
+DISTRIBUTION_NAMES: dict[Distribution, str] = {
+    "derived": "what the adversary derives",
+    "composition": "the group's true composition",
+}
+SAME_CHANCE = 1e-12
+"""Chances that differ by no more than this are equal: floating point makes such differences."""
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """Do the numbers of a release and of a model's file count this table's people? Worked out on first use."""
+
+    table: Table
+    release: Release
+    node_numbers: FileNumbers | None = None
+
+    @cached_property
+    def release_mismatch(self) -> str:
+        """What is wrong with a release that claims to count this table's people and does not; else empty."""
+        if strange_leaves(self.release, self.table):
+            return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
+        return strange_records(self.release, self.table)
+
+    @cached_property
+    def contradiction(self) -> Contradiction | None:
+        """The first node of a model's file that counts other people than this table's."""
+        if self.node_numbers is None:
+            return None
+        return first_contradiction(self.node_numbers, self.release, self.table)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Everything the judge has before it. `verified_claims` names the release's claims that this audit has verified."""
+
+    table: Table
+    test: Table | None
+    release: Release
+    known: Known
+    attempts: Sequence[Attempt]
+    plugins: Plugins
+    consistency: Consistency
+    origins: Sequence[int] | None = None
+    verified_claims: frozenset[str] = frozenset()
+    built: bool = False
+
+    def case(self, belief: Belief | None, scored: Distribution = "derived") -> Case:
+        test = None if self.test is None else self.test.lent()
+        table = self.table
+        if belief is not None:
+            if belief.cells is not None:
+                belief, table = laid_out(belief, self.release, self.origins, table.without_key)
+            belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
+        strange = bool(self.strange)
+        return Case(
+            table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange, self.built
+        )
+
+    @property
+    def strange(self) -> str:
+        """What is wrong with a release or a model's file that counts other people than this table's; else empty."""
+        contradiction = self.consistency.contradiction
+        if self.consistency.release_mismatch or contradiction is None:
+            return self.consistency.release_mismatch
+        return f"the model's file is not of this table's people: {contradiction.words} sends there"
+
+    @cached_property
+    def columns_spoken_of(self) -> frozenset[str]:
+        """The columns that the release says something of."""
+        return columns_spoken_of(self.release)
+
+
+def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if chances is None else chances.copy(deep=False)
+
+
+def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, named: bool = True) -> Iterator[Finding]:
+    """A finding for each belief of an attempt that the metric is about and can read; `named` gives it an id."""
+    for belief in attempt.beliefs:
+        if not belief.of_people or metric.secret not in {None, belief.secret}:
+            continue
+        try:
+            finding = score_one(metric, judged, _id(metric, attempt, belief) if named else "", attempt, belief)
+            yield _for_every_belief(metric, judged, attempt, belief, finding)
+        except UnreadableError:
+            continue
+
+
+def _for_every_belief(
+    metric: RecordMetric, judged: Judged, attempt: Attempt, belief: Belief, finding: Finding
+) -> Finding:
+    """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
+    if finding.passed is None:
+        return finding
+    at_worst = judged.case(belief, "derived").at_worst if belief.unread else ()
+    for other in (*belief.alternatives, *at_worst):
+        twin = replace(belief, chances=other, alternatives=())
+        if score_one(metric, judged, "", attempt, twin).passed != finding.passed:
+            problem = "the attack found several beliefs, and the limit holds for some of them only"
+            return replace(finding, passed=None, evidence={**finding.evidence, "problem": problem})
+    return finding
+
+
+def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
+    secret = f"#{belief.secret}" if belief.secret is not None else ""
+    return f"{metric.called}@{attempt.attack.called}{secret}"
+
+
+def choose_distribution(metric: RecordMetric, judged: Judged, belief: Belief) -> tuple[Scored, str]:
+    """By which distribution of the secret a limit is judged on a belief, and why not by the worse of both.
+
+    The reason is empty where the policy chose. `worst` needs a metric that can score it and a belief about people of
+    whom the release says something; a verified claim of differential privacy bounds what can be derived, and so does
+    not need it. Nobody's secrets decide this.
+    """
+    if metric.groups_only:
+        return "derived", GROUPS_ALONE
+    if metric.scored != "worst":
+        only_derived = metric.scored == "derived" and not metric.can_score("worst")
+        return metric.scored, DERIVED_ALONE if only_derived else ""
+    if belief.cells is not None or belief.groups is None:
+        return "derived", HIDDEN_CELLS
+    if "epsilon" in judged.verified_claims:
+        return "derived", VERIFIED_PRIVACY
+    if belief.secret not in judged.columns_spoken_of:
+        return "derived", NOT_SPOKEN_OF
+    return "worst", ""
+
+
+@dataclass(frozen=True)
+class _ScoredCase:
+    """Everybody's scores by one distribution of the secret, and what the metric says beside them."""
+
+    case: Case
+    scores: Scores
+    evidence: dict[str, Any]
+
+
+def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:
+    """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
+    if isinstance(metric, RecordMetric):
+        if attempt is None or belief is None:
+            return inconclusive(metric, judged, id, "there is no belief to read")
+        return _score_belief(metric, judged, id, attempt, belief)
+    try:
+        case = judged.case(None)
+        value = float(scores_of(metric, judged.plugins, case))
+        evidence = _evidence(metric, judged, case, value)
+        with plugin_trouble(metric, judged.plugins):
+            moved = float(metric.moved_by_one(case))
+    except UnreadableError:
+        return inconclusive(metric, judged, id, "there is no belief to read")
+    except LeafgateError as error:
+        return inconclusive(metric, judged, id, str(error))
+    common = _common(metric, judged, id, None, None) | {"private": must_hide(metric, case, None), "moved_by_one": moved}
+    people = int(judged.table.persons.sum()) if metric.unit in {"share", "people left"} else None
+    passed, evidence = metric.holds(value), unbounded(value) | evidence
+    return Finding(value=finite(value), passed=passed, people=people, limit=_limit(metric), evidence=evidence, **common)
+
+
+def _score_belief(metric: RecordMetric, judged: Judged, id: str, attempt: Attempt, belief: Belief) -> Finding:
+    """The finding for one belief; by `worst`, each person's score is the worse of the two distributions' scores.
+
+    Where only one of the two could be scored the other might break the limit: it then fails or is inconclusive.
+    """
+    scored, reason = choose_distribution(metric, judged, belief)
+    wanted = DISTRIBUTIONS if scored == "worst" else (scored,)
+    cases: dict[Distribution, _ScoredCase] = {}
+    errors: dict[Distribution, LeafgateError] = {}
+    for distribution in wanted:
+        same_as = cases.get("derived")
+        if same_as is not None and "chances" not in vars(same_as.case):
+            break  # whatever the distribution is, the metric does not look at it
+        try:
+            cases[distribution] = _score_case(metric, judged, judged.case(belief, distribution), same_as)
+        except LeafgateError as error:
+            errors[distribution] = error
+    if not cases:
+        serious = [error for error in errors.values() if not isinstance(error, UnreadableError)]
+        if not serious:
+            raise next(iter(errors.values()))
+        return inconclusive(metric, judged, id, str(serious[0]), scored)
+    first = next(iter(cases.values()))
+    common = _common(metric, judged, id, attempt, belief)
+    common |= {"private": any(must_hide(metric, each.case, attempt) for each in cases.values())}
+    scores = _worse(metric, [each.scores for each in cases.values()])
+    finding = _judge_people(metric, scores, first.case, common, _told_by(first.case, attempt))
+    beside = _secondary_scores(metric, judged, cases, scored, attempt)
+    evidence = {**finding.evidence, **first.evidence, **beside, **({"scored_because": reason} if reason else {})}
+    finding = replace(finding, limit=_limit(metric, scored), evidence=evidence)
+    for distribution, why in errors.items():
+        problem = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
+        passed = None if finding.passed else finding.passed
+        finding = replace(finding, passed=passed, evidence={**finding.evidence, "problem": problem})
+    return finding
+
+
+def _score_case(metric: RecordMetric, judged: Judged, case: Case, derived: _ScoredCase | None) -> _ScoredCase:
+    """Everybody's scores of a case; those of what is `derived`, where the release tells that both are the same."""
+    if derived is not None and _same_chances(case, derived.case) and "composition" not in set(read_untold(case)):
+        return replace(derived, case=case)
+    scores = scores_of(metric, judged.plugins, case)
+    return _ScoredCase(case, scores, _evidence(metric, judged, case, scores) if derived is None else {})
+
+
+def _same_chances(case: Case, other: Case) -> bool:
+    return bool(np.allclose(case.chances, other.chances, rtol=0, atol=SAME_CHANCE))
+
+
+def _worse(metric: Metric, scores: Sequence[Scores]) -> Scores:
+    """For each person the worst of several scores."""
+    return np.asarray((np.minimum if metric.direction == "at_least" else np.maximum).reduce(scores))
+
+
+def _secondary_scores(
+    metric: RecordMetric,
+    judged: Judged,
+    cases: dict[Distribution, _ScoredCase],
+    scored: Scored,
+    attempt: Attempt,
+) -> dict[str, Any]:
+    """The scores beside the judged one: by `worst` both, else that of the other distribution.
+
+    They are left out where they are equal, unless the release does not tell the composition that was judged: then it
+    would tell something of it that they are not there.
+    """
+    first = next(iter(cases.values())).case
+    if first.belief is None or first.belief.groups is None or "chances" not in vars(first):
+        return {}
+    untold = "composition" in cases and "composition" in set(read_untold(cases["composition"].case))
+    cases = dict(cases)
+    for distribution in DISTRIBUTIONS:
+        if scored != "worst" and distribution not in cases and metric.can_score(distribution):
+            case = replace(first, scored=distribution)
+            try:
+                if untold or not _same_chances(case, first):
+                    cases[distribution] = _ScoredCase(case, scores_of(metric, judged.plugins, case), {})
+            except LeafgateError:
+                continue
+    several = [each.scores for each in cases.values()]
+    if not untold and all(np.array_equal(several[0], each) for each in several[1:]):
+        return {}
+    told: dict[str, Any] = {}
+    for distribution, each in cases.items():
+        if distribution != scored:
+            hidden = must_hide(metric, each.case, attempt)
+            score = _secondary_score(metric, each)
+            told[distribution] = Private(score) if hidden else score
+    return told
+
+
+def _secondary_score(metric: RecordMetric, scored: _ScoredCase) -> SecondaryScore:
+    value = value_of(metric, scored.scores, scored.case)
+    fewest = None if metric.average else _fewest(scored.case, scored.scores == value)
+    return SecondaryScore(finite(value), _spread(scored.scores), fewest)
+
+
+def _common(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> dict[str, Any]:
+    """What findings say whatever the scores are."""
+    secret = belief.secret if belief else None
+    return {
+        "id": id,
+        "metric": metric.called,
+        "use": _renamed(metric),
+        "attack": attempt.attack.called if attempt else None,
+        "secret": secret,
+        "plugin": judged.plugins.origin(metric),
+        "unit": metric.unit,
+        "of_release": metric.of_release,
+        "alarm": metric.alarm_about(secret),
+    }
+
+
+def _told_by(case: Case, attempt: Attempt | None) -> dict[str, Any]:
+    """What the attack tells beside its belief; for auditors, where that rests on what only the policy grants it."""
+    told = dict(case.belief.evidence) if case.belief else {}
+    return {key: Private(what) for key, what in told.items()} if uses_background_knowledge(case, attempt) else told
+
+
+def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[str, Any]:
+    """What the metric adds to its finding. It has read the belief: nothing can be unreadable any more."""
+    mine = pd.Series(scores.copy()) if isinstance(metric, RecordMetric) else float(scores)
+    kept = RESERVED | set(case.belief.evidence if case.belief else ())
+    kept -= set() if isinstance(metric, RecordMetric) else {"worst"}
+    try:
+        with plugin_trouble(metric, judged.plugins):
+            return checked_evidence(metric.evidence(case, mine), kept, f"{metric.use}: its")
+    except UnreadableError as error:
+        raise InconclusiveError(str(error)) from error
+
+
+def _judge_people(
+    metric: RecordMetric, scores: Scores, case: Case, found: dict[str, Any], told: dict[str, Any]
+) -> Finding:
+    weight = case.table.persons
+    people = int(weight.sum())
+    value = value_of(metric, scores, case)
+    evidence = unbounded(value)
+    everyone = case.belief is None or case.belief.cells is None
+    found["spread"] = _spread(scores)
+    found["smallest_group"] = _fewest(case, np.ones(len(scores), dtype=bool))
+    if metric.average:
+        found["scored"] = ScoredPeople(scores, weight, np.zeros(len(scores), dtype=bool), everyone)
+        return Finding(value=finite(value), passed=metric.holds(value), people=people, evidence=evidence, **found)
+    values, which = np.unique(scores, return_inverse=True)
+    past = np.array([not metric.holds(float(value)) for value in values])[which]
+    beyond = int(weight[past].sum())
+    found["scored"] = ScoredPeople(scores, weight, past, everyone)
+    found["fewest"] = _fewest(case, scores == value)
+    evidence |= told
+    if beyond:
+        evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
+    passed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(case.table))
+    return Finding(value=finite(value), passed=passed, people=people, beyond=beyond, evidence=evidence, **found)
+
+
+def _spread(scores: Scores) -> float:
+    """How far the finite scores are apart."""
+    bounded = scores[np.isfinite(scores)]
+    return float(np.ptp(bounded)) if len(bounded) else 0.0
+
+
+def _fewest(case: Case, rows: NDArray[np.bool_]) -> int | None:
+    """The people of the smallest group that these records are in; None where no groups are told."""
+    if case.belief is None or case.belief.groups is None or not rows.any():
+        return None
+    return int(case.sizes.to_numpy()[rows].min())
+
+
+def _limit(metric: Metric, scored: Scored | None = None) -> dict[str, Any]:
+    """The limit as findings have it; `scored` is what is judged, if that is not what the policy asks for."""
+    limit: dict[str, Any] = {metric.direction: metric.limit}
+    if isinstance(metric, RecordMetric):
+        limit |= {"average": metric.average, "allow": metric.allow, "scored": scored or metric.scored}
+    return limit
+
+
+def inconclusive(metric: Metric, judged: Judged, id: str, problem: str, scored: Scored | None = None) -> Finding:
+    """The finding that it could not be told whether the limit holds."""
+    origin = judged.plugins.origin(metric)
+    return Finding(
+        id,
+        metric.called,
+        None,
+        limit=_limit(metric, scored),
+        evidence={"problem": problem},
+        plugin=origin,
+        alarm=metric.alarm_about(None),
+        use=_renamed(metric),
+    )
+
+
+def _renamed(metric: Metric) -> str:
+    """What a metric uses, where its name does not say so."""
+    return metric.use if metric.called != metric.use else ""
+
+
+# --- Holding scores against limits: one finding for each metric, attack and secret ---
+
+ATTACKED = "an attack that must be tried gets at anybody"
+
+
+def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:
+    """One finding for each failed attack, then for each of the policy's limits."""
+    failed = [_failed(attempt) for attempt in judged.attempts if attempt.problem]
+    return [*failed, *(finding for metric in metrics for finding in _limits(metric, judged))]
+
+
+def _failed(attempt: Attempt) -> Finding:
+    name = attempt.attack.called
+    evidence = {"problem": attempt.problem}
+    return Finding(
+        f"attack:{name}", "", passed=None, attack=name, evidence=evidence, plugin=attempt.plugin, alarm=ATTACKED
+    )
+
+
+def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:
+    if not isinstance(metric, RecordMetric):
+        yield score_one(metric, judged, metric.called, None, None)
+        return
+    chosen = (attempt for attempt in judged.attempts if metric.of in {None, attempt.attack.called})
+    found = [finding for attempt in chosen for finding in score_beliefs(metric, judged, attempt)]
+    nothing = inconclusive(
+        metric, judged, f"{metric.called}@{metric.of or 'any'}", "there is no belief this metric can read"
+    )
+    yield from found or [nothing]

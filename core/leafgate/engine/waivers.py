@@ -1,0 +1,201 @@
+"""Which findings are waived, and of every waiver that does not apply, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from leafgate.api.metrics import Metric
+from leafgate.io.release_codec import Sealed
+from leafgate.policy.models import Policy
+from leafgate.policy.sources import Line
+from leafgate.policy.waivers import Waiver, metric_of
+from leafgate.types.report import Finding
+
+if TYPE_CHECKING:
+    from leafgate.engine.score import Judged
+
+
+Holds = Callable[[Metric, str], bool]
+"""Does the finding with this id pass by this metric?"""
+
+
+def utc_today() -> date:
+    """The day it is, in UTC: the only clock that a verdict depends on, and only where there are waivers."""
+    return datetime.now(UTC).date()
+
+
+@dataclass(frozen=True)
+class Waiving:
+    """A policy's waivers, held on one day against what an audit found.
+
+    `limits` are the findings of the policy's metrics, the only ones that can be waived; `others` everything else.
+    `release` is the digest of what was built, None where nothing could be; `file` that of the bytes it was read from,
+    None where it was read from no file.
+    """
+
+    waivers: Sequence[Waiver]
+    metrics: Sequence[Metric]
+    today: date
+    release: str | None
+    limits: Sequence[Finding]
+    others: Sequence[Finding]
+    holds: Holds
+    file: str | None = None
+    lines: Mapping[str, Line] = field(default_factory=dict)
+
+    def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
+        """The limits' findings with the waivers that apply, and what became of every waiver."""
+        applied: dict[str, Waiver] = {}
+        told = []
+        for i, waiver in enumerate(self.waivers):
+            status, message = self._status(waiver)
+            if status == "applied":
+                applied[waiver.finding] = waiver
+            told.append(_told(waiver, status, message) | self._where(i))
+        findings = [
+            replace(found, waiver=_facts(applied[found.id])) if found.id in applied else found for found in self.limits
+        ]
+        return findings, told
+
+    def _where(self, number: int) -> dict[str, Any]:
+        line = self.lines.get(f"waivers[{number}]")
+        return {} if line is None else {"where": {"file": line.file, "line": line.number}}
+
+    def _status(self, waiver: Waiver) -> tuple[str, str]:
+        """The first reason why it does not apply, or that it does."""
+        reasons = (*self._about_the_audit(waiver), *self._about_the_finding(waiver))
+        return next(iter(reasons), ("applied", f"the finding is waived until {waiver.expires}"))
+
+    def _about_the_audit(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
+        if self.release is None and waiver.finding != "build":
+            yield "unused", "no release could be built, so there is nothing it could be for"
+        if waiver.release is not None and self.release not in {None, waiver.release}:
+            yield "other_release", f"it is for release {waiver.release[:16]}, and this is {str(self.release)[:16]}"
+        if waiver.file is not None and self.release is not None and self.file != waiver.file:
+            audited = "this release was not read from a file" if self.file is None else f"this is {self.file[:16]}"
+            yield "other_release", f"it is for file {waiver.file[:16]}, and {audited}"
+        reason = outside_days(waiver.issued, waiver.expires, self.today)
+        if reason is not None:
+            yield reason
+
+    def _about_the_finding(self, waiver: Waiver) -> Iterator[tuple[str, str]]:
+        mine = [found for found in self.limits if found.id == waiver.finding]
+        named = [found for found in mine if found.metric]
+        others = len(named) < len(mine) or any(found.id == waiver.finding for found in self.others)
+        if not named and not others:
+            close = get_close_matches(waiver.finding, [found.id for found in self.limits], 1)
+            yield "unknown", "no finding has this id" + (f"; did you mean {close[0]}?" if close else "")
+        elif others:
+            yield "not_waivable", "only a limit of the policy that is broken can be waived; this is none"
+        elif len(named) > 1:
+            yield "not_waivable", "several findings have this id; give metrics and attacks names that tell them apart"
+        else:
+            yield from self._about_the_limit(waiver, named[0])
+
+    def _about_the_limit(self, waiver: Waiver, found: Finding) -> Iterator[tuple[str, str]]:
+        if found.passed is None:
+            yield "not_waivable", "it could not be told whether the limit holds, which cannot be waived"
+        if found.passed:
+            yield "unused", "the limit holds without it; take it out"
+        if waiver.limit is not None and not self._keeps(waiver):
+            yield "broken_limit", "the weaker limit that it asks for is broken too"
+
+    def _keeps(self, waiver: Waiver) -> bool:
+        metric = metric_of(waiver, self.metrics)
+        return metric is not None and self.holds(waiver.weaker(metric), waiver.finding)
+
+
+def outside_days(issued: date, expires: date, today: date) -> tuple[str, str] | None:
+    """The status of a waiver that does not hold on a day, and why; None where it holds."""
+    if today > expires:
+        return "expired", f"it expired on {expires}, and this is {today}"
+    if today < issued:
+        return "not_yet", f"it is issued on {issued}, and this is {today}"
+    return None
+
+
+def _facts(waiver: Waiver) -> dict[str, Any]:
+    """What stands beside a finding that is waived."""
+    keys = ("id", "owner", "approved_by", "reason", "issued", "expires")
+    told = waiver.model_dump(mode="json", exclude_none=True)
+    return {key: told[key] for key in keys}
+
+
+def _told(waiver: Waiver, status: str, message: str) -> dict[str, Any]:
+    """Everything a report says of a waiver."""
+    return waiver.model_dump(mode="json", exclude_none=True) | {"status": status, "message": message}
+
+
+# --- Findings with the line of the policy that asked for them, so that who reads one can go there ---
+
+
+@dataclass(frozen=True)
+class FindingPlaces:
+    """Where a policy's file has what findings are about; nothing is told of a policy that is in no file.
+
+    `elsewhere` are the folders of files that do not lie below the policy's.
+    """
+
+    policy: Policy
+    lines: Mapping[str, Line] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
+        """What the judge found, each with the line of its metric, or of the attack that failed."""
+        metrics = {metric.called: f"metrics[{i}]" for i, metric in enumerate(self.policy.metrics)}
+        attacks = {attack.called: f"attacks[{i}]" for i, attack in enumerate(self.policy.attacks)}
+        return [self._at(metrics.get(found.metric) or attacks.get(found.attack or "", ""), found) for found in findings]
+
+    def of_build(self, findings: Iterable[Finding]) -> list[Finding]:
+        """What was found about the release itself, its claims and its making, with the line of the builder."""
+        return [self._at("build", found) for found in findings]
+
+    def _at(self, place: str, finding: Finding) -> Finding:
+        line = self.lines.get(place)
+        if line is None:
+            return finding
+        folder = {"folder": self.elsewhere[line.file]} if line.file in self.elsewhere else {}
+        return replace(finding, where={"file": line.file, "line": line.number, **folder})
+
+
+# --- The limits that a policy's waivers let through, and what the report says of these ---
+
+Waivers = Mapping[str, Any]
+"""What a report says of waivers: nothing where the policy has none."""
+
+
+def waived(
+    policy: Policy,
+    sealed: Sealed | None,
+    limits: list[Finding],
+    others: Sequence[Finding],
+    holds: Holds,
+    places: FindingPlaces,
+    today: date | None,
+) -> tuple[list[Finding], Waivers]:
+    """The limits' findings as the policy's waivers leave them, and what the report says of these."""
+    if not policy.waivers:
+        return limits, {}
+    day, release = today or utc_today(), None if sealed is None else sealed.sha256
+    file = None if sealed is None or sealed.audited_file is None else sealed.audited_file.sha256
+    waiving = Waiving(policy.waivers, policy.metrics, day, release, limits, others, holds, file, places.lines)
+    findings, told = waiving.judged()
+    return findings, {"waivers": told, "judged_on": day.isoformat()}
+
+
+def never(metric: Metric, id: str) -> bool:
+    return False
+
+
+def passes(judged: Judged) -> Holds:
+    """Does a finding pass by another limit than the policy's? It is judged anew, by everything the attacks believe."""
+    from leafgate.engine.score import judge
+
+    def holds(metric: Metric, id: str) -> bool:
+        return [found.passed for found in judge([metric], judged) if found.id == id] == [True]
+
+    return holds

@@ -1,1 +1,0 @@
-"""Models that others fitted: read as data, checked, and told in the policy's columns."""

@@ -1,0 +1,1 @@
+"""Reading and writing: JSON, YAML, tables, trees, releases, files that appear whole or not at all."""

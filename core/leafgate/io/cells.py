@@ -1,0 +1,95 @@
+"""Cells of a data file as text: how they are held, which columns they are, which of them are numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.errors import DataError, Problem
+from leafgate.io.json import parse_number
+
+if TYPE_CHECKING:
+    pass
+
+Codes = NDArray[np.integer[Any]]
+Cells = pd.Series
+"""A column of text as a categorical: one code a row, each distinct text once."""
+
+
+def read_bytes(path: Path, key: str = "data.path") -> bytes:
+    """The bytes of the file a policy names at `key`; DataError when it cannot be read or is empty."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError("there is no such file", place=path.name, remedy=f"correct `{key}`") from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=path.name) from None
+    if not content.strip():
+        raise DataError("the file is empty", place=path.name)
+    return content
+
+
+def as_cells(codes: Codes, texts: Sequence[str]) -> Cells:
+    categories: Any = pd.Index(np.array(texts, dtype=object))
+    return pd.Series(pd.Categorical.from_codes(codes, categories=categories))
+
+
+def is_code(text: str) -> bool:
+    """Is it no number, or one with a leading zero, which a number would lose?"""
+    return not math.isfinite(parse_number(text)) or bool(_LEADING_ZERO.match(text))
+
+
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
+
+
+MAX_COLUMNS = 10_000
+"""Wider tables are refused: a policy, which lists every column in 256 KB, has hardly room for more."""
+
+
+def refuse_wide(columns: int, place: str) -> None:
+    """DataError for more columns than any policy could list."""
+    if columns > MAX_COLUMNS:
+        remedy = "is the delimiter right? else keep the columns that the policy is about"
+        raise DataError(f"has more than {MAX_COLUMNS:,} columns", place=place, remedy=remedy)
+
+
+def check_width(columns: int, names: Sequence[str], place: str) -> None:
+    """DataError unless a table without a header has as many columns as the policy declares."""
+    if columns != len(names):
+        raise DataError(
+            f"the file has {columns} columns, the policy declares {len(names)}",
+            place=place,
+            remedy="without a header, `data.columns` lists every column in file order",
+        )
+
+
+def refuse_twice(header: Sequence[str], place: str) -> None:
+    twice = len([name for name, count in Counter(header).items() if count > 1])
+    if twice:
+        raise DataError(f"{twice} column name(s) stand twice in the header", place=place, remedy="rename them")
+
+
+def check_header(header: Sequence[str], names: Sequence[str], place: str) -> None:
+    """DataError unless the header has the columns `names`, each once, and no others."""
+    refuse_twice(header, place)
+    there = set(header)
+    problems = [
+        Problem(place, f"the header has no column {name!r}", "correct `data.columns`, or set `csv: {header: false}`")
+        for name in names
+        if name not in there
+    ]
+    extra = len(there - set(names))
+    if extra:
+        problems.append(
+            Problem(place, f"{extra} column(s) of the header are not in the policy", "declare them, if only `ignored`")
+        )
+    if problems:
+        raise DataError.listing(problems)

@@ -1,0 +1,160 @@
+"""CSV to cells as text, by the standard library's reader; what is no table is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.errors import DataError
+from leafgate.io.cells import Codes, as_cells, check_header, check_width, refuse_wide
+
+if TYPE_CHECKING:
+    from leafgate.policy.models import CsvOptions
+
+_ENCODING = "set `data.csv.encoding`, or save it as UTF-8"
+
+COMMENTED = "commented"
+"""Where cells say how many lines, as wide as the table, were left out as comments."""
+PORTION = 50_000
+"""Rows that are held as text at once."""
+
+
+def read_csv(content: bytes, options: CsvOptions, names: Sequence[str], place: str) -> pd.DataFrame:
+    """Every declared column as text, in the policy's order; DataError where the file has other columns."""
+
+    def check(first: Sequence[str]) -> None:
+        if options.header:
+            check_header(first, names, place)
+        else:
+            check_width(len(first), names, place)
+
+    raw = read_cells(content, options, place, check)
+    if not options.header:
+        return raw.set_axis(list(names), axis=1)
+    header = [str(name) for name in raw.iloc[0]]
+    return raw.iloc[1:].reset_index(drop=True).set_axis(header, axis=1).loc[:, list(names)]
+
+
+def read_cells(
+    content: bytes, options: CsvOptions, place: str, check: Callable[[Sequence[str]], None] | None = None
+) -> pd.DataFrame:
+    """Every cell of a CSV file as text, the header among them; columns are numbered.
+
+    RFC 4180 unless `options` say otherwise; any line ending; empty lines are skipped, and lines
+    that start with `comment`. `check` is handed the first row before any column is made. Raises DataError for more
+    than MAX_COLUMNS columns, when rows differ in length or the text cannot be
+    decoded. Each distinct text of a column is held once, so memory grows with rows x columns codes.
+    """
+    lines = _Lines(_text(content, options), options)
+    rows = _rows(lines, options, place)
+    first = next(rows, None)
+    if first is None:
+        raise DataError("the file holds no rows", place=place)
+    refuse_wide(len(first), place)
+    if check is not None:
+        check(first)
+    known = [_Numbering({cell: 0}) for cell in first]
+    codes: list[list[Codes]] = [[np.zeros(1, dtype=np.int32)] for _ in first]
+    while portion := list(islice(rows, PORTION)):
+        for seen, parts, cells in zip(known, codes, zip(*portion, strict=True), strict=True):
+            parts.append(np.fromiter(map(seen.__getitem__, cells), dtype=np.int32, count=len(cells)))
+    columns = zip(known, codes, strict=True)
+    frame = pd.DataFrame({i: as_cells(np.concatenate(parts), list(seen)) for i, (seen, parts) in enumerate(columns)})
+    frame.attrs[COMMENTED] = lines.left_out[len(first)]
+    return frame
+
+
+def width(content: bytes, options: CsvOptions, place: str) -> int:
+    """How many columns a CSV file has, 0 for an empty one; DataError as read_cells raises it, but for no width."""
+    return max((len(row) for row in _rows(_Lines(_text(content, options), options), options, place)), default=0)
+
+
+class _Numbering(dict[str, int]):
+    """Texts and their numbers; a new one gets the next."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
+
+
+class _Lines:
+    """Lines for a CSV reader; one that starts a record and starts with `comment` is left out.
+
+    `left_out` counts these by the number of cells they would have had: some may be people.
+    """
+
+    def __init__(self, lines: Iterable[str], options: CsvOptions) -> None:
+        self._lines = lines
+        self._options = options
+        self.starts = True
+        self.left_out = Counter[int]()
+
+    def __iter__(self) -> Iterator[str]:
+        comment = self._options.comment
+        if comment is None:
+            yield from self._lines
+            return
+        for line in self._lines:
+            if self.starts and line.startswith(comment):
+                self.left_out[len(next(_reader([line], self._options, strict=False), []))] += 1
+            else:
+                self.starts = False
+                yield line
+
+
+def _text(content: bytes, options: CsvOptions) -> Iterable[str]:
+    return io.TextIOWrapper(io.BytesIO(content), encoding=options.encoding, newline="")
+
+
+def _reader(lines: Iterable[str], options: CsvOptions, *, strict: bool) -> Iterator[list[str]]:
+    return csv.reader(
+        lines,
+        delimiter=options.delimiter,
+        quotechar=options.quote,
+        skipinitialspace=options.skip_initial_space,
+        strict=strict,
+    )
+
+
+def _records(lines: _Lines, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """Every record of the file, decoded as it is read; DataError where it is no text, or no CSV."""
+    reader: Any = _reader(lines, options, strict=True)
+    try:
+        for record in reader:
+            lines.starts = True
+            yield record
+    except UnicodeError:
+        remedy = "set `data.csv.encoding`, or save it as UTF-8"
+        raise DataError(f"is not {options.encoding} text", place=place, remedy=remedy) from None
+    except csv.Error as error:
+        message = f"not a table: {error}, line {reader.line_num}"
+        raise DataError(message, place=place, remedy="check `data.csv`") from None
+
+
+def _rows(lines: _Lines, options: CsvOptions, place: str) -> Iterator[list[str]]:
+    """The records, all as long as the first; DataError names the first that is not, and how many there are."""
+    width, number = 0, 0
+    strange: list[int] = []
+    for row in _records(lines, options, place):
+        if not row or (len(row) == 1 < width and not row[0].strip()):
+            continue
+        number += 1
+        width = width or len(row)
+        if len(row) != width:
+            strange.append(number)
+        elif not strange:
+            yield row
+    if strange:
+        raise DataError(
+            f"{len(strange)} row(s) have another number of cells than the first ({width}), "
+            f"the first is row {strange[0]}",
+            place=place,
+            remedy="check `data.csv.delimiter`, and the file's end",
+        )

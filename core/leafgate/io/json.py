@@ -1,0 +1,162 @@
+"""JSON without surprises: no duplicate keys, no NaN, the same bytes for the same content."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Mapping
+from json.encoder import encode_basestring
+from typing import Any, NoReturn, get_args
+
+from leafgate.errors import InvalidError, ReleaseError
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; ValueError where a key stands twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def finite_only(text: str) -> float:
+    """The number; ValueError where no float can hold it."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is larger than any float")
+    return number
+
+
+def no_constant(text: str) -> NoReturn:
+    """ValueError: NaN and Infinity are no JSON."""
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def parse_json(content: bytes, error: type[InvalidError], place: str) -> Any:
+    """The document in `content`; `error` says what is wrong with it, without quoting it."""
+    try:
+        found = json.loads(content, object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite_only)
+        canonical(found)
+    except RecursionError:
+        raise error("is nested too deeply", place=place) from None
+    except json.JSONDecodeError as wrong:
+        raise error(f"is not JSON: {wrong.msg} in line {wrong.lineno}", place=place) from None
+    except ValueError as wrong:
+        message = "is not UTF-8 text" if isinstance(wrong, UnicodeError) else str(wrong)
+        raise error(message, place=place) from None
+    return found
+
+
+def is_number(thing: Any) -> bool:
+    """Is it a number that a float can hold?"""
+    try:
+        return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
+    except OverflowError:
+        return False
+
+
+def refuse_unknown(told: Collection[str], known: Collection[str], error: type[InvalidError], place: str) -> None:
+    """Raise `error` when an object has keys nobody would look at: what is not read is not audited."""
+    strange = set(told) - set(known)
+    if strange:
+        message = f"{len(strange)} key(s) that this version does not know"
+        raise error(message, place=place, remedy="take them out; what is not understood cannot be audited")
+
+
+def canonical(document: Any) -> bytes:
+    """One line of JSON with sorted keys: what digests are taken of."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def readable(document: Any) -> bytes:
+    """JSON as people read it, keys in the order they were put in, a newline at the end."""
+    pieces: list[str] = []
+    _write(document, "\n", pieces)
+    pieces.append("\n")
+    return "".join(pieces).encode()
+
+
+def _write(thing: Any, line: str, pieces: list[str]) -> None:
+    """What json.dumps with an indent of 1 writes, without its chain of generators, which is slow in deep trees."""
+    kind = type(thing)
+    if (kind is dict or kind is list) and thing:
+        inner = line + " "
+        if kind is list:
+            pieces.append("[" + inner)
+            for item in thing:
+                _write(item, inner, pieces)
+                pieces.append("," + inner)
+            pieces[-1] = line + "]"
+            return
+        pieces.append("{" + inner)
+        for key, item in thing.items():
+            pieces.append(
+                encode_basestring(key) if type(key) is str else json.dumps({key: 0}, ensure_ascii=False)[1:-4]
+            )
+            pieces.append(": ")
+            _write(item, inner, pieces)
+            pieces.append("," + inner)
+        pieces[-1] = line + "}"
+    elif kind is str:
+        pieces.append(encode_basestring(thing))
+    elif kind is int or (kind is float and math.isfinite(thing)):
+        pieces.append(repr(thing))
+    elif kind is bool:
+        pieces.append("true" if thing else "false")
+    else:
+        text = json.dumps(thing, indent=1, ensure_ascii=False, allow_nan=False)
+        pieces.append(text.replace("\n", line))
+
+
+# --- Parts of a release file: objects and lists, checked ---
+
+
+def object_at(told: Any, place: str) -> dict[str, Any]:
+    """The JSON object `told`; ReleaseError when it is none."""
+    if not isinstance(told, dict):
+        raise ReleaseError("must be an object", place=place)
+    return told
+
+
+def list_at(told: Mapping[str, Any], key: str, place: str) -> list[Any]:
+    """The list under a key; ReleaseError when there is none."""
+    found = told.get(key)
+    if not isinstance(found, list):
+        raise ReleaseError("must be a list", place=f"{place}.{key}")
+    return found
+
+
+def are_texts(told: Any) -> bool:
+    """Is it a list of texts?"""
+    return isinstance(told, list) and all(isinstance(item, str) for item in told)
+
+
+def are_numbers(told: Any) -> bool:
+    """Is it a list of numbers?"""
+    return isinstance(told, list) and all(map(is_number, told))
+
+
+def flag_at(told: Mapping[str, Any], key: str, place: str) -> bool:
+    """True or false under a key, false where there is none; ReleaseError for anything else."""
+    found = told.get(key, False)
+    if not isinstance(found, bool):
+        raise ReleaseError("must be true or false", place=f"{place}.{key}")
+    return found
+
+
+def one_of(told: Any, choice: Any, place: str) -> Any:
+    """The text, if it is among the words of a Literal."""
+    if not isinstance(told, str) or told not in get_args(choice):
+        raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
+    return told
+
+
+# --- Numbers as texts ---
+
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+def parse_number(text: str) -> float:
+    """The number a text is, as people and programs write numbers; NaN for anything else."""
+    return float(text) if _NUMBER.fullmatch(text) else math.nan

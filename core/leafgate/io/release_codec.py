@@ -1,0 +1,478 @@
+"""The file a release is read from: which one it is, and what a model's file tells beyond its predictions."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from leafgate.errors import ReleaseError
+from leafgate.io.json import (
+    are_numbers,
+    are_texts,
+    flag_at,
+    is_number,
+    list_at,
+    object_at,
+    one_of,
+    parse_json,
+    readable,
+    refuse_unknown,
+)
+from leafgate.io.tree_codec import MAX_TREES, read_tree, tree_document
+from leafgate.types.noise import LAWS, Noise
+from leafgate.types.release import (
+    LEVELS,
+    AuditedFile,
+    Combine,
+    Counted,
+    Disclosure,
+    Level,
+    Model,
+    ModelFile,
+    NaiveBayes,
+    Publish,
+    Records,
+    Release,
+    Severity,
+)
+from leafgate.types.schema import Column, Role, Schema, bin_names
+from leafgate.types.tree import leaves
+
+if TYPE_CHECKING:
+    from leafgate.algorithms.node_counts import FileNumbers
+
+
+def read_model_file(told: Any, place: str) -> ModelFile | None:
+    """The part `file` of a release file; ReleaseError where it cannot be meant."""
+    if told is None:
+        return None
+    told = object_at(told, place)
+    refuse_unknown(told, ("format", "sha256", "discloses"), ReleaseError, place)
+    if not all(isinstance(told.get(key), str) for key in ("format", "sha256")):
+        raise ReleaseError("`format` and `sha256` must be texts", place=place)
+    items = enumerate(list_at(told, "discloses", place))
+    found = tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in items)
+    return ModelFile(told["format"], told["sha256"], found)
+
+
+def read_disclosure(told: Any, place: str) -> Disclosure:
+    """One item of a file's disclosures."""
+    item: Mapping[str, Any] = object_at(told, place)
+    refuse_unknown(item, ("kind", "severity", "says", "level"), ReleaseError, place)
+    if not all(isinstance(item.get(key), str) for key in ("kind", "severity", "says")):
+        raise ReleaseError("`kind`, `severity` and `says` must be texts", place=place)
+    if item["severity"] not in get_args(Severity) or item.get("level") not in (None, *LEVELS):
+        raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
+    kind = item["kind"] if item["kind"] in KINDS else "other_content"
+    known = kind == item["kind"] and re.sub("[0-9]{1,9}", "#", item["says"]) in OWN_TEXTS
+    return Disclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
+
+
+FOREIGN_WORDS = "something that its file describes in words that leafgate does not write"
+"""What reports say of such an item: its own words may name people."""
+
+KIND_WORDS = """
+    bootstrap_rows categories class_shares column_names counts extremes gains impurity moments numbers
+    other_content paths people_listed ranges rare_values ratios scores scores_betray_counts
+    scores_may_betray_counts seed settings shares sizes training_loss training_rows values
+"""
+KINDS = frozenset(KIND_WORDS.split()) | {"inner values", "second derivatives"}
+"""The kinds of disclosures that leafgate writes."""
+
+OWN_TEXTS = frozenset(
+    """
+    # list(s) of categories with more than a third as many values as the table has people
+    # name(s) of features that end in a value of a column that the policy drops, or does not declare
+    # value(s) in # list(s) of categories that are not among the `values` the policy declares: they may name people
+    each leaf's number, without which nobody could predict: often the mean of its people's
+    each leaf's score, without which nobody could predict
+    every category that somebody had in training
+    every setting of the learner, its seeds among them
+    how many people are at the leaves
+    how many people of each class are at every node, exactly (shares times weighted_n_node_samples)
+    how many people of each class are at the leaves
+    how many people reach each node (nodes_hitrates)
+    how many people reach its nodes (recordCount)
+    how many rows reach every node
+    how many rows reach every node (n_node_samples)
+    how much every test gained
+    how much every test gained (gain)
+    how often people of each class were drawn to every node, and how many different ones
+    how well each stage did on rows left out of it (oob_improvement_, oob_scores_)
+    how well it did on rows left out (oob_score_)
+    mean and spread of a column, and how many rows there are (mean_, var_)
+    mean and spread of a column, or the like (offset, scale)
+    means to the last digit, from which people at small leaves and their sum follow
+    median and quartiles of a column (center_, scale_)
+    people of each class on every node
+    people of each class on its nodes (recordCount)
+    people on every leaf, and how many of them have another class
+    scores of the first trees, from which the people of each class at small leaves follow, to the last one
+    scores of the first trees: whoever knows how the learner was set and what its scores start from may work \
+out the people of each class at small leaves; whether so could not be told
+    shares of classes, rounded to # digit(s)
+    shares of each class on every node
+    shares of each class on its nodes
+    shares to the last digit, from which the people of each class at small leaves follow
+    shares to the last digit: of small leaves they betray how many people are in them
+    the impurity of every node, from which shares of classes follow
+    the loss after each stage of training (train_score_)
+    the loss on rows set aside (validation_score_)
+    the names of # column(s) that the model does not use (feature_names_in_)
+    the names of # column(s) that the model does not use (its graph's inputs)
+    the names of # column(s) that the policy drops or does not know, which no tree asks about
+    the names of # features that the policy does not know, more than columns are: they may name people
+    the names of # field(s) that the model does not use (DataField)
+    the names of # value(s) that tests part from others
+    the number of a column that is farthest from # (max_abs_)
+    the people on every node of every tree; with the leaves' values the people of each class
+    the people on every node of the first trees; with the leaves' values the people of each class
+    the seed, with which training on a guessed table can be repeated
+    the share of each class among all rows (class_prior_)
+    the share of each class among all rows (its first score)
+    the smallest and the largest number of a column (Interval)
+    the smallest and the largest number of a column (data_min_, data_max_)
+    the smallest and the largest number that anybody has, by feature
+    the state of the generator of random numbers that it was trained with
+    the weight of each class at every node
+    the weight of every single row it was trained on, which class_weight makes its class's
+    their sum on every node
+    their sum on every node: people, the unsure ones weighing more
+    what every inner node would have said
+    what replaces missing cells: a column's mean, median or commonest value
+    what the forest says of every single row it was trained on (oob_decision_function_)
+    what the forest says of every single row it was trained on (oob_prediction_)
+    what the smallest and the largest number of a column follow from (Mul, Add, scale)
+    where a column's values lie: all of them where they are few, else quantiles (bin_thresholds_)
+    where the data lay
+    which rows every tree was grown on: they are drawn again from each tree's random_state
+    which values a column had in training (categories_)
+    which values a column had in training (cats, keys)
+    which values of a column were rare in training (ReduceSum, values)
+    which values of a column were rare in training (infrequent_categories_)
+    other content, which nobody needs to predict: # part(s)
+    something that its file describes in words that leafgate does not write
+    """.replace("\n    ", "\n")
+    .strip()
+    .splitlines()
+)
+"""What leafgate says of disclosures in its files, with `#` for each number: all that is printed of what a file says."""
+
+
+def read_naive_bayes(told: Any, schema: Schema, place: str) -> NaiveBayes | None:
+    """The model in a release file, if there is one; ReleaseError where it is none."""
+    if told is None:
+        return None
+    told = object_at(told, place)
+    refuse_unknown(told, ("shares", "normals"), ReleaseError, place)
+    shares = object_at(told.get("shares"), f"{place}.shares")
+    if not shares or any(label not in schema.classes for label in shares):
+        raise ReleaseError("needs shares of the classes", place=f"{place}.shares")
+    if (
+        not all(is_number(share) and 0 < share <= 1 for share in shares.values())
+        or abs(sum(shares.values()) - 1) > 1e-6
+    ):
+        raise ReleaseError("shares are above 0 and sum to 1", place=f"{place}.shares")
+    normals: dict[str, dict[str, tuple[float, float]]] = {}
+    for name, within in object_at(told.get("normals"), f"{place}.normals").items():
+        within = object_at(within, f"{place}.normals.{name}")
+        if name not in schema or not schema[name].numeric or set(within) != set(shares):
+            raise ReleaseError("needs columns of numbers, and each class", place=f"{place}.normals.{name}")
+        if any(not are_numbers(normal) or len(normal) != 2 or normal[1] <= 0 for normal in within.values()):
+            raise ReleaseError("needs a mean, and a variance above 0", place=f"{place}.normals.{name}")
+        normals[name] = {label: (float(normal[0]), float(normal[1])) for label, normal in within.items()}
+    return NaiveBayes(shares, normals)
+
+
+# --- The published records of a release file, and the noise on them ---
+
+
+def records_document(records: Records) -> dict[str, Any]:
+    """The records as a release file holds them."""
+    return {
+        "columns": list(records.columns),
+        "rows": [list(row) for row in records.rows],
+        "weight": list(records.weight),
+    }
+
+
+def read_records(told: Any, schema: Schema, noise: Mapping[str, Noise], place: str) -> Records | None:
+    """The published records, if there are any; numbers under noise may lie outside their column's bounds."""
+    if told is None:
+        return None
+    told = object_at(told, place)
+    refuse_unknown(told, ("columns", "rows", "weight"), ReleaseError, place)
+    columns, rows, weight = (list_at(told, key, place) for key in ("columns", "rows", "weight"))
+    if not are_texts(columns) or any(name not in schema for name in columns):
+        raise ReleaseError("names a column the schema does not have", place=f"{place}.columns")
+    if len(set(columns)) != len(columns) or not rows:
+        raise ReleaseError("needs rows, and each column once", place=place)
+    if len(rows) != len(weight) or any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
+        raise ReleaseError("every row needs one cell a column, and one weight", place=f"{place}.rows")
+    if any(not isinstance(people, int) or isinstance(people, bool) or people < 1 for people in weight):
+        raise ReleaseError("weights are whole numbers of people, 1 or more", place=f"{place}.weight")
+    for number, row in enumerate(rows):
+        for name, cell in zip(columns, row, strict=True):
+            if name not in noise or not is_number(cell):  # noise leads out of the bounds
+                _check_cell(cell, schema[name], f"{place}.rows[{number}].{name}")
+    return Records(tuple(columns), tuple(tuple(row) for row in rows), tuple(weight))
+
+
+def _check_cell(cell: Any, column: Column, place: str) -> None:
+    if cell == {"withheld": True} or _is_value(cell, column):
+        return
+    if isinstance(cell, dict) and set(cell) == {"from", "to"} and column.numeric and are_numbers([*cell.values()]):
+        return
+    several = cell["in"] if isinstance(cell, dict) and set(cell) == {"in"} else None
+    if isinstance(several, list) and several and all(_is_value(item, column) for item in several):
+        return
+    raise ReleaseError("is no cell, or outside the column's domain", place=place)
+
+
+def _is_value(cell: Any, column: Column) -> bool:
+    if cell is None:
+        return column.missing
+    if column.values is not None:
+        return isinstance(cell, str) and cell in column.domain_set
+    low, high = column.bounds or (cell, cell)
+    return is_number(cell) and bool(low <= cell <= high)
+
+
+def read_noise(told: Any, schema: Schema, place: str) -> dict[str, Noise]:
+    """Each noisy column's law."""
+    found = {}
+    for name, law in object_at(told, place).items():
+        law = object_at(law, f"{place}.{name}")
+        refuse_unknown(law, ("law", "scale"), ReleaseError, f"{place}.{name}")
+        if name not in schema or not schema[name].numeric:
+            raise ReleaseError("is about no column of numbers", place=f"{place}.{name}")
+        if law.get("law") not in LAWS or not is_number(law.get("scale")) or law["scale"] <= 0:
+            remedy = f"`law` is one of {', '.join(LAWS)}, `scale` a number above 0"
+            raise ReleaseError("is no law of noise", place=f"{place}.{name}", remedy=remedy)
+        found[name] = Noise(law["law"], float(law["scale"]))
+    return found
+
+
+# --- The release file, `leafgate/release/1`: written byte for byte the same, read without trust ---
+
+FORMAT = "leafgate/release/1"
+KEYS = (
+    *("format", "builder", "target", "classes", "publish", "counted", "selection", "schema"),
+    *("guarantee", "combine", "model", "alternatives", "records", "noise", "bayes", "file", "trees"),
+)
+
+MAX_IMPLIED = 10_000_000
+"""Numbers on leaves that a file may leave out, because they are 0: each takes memory that the file does not."""
+NUMBER_BYTES = 6
+"""A number that a file does not leave out takes as many bytes or more: a name in quotes, a colon, a digit, a comma."""
+
+
+@dataclass(frozen=True, repr=False)
+class Sealed:
+    """A release together with the very bytes that are audited and published.
+
+    `origins`, which those do not hold, say for each published record which row of the table it was made from;
+    `trail` says how it was made; `audited_file` is the file it was read from, None where it was built; `built` says
+    that a builder made it in this process, so that it was read from nobody's file or object. `node_numbers` are those
+    of the model's file it was read from.
+    """
+
+    release: Release
+    content: bytes
+    origins: tuple[int, ...] | None = None
+    trail: tuple[Mapping[str, Any], ...] = ()
+    audited_file: AuditedFile | None = None
+    built: bool = False
+    node_numbers: FileNumbers | None = None
+
+    def __repr__(self) -> str:
+        return f"Sealed(sha256={self.sha256!r})"
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def seal(release: Release) -> Sealed:
+    """The release as anyone will read it: written, and read back from what was written."""
+    content = release.sealed if release.sealed is not None else readable(document(release))
+    return Sealed(
+        read_release(content, "release"),
+        content,
+        release.origins,
+        release.trail,
+        release.audited_file,
+        built=release.sealed is None and release.file is None,
+        node_numbers=release.node_numbers,
+    )
+
+
+def document(release: Release) -> dict[str, Any]:
+    """The release as the JSON document of design 4.3."""
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "builder": dict(release.builder),
+        "target": release.target if release.schema.having("class") else None,
+        "classes": list(release.classes) if release.schema.having("class") else [],
+        "publish": {"leaves": release.publish.leaves, "measure": measure_of(release)},
+        "counted": release.counted,
+        "selection": None if release.selection is None else dict(release.selection),
+        "schema": release.schema.described(),
+        "guarantee": dict(release.guarantee),
+        "combine": release.combine,
+        "model": release.model,
+        "alternatives": {name: tree_document(tree) for name, tree in release.alternatives.items()},
+        "records": None if release.records is None else records_document(release.records),
+        "trees": [tree_document(tree) for tree in release.trees],
+    }
+    if release.noise:
+        told["noise"] = {name: noise.described() for name, noise in release.noise.items()}
+    if release.bayes is not None:
+        told["bayes"] = release.bayes.described()
+    if release.file is not None:
+        told["file"] = release.file.described()
+    if not release.publish.measure:
+        del told["selection"]
+    return told
+
+
+def measure_of(release: Release) -> str | None:
+    """The published selection measure; None where it is kept back."""
+    return None if release.selection is None else release.selection.get("measure")
+
+
+def read_release(content: bytes, place: str) -> Release:
+    """The release in a file's bytes; ReleaseError says what is wrong with it, and where."""
+    told = object_at(parse_json(content, ReleaseError, place), place)
+    if told.get("format") != FORMAT:
+        raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
+    refuse_unknown(told, KEYS, ReleaseError, place)
+    if (
+        len(list_at(told, "trees", place)) + len(object_at(told.get("alternatives", {}), f"{place}.alternatives"))
+        > MAX_TREES
+    ):
+        raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
+    schema = _schema(told.get("schema"), f"{place}.schema")
+    _check_class(told, schema, place)
+    _check_implied(content, len(told["classes"]), place)
+    publish = object_at(told.get("publish"), f"{place}.publish")
+    refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
+    selection = told.get("selection")
+    noise = read_noise(told.get("noise", {}), schema, f"{place}.noise")
+    release = Release(
+        builder=object_at(told.get("builder"), f"{place}.builder"),
+        schema=schema,
+        trees=tuple(
+            read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(told, "trees", place))
+        ),
+        publish=Publish(one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in told),
+        counted=one_of(told.get("counted"), Counted, f"{place}.counted"),
+        selection=None if selection is None else object_at(selection, f"{place}.selection"),
+        guarantee=object_at(told.get("guarantee", {}), f"{place}.guarantee"),
+        combine=one_of(told.get("combine", "one"), Combine, f"{place}.combine"),
+        model=one_of(told.get("model", "trees"), Model, f"{place}.model"),
+        alternatives={
+            name: read_tree(tree, schema, f"{place}.alternatives.{name}")
+            for name, tree in object_at(told.get("alternatives", {}), f"{place}.alternatives").items()
+        },
+        records=read_records(told.get("records"), schema, noise, f"{place}.records"),
+        noise=noise,
+        bayes=read_naive_bayes(told.get("bayes"), schema, f"{place}.bayes"),
+        file=read_model_file(told.get("file"), f"{place}.file"),
+        sealed=content,
+    )
+    _check_whole(release, publish.get("measure"), place)
+    return release
+
+
+def _check_class(told: Mapping[str, Any], schema: Schema, place: str) -> None:
+    """Trees predict one class; records alone need none."""
+    found = schema.having("class")
+    needed = bool(told.get("trees")) or bool(told.get("alternatives")) or told.get("model") != "none"
+    if len(found) > 1 or any(column.values is None for column in found) or (needed and not found):
+        raise ReleaseError("needs one column with the role `class`, and its `values`", place=f"{place}.schema")
+    target = found[0].name if found else None
+    classes = list(found[0].values or ()) if found else []
+    if told.get("target") != target or told.get("classes") != classes:
+        raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
+
+
+def _check_implied(content: bytes, classes: int, place: str) -> None:
+    """Leaves hold a number for each class, also where the file names few of them."""
+    leaves_counted = sum(content.count(key) for key in (b'"counts"', b'"shares"', b'"scores"'))
+    if leaves_counted * classes > max(MAX_IMPLIED, len(content) // NUMBER_BYTES):
+        raise ReleaseError(f"has leaves and classes for more than {MAX_IMPLIED:,} numbers", place=place)
+
+
+def _check_whole(release: Release, measure: Any, place: str) -> None:
+    """What no part of the file can see alone: it must not tell more, or other, than it says it does."""
+    if not isinstance(release.builder.get("use"), str):
+        raise ReleaseError("`use` must be a text", place=f"{place}.builder")
+    if measure != measure_of(release):
+        raise ReleaseError("does not agree with `selection`", place=f"{place}.publish.measure")
+    if release.model == "none" and (release.trees or release.alternatives):
+        raise ReleaseError("says `none`, and there are trees", place=f"{place}.model")
+    if (release.model == "naive_bayes") != (release.bayes is not None) or (release.bayes and release.trees):
+        raise ReleaseError("says `naive_bayes` where there is no `bayes`, or trees", place=f"{place}.model")
+    if release.combine == "one" and len(release.trees) > 1:
+        raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
+    for tree in (*release.trees, *release.alternatives.values()):
+        for leaf in leaves(tree):
+            told = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
+            more = [level for level, fact in told.items() if fact is not None and level != release.publish.leaves]
+            more += ["scores"] if leaf.scores is not None and not _may_score(release) else []
+            if more or (release.publish.leaves == "counts" and leaf.counts is None):
+                raise ReleaseError("leaves tell other statistics than it says", place=f"{place}.publish.leaves")
+
+
+def _may_score(release: Release) -> bool:
+    """Are scores what the counts say anyway, or what nobody could predict without?"""
+    return release.publish.leaves == "counts" or release.combine == "boost"
+
+
+def _schema(told: Any, place: str) -> Schema:
+    return Schema(tuple(_column(name, spec, f"{place}.{name}") for name, spec in object_at(told, place).items()))
+
+
+def _column(name: str, told: Any, place: str) -> Column:
+    told = object_at(told, place)
+    refuse_unknown(told, ("role", "values", "bounds", "ordered", "missing", "bins", "edges"), ReleaseError, place)
+    roles, values, bounds = told.get("role"), told.get("values"), told.get("bounds")
+    if not are_texts(roles) or not set(roles) <= set(get_args(Role)):
+        raise ReleaseError(f"`role` must be a list of {', '.join(get_args(Role))}", place=place)
+    if values is not None and (not are_texts(values) or len(set(values)) != len(values)):
+        raise ReleaseError("`values` must be a list of different texts", place=place)
+    if bounds is not None and (not are_numbers(bounds) or len(bounds) != 2 or bounds[0] > bounds[1]):
+        raise ReleaseError("`bounds` must be two numbers, the lower first", place=place)
+    return Column(
+        name,
+        frozenset(roles),
+        values=None if values is None else tuple(values),
+        bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+        ordered=flag_at(told, "ordered", place),
+        missing=flag_at(told, "missing", place),
+        bins=_bins(told, place),
+        edges=_edges(told, place),
+    )
+
+
+def _bins(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
+    bins = told.get("bins")
+    if bins is None:
+        return None
+    if not are_numbers(bins) or len(bins) < 2 or sorted(set(bins)) != bins:
+        raise ReleaseError("`bins` must be numbers that increase", place=place)
+    return tuple(bins)
+
+
+def _edges(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
+    """Of a class of numbers: where its intervals, which are its values, begin and end."""
+    edges = told.get("edges")
+    if edges is None:
+        return None
+    if not are_numbers(edges) or len(edges) < 3 or list(bin_names(edges)) != told.get("values"):
+        raise ReleaseError("`edges` must be the numbers that the `values` begin and end at", place=place)
+    return tuple(map(float, edges))

@@ -1,0 +1,262 @@
+"""From a data file to a Table, exactly as the policy says; whatever does not fit is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.algorithms.sampling import known_columns
+from leafgate.errors import DataError, Problem
+from leafgate.io.cells import Cells, is_code, read_bytes
+from leafgate.io.csv import COMMENTED, read_cells, read_csv
+from leafgate.io.json import parse_number
+from leafgate.io.parquet import read_parquet
+from leafgate.types.schema import Column, Schema, bin_of
+from leafgate.types.table import Table, distinct_rows, make_table
+
+if TYPE_CHECKING:
+    from leafgate.policy.models import Data
+
+
+def read_table(data: Data, schema: Schema, path: Path, key: str = "data.path") -> Table:
+    """The Table in a CSV or Parquet file, under the policy's `data` section.
+
+    `schema` has a column for each the policy declares and does not drop. Columns without a
+    declared domain get the one that occurs (numbers where every cell is one), so that the schema of
+    the Table read from training data can read test data. Raises DataError
+    listing every column that does not fit; its text never holds a cell.
+    """
+    content = read_bytes(path, key)
+    return _table(_cells(content, data, list(data.columns), path), schema, data, content, path.name)
+
+
+def read_population(data: Data, schema: Schema, path: Path) -> Table:
+    """The Table of the quasi-identifiers alone, from a file with just their columns, or with all of the table's.
+
+    `schema` is that of the table whose people the population holds. The file is read like the
+    table's; without a header its columns stand in the policy's order. Raises DataError as read_table does.
+    """
+    return read_columns(data, Schema(schema.public), path, "data.population")
+
+
+def read_columns(data: Data, schema: Schema, path: Path, key: str) -> Table:
+    """The Table of the columns in `schema`, from a file with just these, or with all of the table's.
+
+    A column `weight` counts, if there is one. Raises DataError as read_table does.
+    """
+    content = read_bytes(path, key)
+    wanted = [column.name for column in schema.columns]
+    weights = [] if data.weight is None else [data.weight[0]]
+    problem = None
+    with_weight = [name for name in data.columns if name in {*wanted, *weights}]
+    for names in (wanted, with_weight, list(data.columns)):
+        try:
+            raw = _cells(content, data, names, path)
+        except DataError as error:
+            problem = problem or error
+        else:
+            return _table(raw, schema, data, content, path.name)
+    raise problem or DataError("has other columns than the table", place=path.name)
+
+
+def is_parquet(path: Path) -> bool:
+    """Is it, by its ending, no CSV?"""
+    return path.suffix in {".parquet", ".pq"}
+
+
+def _cells(content: bytes, data: Data, names: Sequence[str], path: Path) -> pd.DataFrame:
+    """The columns `names` as text, whichever kind of file it is."""
+    if is_parquet(path):
+        return read_parquet(content, names, path.name)
+    return read_csv(content, data.csv, names, path.name)
+
+
+def _table(raw: pd.DataFrame, schema: Schema, data: Data, content: bytes, place: str) -> Table:
+    if raw.shape[0] == 0:
+        raise DataError("the file holds no rows", place=place)
+    typed, schema = _typed(raw, schema, data, place)
+    weight, counts_people = _weights(raw, data, place)
+    keep = _complete(typed, schema, data, place)
+    if not keep.any():
+        raise DataError("every row has a missing cell, none is left", place=place)
+    return make_table(
+        schema,
+        typed[keep],
+        weight[keep],
+        dropped=int((~keep).sum() if counts_people is False else weight[~keep].sum()),
+        commented=raw.attrs.get(COMMENTED, 0),
+        repeated_identifiers=_repeated_identifiers(raw.loc[keep], data),
+        sha256=hashlib.sha256(content).hexdigest(),
+        counts_people=counts_people,
+    )
+
+
+def _typed(raw: pd.DataFrame, schema: Schema, data: Data, place: str) -> tuple[pd.DataFrame, Schema]:
+    typed: dict[str, pd.Series] = {}
+    columns: list[Column] = []
+    problems: list[Problem] = []
+    for column in schema.columns:
+        try:
+            known, series = _typed_column(raw[column.name].cat.remove_unused_categories(), column, data, place)
+        except DataError as error:
+            problems.extend(error.problems)
+        else:
+            columns.append(known)
+            typed[column.name] = series
+    if problems:
+        raise DataError.listing(problems)
+    return pd.DataFrame(typed), Schema(tuple(columns), dropped=schema.dropped)
+
+
+def _typed_column(cells: Cells, column: Column, data: Data, place: str) -> tuple[Column, pd.Series]:
+    """The column, its domain filled in where the policy left it open, and its cells as typed values."""
+    place = f"{place}, column {column.name!r}"
+    if "key" in column.roles:
+        _refuse_rows(cells.duplicated().to_numpy(), "the same as an earlier key", place)
+        return column, cells.astype(object)
+    spec = data.columns[column.name]
+    texts = [spec.aliases.get(text, text) for text in cells.cat.categories]
+    missing = np.array([text in data.missing for text in texts])
+    if missing.all():
+        raise DataError("every cell is missing", place=place, remedy="give it the role `ignored`")
+    if column.values is None and column.bounds is None:
+        column = _domain_that_occurs(column, [t for t, gone in zip(texts, missing, strict=True) if not gone])
+        if column.numeric and "sensitive" in column.roles and column.bins is None:
+            remedy = "declare its `bins`, the edges of the intervals it is believed to lie in"
+            raise DataError("a secret of numbers", place=place, remedy=remedy)
+    if column.edges is not None:
+        return column, _in_intervals(cells, texts, missing, column, place)
+    if column.values is None:
+        return column, _numbers(cells, texts, missing, column, place)
+    position = {value: code for code, value in enumerate(column.values)}
+    codes = np.array([-1 if gone else position.get(t, -2) for t, gone in zip(texts, missing, strict=True)])
+    row_codes = codes[cells.cat.codes.to_numpy()]
+    _refuse_rows(row_codes == -2, "outside the `values` the policy declares", place)
+    return column, pd.Series(pd.Categorical.from_codes(row_codes, categories=pd.Index(column.values)))
+
+
+def _numbers(cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str) -> pd.Series:
+    numbers = np.array([np.nan if gone else parse_number(t) for t, gone in zip(texts, missing, strict=True)])
+    codes = cells.cat.codes.to_numpy()
+    strange = ~missing & ~np.isfinite(numbers)
+    _refuse_rows(strange[codes], "not a finite number", place)
+    if column.declared and column.bounds is not None:
+        outside = (numbers < column.bounds[0]) | (numbers > column.bounds[1])
+        what = "bins" if column.bins or column.edges else "bounds"
+        _refuse_rows(outside[codes], f"outside the `{what}` the policy declares", place)
+    return pd.Series(numbers[codes])
+
+
+def _in_intervals(
+    cells: Cells, texts: Sequence[str], missing: NDArray[np.bool_], column: Column, place: str
+) -> pd.Series:
+    """A class of numbers: the interval each cell lies in."""
+    edges = column.edges or ()
+    numbers = _numbers(cells, texts, missing, replace(column, bounds=(edges[0], edges[-1])), place)
+    codes = np.where(np.isnan(numbers), -1, bin_of(numbers.to_numpy(), edges))
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(column.values or ())))
+
+
+def _domain_that_occurs(column: Column, texts: Sequence[str]) -> Column:
+    """Numbers when every text is one and none has a leading zero, else the sorted values."""
+    numeric = not any(map(is_code, texts))
+    if numeric and "class" not in column.roles:
+        numbers = [float(text) for text in texts]
+        return replace(column, bounds=(min(numbers), max(numbers)))
+    return replace(column, values=tuple(sorted(set(texts))))
+
+
+def _refuse_rows(wrong: NDArray[np.bool_], why: str, place: str) -> None:
+    if wrong.any():
+        raise DataError(
+            f"{int(wrong.sum())} cell(s) {why}, the first in record {int(wrong.argmax()) + 1}",
+            place=place,
+            remedy="correct the policy or the data",
+        )
+
+
+def _repeated_identifiers(raw: pd.DataFrame, data: Data) -> tuple[str, ...]:
+    """The identifier columns with a value, other than a missing one, in several rows."""
+    names = [name for name, spec in data.columns.items() if "identifier" in spec.role and name in raw]
+    return tuple(name for name in names if raw.loc[~raw[name].isin(data.missing), name].duplicated().any())
+
+
+def _weights(raw: pd.DataFrame, data: Data, place: str) -> tuple[NDArray[np.int64], bool | None]:
+    """How many people each row stands for, and whether they count as people of the table; None: every row is one."""
+    if data.weight is None or data.weight[0] not in raw:
+        return np.ones(len(raw), dtype=np.int64), None
+    name, spec = data.weight
+    numbers = np.array([parse_number(text) for text in raw[name].cat.categories])
+    strange = ~(np.isfinite(numbers) & (numbers >= 1) & (numbers == np.floor(numbers)) & (numbers < 2**53))
+    codes = raw[name].cat.codes.to_numpy()
+    _refuse_rows(strange[codes], "not a whole number of people, 1 or more", f"{place}, column {name!r}")
+    return np.where(strange, 1, numbers).astype(np.int64)[codes], spec.counts == "people"
+
+
+def _complete(typed: pd.DataFrame, schema: Schema, data: Data, place: str) -> NDArray[np.bool_]:
+    """Which rows stay: all of them, or those without a missing cell, as `on_missing` says."""
+    gaps = {c.name: typed[c.name].isna().to_numpy() for c in schema.columns}
+    for column in schema.columns:
+        if column.roles & {"class", "sensitive"} and gaps[column.name].any():
+            raise DataError(
+                f"{int(gaps[column.name].sum())} cell(s) of the class or of a secret are missing",
+                place=f"{place}, column {column.name!r}",
+                remedy="leave those rows out, or take `?` and the like from `data.missing` to make them a value",
+            )
+    incomplete = np.logical_or.reduce(list(gaps.values()))
+    if incomplete.any() and data.on_missing is None:
+        raise DataError(
+            f"{int(incomplete.sum())} row(s) have missing cells",
+            place=f"{place}, column(s) {', '.join(repr(n) for n, gap in gaps.items() if gap.any())}",
+            remedy="say `on_missing: drop` or `on_missing: keep` under `data`",
+        )
+    return ~incomplete if data.on_missing == "drop" else np.ones(len(typed), dtype=np.bool_)
+
+
+# --- People whose secrets the adversary already knows: how their file is read, and that they are in the table ---
+
+KEY = "knows.people"
+
+
+def read_people(data: Data, table: Table, path: Path) -> Table:
+    """The known people of `table`: its public columns, and those of its secrets that the file has.
+
+    The file is read as a population is; with neither a header nor all of the table's columns it has every
+    secret. Raises DataError for people who are not in the table, telling none of them.
+    """
+    header = _header(data, path)
+    named = [c for c in known_columns(table.schema).columns if c.public or header is None or c.name in header]
+    if all(column.public for column in named):
+        raise DataError("has no column of a secret", place=path.name, remedy="name a column with the role `sensitive`")
+    people = read_columns(data, Schema(tuple(named)), path, KEY)
+    _refuse_strangers(people, table)
+    return people
+
+
+def _header(data: Data, path: Path) -> list[str] | None:
+    """The names of the file's columns; None when it does not tell them."""
+    content = read_bytes(path, KEY)
+    if is_parquet(path):
+        return [str(name) for name in read_parquet(content, None, path.name).columns]
+    return [str(cell) for cell in read_cells(content, data.csv, path.name).iloc[0]] if data.csv.header else None
+
+
+def _refuse_strangers(people: Table, table: Table) -> None:
+    """DataError when more people have a record among the known people than in the table; not how many are strange."""
+    own = table.project([column.name for column in people.schema.columns])[0]
+    first, place = distinct_rows(pd.concat([own.frame, people.frame], ignore_index=True), people.schema)
+    there = np.bincount(place[: len(own)], weights=own.weight, minlength=len(first))
+    known = np.bincount(place[len(own) :], weights=people.weight, minlength=len(first))
+    if (known > there).any():
+        raise DataError(
+            "some of them are not in the table, or not so often",
+            place=KEY,
+            remedy="name people of the table, each once",
+        )

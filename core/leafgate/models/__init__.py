@@ -1,0 +1,1 @@
+"""Fitted models of other libraries: the neutral model, lowering to a release, exposure, scrubbing, readers."""

@@ -1,0 +1,53 @@
+"""Does somebody else's model file tell more than the policy says is published?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leafgate.api.registry import Plugins
+from leafgate.engine.score import Judged
+from leafgate.policy.models import Policy
+from leafgate.types.release import LEVELS, Disclosure, Level, more
+from leafgate.types.report import Finding
+
+WORST_FIRST = ("high", "medium", "low")
+
+
+def told_by_file(policy: Policy, plugins: Plugins, judged: Judged) -> Iterator[Finding]:
+    """One finding where the release is a model file: what that tells, held against the level the policy claims.
+
+    A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
+    """
+    release = judged.release
+    if release.file is None:
+        return
+    found = sorted(release.file.discloses, key=lambda item: WORST_FIRST.index(item.severity))
+    level = effective_level(release.publish.leaves, found)
+    claim = level if policy.publish is None else policy.publish.leaves
+    broken = more(level, claim)
+    evidence = {
+        "claimed": claim,
+        "effective": level,
+        "format": release.file.format,
+        "file": release.file.sha256,
+        "discloses": [item.described() for item in found],
+    }
+    if broken:
+        evidence["problem"] = f"the policy publishes {claim}, and the file tells {level}"
+        evidence["remedy"] = f"leafgate scrub FILE NEW --leaves {claim}; or say what the file tells"
+    origin = plugins.origin(policy.build)
+    alarm = "the model's file tells more than the policy publishes"
+    yield Finding(
+        "published_file",
+        "published_file",
+        not broken,
+        evidence=evidence,
+        plugin=origin,
+        alarm=alarm,
+        of_release=True,
+    )
+
+
+def effective_level(leaves: Level, discloses: list[Disclosure]) -> Level:
+    """The most that stands on the leaves or follows from what else the file tells."""
+    return max([leaves, *(item.level for item in discloses if item.level is not None)], key=LEVELS.index)

@@ -1,0 +1,1 @@
+"""What a model's file discloses beyond its predictions."""

@@ -1,0 +1,574 @@
+"""The neutral file, `leafgate/model/1`: any model that could be read, as JSON over its own features."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+import numpy as np
+
+from leafgate.algorithms.node_counts import NO_SAMPLING, Sampling
+from leafgate.errors import ReleaseError
+from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
+from leafgate.io.release_codec import read_disclosure
+from leafgate.models.exposure.categories import STAND_INS
+from leafgate.models.exposure.disclosures import (
+    COUNTS,
+    PEOPLE,
+    RATIOS,
+    SIGNS,
+    SIZES,
+    has_known_words,
+    other_content,
+    text_size,
+    unread_texts,
+)
+from leafgate.models.formats.json import parse_bounded
+from leafgate.models.ir.arrays import refuse_many
+from leafgate.models.ir.features import (
+    Absent,
+    AsSeen,
+    Coded,
+    Number,
+    OneOf,
+    Operation,
+    Origin,
+    Step,
+    Unknown,
+    distinct,
+    known_by,
+)
+from leafgate.models.ir.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
+from leafgate.models.readers.onnx.unread import WORDS as ONNX_WORDS
+from leafgate.models.readers.pmml.unread import TEXT_WORDS as PMML_WORDS
+from leafgate.models.readers.sklearn.unread import WORDS as SKLEARN_WORDS
+from leafgate.types.release import Combine, Counted, Disclosure
+
+# --- What of a neutral file nobody needs: longer texts than it has, and numbers where nothing is read ---
+
+SHORT = {"from": 40, "producer": 100, "untold_missing": 300}
+KIND, SAYS, SETTING, NAME = 60, 300, 40, 200
+"""Signs of the longest text: the kind of a disclosure, what it says, a setting, the name of a feature or class."""
+
+PRODUCERS = "scrubbed by hand in memory onnx lightgbm version by weka j rpart r skops a program that is not known here"
+PRODUCER_WORDS = SKLEARN_WORDS | ONNX_WORDS | PMML_WORDS | set(PRODUCERS.split())
+"""Words of what readers call the program that wrote a file."""
+
+REASONS = """
+j48 then takes every way each for a part of the person by numbers that the print-out does not tell
+its has fills with what is no number of double precision categories that are neither all texts nor all numbers
+give codes their positions takes not every number that may have
+is made by a function which is not run here
+may be what one of the file's lists of categories (pandas_categorical) is of and the file does not say which
+give codes its values' positions in that list or {} if it is a number itself
+the onnx file does not say what becomes of its missing cells
+the model predicts nothing for those
+the model weighs several leaves for those (aggregateNodes weightedConfidence) which is not read
+the print-out leaves out the surrogate splits that decide where they go
+was held against no table before the counts went that could show it to be a code of the model's own
+its file gives a reason in words that leafgate does not write
+"""
+REASON_WORDS = SKLEARN_WORDS | set(re.findall("[a-z]+", re.sub("([A-Z])", r" \1", REASONS).lower()))
+"""Words of what readers say where missing cells, or a feature, cannot be read."""
+
+FOREIGN_REASON = "its file gives a reason in words that leafgate does not write"
+PREFIXES = "cats code dummy eq gt if in is le lt nan onehot text value"
+PREFIX_WORDS = SKLEARN_WORDS | set(PREFIXES.split())
+"""Words in names of features besides columns and values: names of a pipeline's steps, and what encoders add."""
+
+ITEMS = 60
+"""Disclosures that a file may list: there are not as many kinds."""
+
+
+def left(told: Mapping[str, Any], model: Foreign) -> tuple[Disclosure, ...]:
+    """What the file tells besides the model."""
+    return other_content([*_texts(told, model), *_free_texts(told, model), *_unread_tables(told), *_numbers(model)])
+
+
+def known_reason(reason: str, names: Iterable[str]) -> str:
+    """Why something is not told, where a reader of leafgate may have said so of columns of these `names`."""
+    plain = reason
+    for name in names:
+        plain = plain.replace(repr(name), "")
+    lines = re.split("[:,;]", plain)
+    return reason if all(has_known_words(line, REASON_WORDS) for line in lines) else FOREIGN_REASON
+
+
+def without_strange_texts(model: Foreign) -> Foreign:
+    """The model as reports may print it: the names of known programs, known words for settings."""
+    producer = model.producer if has_known_words(model.producer, PRODUCER_WORDS) else "a program that is not known here"
+    settings = {
+        key: value
+        for key, value in model.settings.items()
+        if not isinstance(value, str) or has_known_words(value, SKLEARN_WORDS)
+    }
+    kind = model.format if has_known_words(model.format, PRODUCER_WORDS) else "unknown"
+    return replace(model, format=kind, producer=producer, settings=settings)
+
+
+def plainly_named(model: Foreign) -> Foreign:
+    """The model with features named by their columns, and no stand-ins of gaps, where other texts name them."""
+    if model.origins is None:
+        return model
+    names, origins = list(model.features), list(model.origins)
+    for place, one in enumerate(model.origins):
+        if one is not None and not has_known_words(_besides(names[place], one), PREFIX_WORDS):
+            names[place] = one.column
+        if isinstance(one, Coded) and _strange_stand_in(one):
+            origins[place] = replace(one, stand_in="")
+    return replace(model, features=distinct(names), origins=tuple(origins))
+
+
+FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
+"""Ends of names that one-hot encoders give dummies of scaled numbers, with a place where two are alike."""
+
+NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
+
+
+def _strange_stand_in(one: Coded) -> bool:
+    """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
+    known = one.stand_in in one.codes or one.stand_in in STAND_INS or NUMBER.fullmatch(one.stand_in)
+    return not (known or has_known_words(one.stand_in, SKLEARN_WORDS))
+
+
+def _free_texts(told: Mapping[str, Any], model: Foreign) -> Iterator[tuple[str, int]]:
+    """Texts that leafgate does not write: in names, reasons and disclosures."""
+    yield from unread_texts("`producer`", [model.producer], PRODUCER_WORDS)
+    yield from unread_texts("`from`", [model.format], PRODUCER_WORDS)
+    settings = [value for value in model.settings.values() if isinstance(value, str)]
+    yield from unread_texts("`settings`", settings, SKLEARN_WORDS)
+    origins = model.origins or (None,) * len(model.features)
+    whys = [one.why if isinstance(one, Unknown) else "" for one in origins]
+    if told.get("untold_missing", "") != model.untold_missing or _differ(told.get("origins") or (), "why", whys):
+        yield "reasons that leafgate does not give", PEOPLE
+    said = [(told["discloses"], "says", [item.says for item in model.discloses])]
+    said += [(told["discloses"], "kind", [item.kind for item in model.discloses])]
+    if any(_differ(*each) for each in said):
+        yield "`discloses` in words that leafgate does not write", PEOPLE
+    columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
+    if model.untold_of - columns:
+        yield "columns of `untold_of` that no feature is of", text_size(*model.untold_of)
+    stand_ins = [one.stand_in for one in origins if isinstance(one, Coded) and _strange_stand_in(one)]
+    if stand_ins:
+        yield "`stand_in` that is no value", text_size(*stand_ins)
+    besides = {_besides(name, one) for name, one in zip(model.features, origins, strict=True) if one is not None}
+    yield from unread_texts("names of features that are of no column", besides, PREFIX_WORDS)
+
+
+def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
+    """Does any item say something under this key that was read otherwise, as leafgate does not write it?"""
+    told = [item.get(key, "") if isinstance(item, Mapping) else "" for item in items]
+    return any(one != other for one, other in zip(told, read, strict=False))
+
+
+def _besides(name: str, origin: Origin) -> str:
+    """What a feature's name has besides its column and, of a coded one, a value."""
+    for column in filter(None, (origin.column, re.sub(r"\W", "_", origin.column))):
+        if column in name:
+            name = name.replace(column, "", 1)
+            break
+    if isinstance(origin, Coded):
+        values = sorted({*known_by(origin), origin.stand_in}, key=len, reverse=True)
+        name = next((name.replace(value, "", 1) for value in values if value and value in name), name)
+    return FRACTION.sub("", name)
+
+
+def _texts(told: Mapping[str, Any], model: Foreign) -> Iterator[tuple[str, int]]:
+    found = [(key, told.get(key, ""), most) for key, most in SHORT.items()]
+    found += [("settings", value, SETTING) for value in model.settings.values() if isinstance(value, str)]
+    found += [(key, name, NAME) for key in ("features", "classes") for name in told[key]]
+    found += [("origins", one.why, SAYS) for one in model.origins or () if isinstance(one, Unknown)]
+    for item in model.discloses:
+        found += [("discloses", item.kind, KIND), ("discloses", item.says, SAYS)]
+    yield from ((f"a long text in `{key}`", 1 + len(text) // SIGNS) for key, text, most in found if len(text) > most)
+    if len(model.discloses) > ITEMS:
+        yield "a long list in `discloses`", sum(1 + len(item.says) // SIGNS for item in model.discloses)
+
+
+def _unread_tables(told: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Groups of values that no origin refers to."""
+    codes = [one.get("codes") for one in told.get("origins") or () if isinstance(one, dict)]
+    used = {one[0] for one in codes if isinstance(one, list)}
+    idle = [table for number, table in enumerate(told.get("groups", ())) if number not in used]
+    if idle:
+        yield "`groups` that no feature is of", sum(map(len, idle))
+
+
+def _numbers(model: Foreign) -> Iterator[tuple[str, int]]:
+    """Numbers of nodes that have none: thresholds of leaves and sets, what inner nodes say, children of leaves."""
+    many = sum(_of_tree(tree) for tree in model.trees)
+    if many:
+        yield "numbers of nodes that nobody reads", many
+
+
+def _of_tree(tree: ForeignTree) -> int:
+    leaf = tree.feature == LEAF
+    idle = leaf.copy()
+    idle[[node for node in tree.subsets if 0 <= node < tree.nodes]] = True
+    below = ((tree.low != LEAF) & leaf) | ((tree.high != LEAF) & leaf)
+    says = np.isfinite(tree.says[~leaf]).any(axis=1)
+    return int(np.isfinite(tree.threshold[idle]).sum() + says.sum() + below.sum())
+
+
+FORMAT = "leafgate/model/1"
+MAX_BYTES = 512 * 2**20
+KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
+SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling")
+TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
+NUMBERS = ("counts", "size")
+ORIGINS = {"number": Number, "coded": Coded, "absent": Absent, "unknown": Unknown}
+
+
+def sniff(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and FORMAT.encode() in head[:200]
+
+
+def written(model: Foreign) -> bytes:
+    """The model as a neutral file; the same bytes for the same model."""
+    tables = _tables(model)
+    number = {key: i for i, key in enumerate(tables)}
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "from": model.format,
+        "producer": model.producer,
+        "features": list(model.features),
+        "origins": None if model.origins is None else [_origin_told(origin, number) for origin in model.origins],
+        **({"groups": [dict(table) for table in tables.values()]} if tables else {}),
+        "classes": list(model.classes),
+        "says": model.says,
+        "combine": model.combine,
+        "base": list(model.base),
+        "counted": model.counted,
+        **({"untold_missing": model.untold_missing} if model.untold_missing else {}),
+        **({"untold_of": sorted(model.untold_of)} if model.untold_of else {}),
+        **({"settings": dict(model.settings)} if model.settings else {}),
+        **({"sampling": _sampling_told(model.sampling)} if model.sampling != NO_SAMPLING else {}),
+        "discloses": [item.written() for item in model.discloses],
+        "trees": [_tree_told(tree) for tree in model.trees],
+    }
+    lines = (f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in told.items())
+    return ("{" + ",\n".join(lines) + "}\n").encode()
+
+
+def _tables(model: Foreign) -> dict[int, Mapping[str, int]]:
+    """What features of one column share, written once: which value is of which group."""
+    shared = (one.codes for one in model.origins or () if isinstance(one, Coded) and not _alone(one))
+    return {id(codes.groups): codes.groups for codes in shared if isinstance(codes, OneOf)}
+
+
+def _alone(origin: Coded) -> bool:
+    """Are its group's values all that has to be said, all others being as unknown ones?"""
+    return not isinstance(origin.codes, OneOf) or origin.other == origin.codes.off
+
+
+def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
+    if origin is None:
+        return None
+    kind = next(name for name, made in ORIGINS.items() if isinstance(origin, made))
+    told: dict[str, Any] = {"kind": kind, **vars(origin)}
+    if isinstance(origin, Coded):
+        codes = origin.codes
+        if isinstance(codes, OneOf) and not _alone(origin):
+            told["codes"] = [number[id(codes.groups)], codes.group, codes.on, codes.off]
+        else:
+            mine = codes.mine() if isinstance(codes, OneOf) else codes
+            told["codes"] = {value: _sayable(code) for value, code in mine.items()}
+        told["missing"], told["other"] = _sayable(origin.missing), _sayable(origin.other)
+        if not origin.seen:
+            del told["seen"]  # as it was before there was such a thing
+        if not origin.stand_in:
+            del told["stand_in"]
+    if isinstance(origin, Number):
+        told["steps"] = [[step.operation, step.by] for step in origin.steps]
+    return told
+
+
+def _sayable(number: float | None) -> Any:
+    """A number; a missing one, which JSON has not, as a text."""
+    return "missing" if number is not None and math.isnan(number) else number
+
+
+def _tree_told(tree: ForeignTree) -> dict[str, Any]:
+    leaf = tree.feature == LEAF
+    told: dict[str, Any] = {
+        "feature": tree.feature.tolist(),
+        "threshold": [None if gone else at for at, gone in zip(tree.threshold.tolist(), leaf.tolist(), strict=True)],
+        "low": tree.low.tolist(),
+        "high": tree.high.tolist(),
+        "says": [said if is_leaf else None for said, is_leaf in zip(tree.says.tolist(), leaf.tolist(), strict=True)],
+        "output": tree.output,
+    }
+    for node in tree.subsets:
+        told["threshold"][node] = None
+    for name in ("strict", "float32", "missing_low"):
+        flag = np.asarray(getattr(tree, name))
+        told[name] = flag.tolist() if flag.ndim == 0 or flag.min() != flag.max() else bool(flag[0])
+    told["subsets"] = {str(node): sorted(chosen, key=str) for node, chosen in tree.subsets.items()}
+    for name in NUMBERS:
+        numbers = getattr(tree, name)
+        told[name] = None if numbers is None else _rows(numbers)
+    return told
+
+
+def _rows(numbers: Floats) -> list[Any]:
+    """Numbers of nodes, null for nodes of which nothing is told."""
+    return [None if np.isnan(row).any() else row.tolist() for row in numbers]
+
+
+def read(content: bytes, place: str) -> Foreign:
+    """The model of a neutral file, not yet checked."""
+    told = object_at(parse_bounded(content, place), place)
+    if told.get("format") != FORMAT:
+        raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
+    refuse_unknown(told, (*KEYS, *SOMETIMES, "discloses", "trees"), ReleaseError, place)
+    if not all(are_texts(told.get(key)) for key in ("features", "classes")) or not are_numbers(told.get("base")):
+        raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
+    if not all(isinstance(told.get(key), str) for key in ("from", "producer")):
+        raise ReleaseError("`from` and `producer` must be texts", place=place)
+    discloses = enumerate(list_at(told, "discloses", place))
+    width = max(len(told["classes"]), 1)
+    model = Foreign(
+        format=told["from"],
+        features=tuple(told["features"]),
+        classes=tuple(told["classes"]),
+        trees=tuple(_tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(told, "trees", place))),
+        says=one_of(told.get("says"), Says, f"{place}.says"),
+        combine=one_of(told.get("combine"), Combine, f"{place}.combine"),
+        base=tuple(map(float, told["base"])),
+        counted=one_of(told.get("counted"), Counted, f"{place}.counted"),
+        discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
+        origins=_origins(told, place),
+        producer=told["producer"],
+        untold_missing=known_reason(_text(told.get("untold_missing", ""), f"{place}.untold_missing"), ()),
+        untold_of=_untold_of(told.get("untold_of", []), f"{place}.untold_of"),
+        settings=_settings(told.get("settings", {}), f"{place}.settings"),
+        sampling=_sampling(told, f"{place}.sampling"),
+    )
+    return replace(model, discloses=(*model.discloses, *_undeclared(model), *left(told, model)))
+
+
+def _undeclared(model: Foreign) -> list[Disclosure]:
+    """What stands in the file though it does not say so."""
+    declared = {item.kind for item in model.discloses}
+    counted = any(tree.counts is not None for tree in model.trees)
+    sized = any(tree.size is not None for tree in model.trees) and not counted
+    found = [COUNTS] if counted else []
+    found += [SIZES] if sized else []
+    found += [RATIOS] if model.says in {"shares", "counts"} and not counted else []
+    return [item for item in found if item.kind not in declared]
+
+
+def _origins(told: Mapping[str, Any], place: str) -> tuple[Origin | None, ...] | None:
+    tables = [_table(each, f"{place}.groups") for each in list_at({"groups": [], **told}, "groups", place)]
+    if told.get("origins") is None:
+        return None
+    found = list_at(told, "origins", place)
+    if len(found) != len(told["features"]):
+        raise ReleaseError("must be one for each feature", place=f"{place}.origins")
+    return tuple(_origin(each, f"{place}.origins[{i}]", tables) for i, each in enumerate(found))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The group of each value, and the values of each group."""
+
+    groups: Mapping[str, int]
+    values: Mapping[int, tuple[str, ...]]
+
+
+def _table(told: Any, place: str) -> _Table:
+    groups = object_at(told, place)
+    if not all(type(group) is int for group in groups.values()):
+        raise ReleaseError("must be numbers of groups", place=place)
+    values: dict[int, list[str]] = {}
+    for value, group in groups.items():
+        values.setdefault(group, []).append(value)
+    return _Table(groups, {group: tuple(mine) for group, mine in values.items()})
+
+
+def _one_of(told: Any, tables: Sequence[_Table], place: str) -> OneOf[str]:
+    """The codes of one group's feature: the table, the group, its number and that of all others."""
+    if len(told) != 4 or not all(map(is_number, told)) or told[0] not in range(len(tables)):
+        raise ReleaseError("must be a table of `groups`, a group and two numbers", place=place)
+    number, group, on, off = told
+    table = tables[int(number)]
+    return OneOf(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
+
+
+def _untold_of(told: Any, place: str) -> frozenset[str]:
+    if not are_texts(told):
+        raise ReleaseError("must be a list of columns", place=place)
+    return frozenset(told)
+
+
+def _origin(told: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | None:
+    if told is None:
+        return None
+    told = object_at(told, place)
+    kind, column = told.get("kind"), told.get("column")
+    if not isinstance(column, str):
+        raise ReleaseError("`column` must be a text", place=place)
+    if kind == "number" and (told.get("fill") is None or is_number(told["fill"])):
+        return Number(column, _steps(told.get("steps"), place), told.get("fill"))
+    seen = told.get("seen", "")
+    if kind == "coded" and seen not in get_args(AsSeen):
+        raise ReleaseError("`seen` must say how numbers are looked up", place=place)
+    stand_in = told.get("stand_in", "")
+    if not isinstance(stand_in, str):
+        raise ReleaseError("`stand_in` must be a text", place=place)
+    if kind == "coded" and isinstance(told.get("codes"), list):
+        shared = _one_of(told["codes"], tables, place)
+        return Coded(column, shared, _code(told.get("other"), place), _code(told.get("missing"), place), seen, stand_in)
+    if kind == "coded" and isinstance(told.get("codes"), dict):
+        codes = {value: _code(code, place) for value, code in told["codes"].items()}
+        known = {value: code for value, code in codes.items() if code is not None}
+        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place), seen, stand_in)
+    if kind == "absent" and is_number(told.get("there")) and is_number(told.get("gone")):
+        return Absent(column, told["there"], told["gone"])
+    if kind == "unknown" and isinstance(told.get("why"), str):
+        return Unknown(column, known_reason(told["why"], [column]))
+    raise ReleaseError("is no origin of a feature", place=place)
+
+
+def _code(told: Any, place: str) -> float | None:
+    if told is None or is_number(told):
+        return None if told is None else float(told)
+    if told != "missing":
+        raise ReleaseError("a code must be a number", place=place)
+    return math.nan
+
+
+def _steps(told: Any, place: str) -> tuple[Step, ...]:
+    if not isinstance(told, list) or len(told) > 100:
+        raise ReleaseError("`steps` must be a list, not a long one", place=place)
+    return tuple(_step(each, place) for each in told)
+
+
+def _step(told: Any, place: str) -> Step:
+    if not isinstance(told, list) or len(told) != 2 or told[0] not in get_args(Operation) or not is_number(told[1]):
+        raise ReleaseError("a step is an operation and a number", place=place)
+    if told[0] in {"times", "over"} and told[1] <= 0:
+        raise ReleaseError("a step must keep larger numbers larger", place=place)
+    return Step(told[0], float(told[1]))
+
+
+def _tree(told: Any, width: int, place: str) -> ForeignTree:
+    told = object_at(told, place)
+    refuse_unknown(told, (*TREE_KEYS, *NUMBERS, "output"), ReleaseError, place)
+    feature = _whole(told, "feature", place)
+    says = list_at(told, "says", place)
+    outputs = len(next((row for row in says if isinstance(row, list)), [None]))
+    if outputs not in {1, width}:
+        raise ReleaseError("`says` must hold one number, or one for each class", place=place)
+    output = told.get("output")
+    if output is not None and (not isinstance(output, int) or isinstance(output, bool)):
+        raise ReleaseError("`output` must be a whole number", place=place)
+    n = len(feature)
+    return ForeignTree(
+        feature=feature,
+        threshold=_floats(list_at(told, "threshold", place), (n,), f"{place}.threshold"),
+        low=_whole(told, "low", place),
+        high=_whole(told, "high", place),
+        says=_floats(says, (n, outputs), f"{place}.says"),
+        strict=_flag(told, "strict", n, place),
+        float32=_flag(told, "float32", n, place),
+        missing_low=_flag(told, "missing_low", n, place),
+        subsets=_subsets(told.get("subsets"), n, place),
+        counts=_maybe(told, "counts", (n, width), place),
+        size=_maybe(told, "size", (n,), place),
+        output=output,
+    )
+
+
+def _maybe(told: Mapping[str, Any], key: str, shape: tuple[int, ...], place: str) -> Floats | None:
+    return None if told.get(key) is None else _floats(list_at(told, key, place), shape, f"{place}.{key}")
+
+
+def _whole(told: Mapping[str, Any], key: str, place: str) -> np.ndarray:
+    numbers = list_at(told, key, place)
+    if not all(type(number) is int and -1 <= number < 2**31 for number in numbers):
+        raise ReleaseError("must hold whole numbers from -1 on", place=f"{place}.{key}")
+    return np.array(numbers, dtype=np.int64)
+
+
+def _floats(told: Sequence[Any], shape: tuple[int, ...], place: str) -> Floats:
+    """Numbers of each node as an array, NaN for null."""
+    width = shape[1] if len(shape) == 2 else None
+    if len(told) != shape[0]:
+        raise ReleaseError("must speak of every node", place=place)
+    if width is None:
+        rows: Iterable[Any] = told
+        if not all(row is None or is_number(row) for row in told):
+            raise ReleaseError("must hold numbers", place=place)
+        return np.array([math.nan if row is None else row for row in rows], dtype=np.float64)
+    if not all(row is None or (are_numbers(row) and len(row) == width) for row in told):
+        raise ReleaseError(f"must hold lists of {width} number(s)", place=place)
+    gone = [math.nan] * width
+    return np.array([gone if row is None else row for row in told], dtype=np.float64).reshape(shape)
+
+
+def _flag(told: Mapping[str, Any], key: str, n: int, place: str) -> Any:
+    found = told.get(key, False)
+    if isinstance(found, bool):
+        return found
+    if not isinstance(found, list) or len(found) != n or not all(isinstance(one, bool) for one in found):
+        raise ReleaseError("must be true or false, or one of them for each node", place=f"{place}.{key}")
+    return np.array(found)
+
+
+def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
+    found: dict[int, frozenset[str | float]] = {}
+    sets = object_at(told if told is not None else {}, f"{place}.subsets")
+    refuse_many(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), f"{place}.subsets")
+    for key, chosen in sets.items():
+        good = isinstance(chosen, list) and all(isinstance(one, str) or is_number(one) for one in chosen)
+        if not key.isascii() or not key.isdigit() or not int(key[:9]) < n or not good:
+            raise ReleaseError("must hold categories for nodes", place=f"{place}.subsets")
+        found[int(key[:9])] = frozenset(one if isinstance(one, str) else float(one) for one in chosen)
+    return found
+
+
+def _text(told: Any, place: str) -> str:
+    if not isinstance(told, str):
+        raise ReleaseError("must be a text", place=place)
+    return told
+
+
+def _sampling_told(sampling: Sampling) -> dict[str, Any]:
+    told = {"rate": list(sampling.rate), "held_out": sampling.held_out, "draws": sampling.draws}
+    return told | ({"root": list(sampling.root)} if sampling.root is not None else {})
+
+
+def _sampling(model: Mapping[str, Any], place: str) -> Sampling:
+    """How each tree's rows were drawn; of a bootstrap as many as there are, where the file does not say so."""
+    if model.get("sampling") is None:
+        return Sampling(draws=1.0) if model.get("counted") == "bootstrap" else NO_SAMPLING
+    told = object_at(model["sampling"], place)
+    refuse_unknown(told, ("rate", "root", "held_out", "draws"), ReleaseError, place)
+    for key in ("rate", "root"):
+        pair = told.get(key, [1.0, 1.0])
+        if not are_numbers(pair) or len(pair) != 2 or not 0 < pair[0] <= pair[1] <= 1:
+            raise ReleaseError("must be two shares, the smaller first", place=f"{place}.{key}")
+    held_out, draws = told.get("held_out", 0.0), told.get("draws")
+    if not is_number(held_out) or not 0 <= held_out < 1e12:
+        raise ReleaseError("must be a share or a number of rows", place=f"{place}.held_out")
+    if draws is not None and not (is_number(draws) and 0 < draws < 1e12):
+        raise ReleaseError("must be a share or a number of rows", place=f"{place}.draws")
+    rate, root = told.get("rate", [1.0, 1.0]), told.get("root")
+    return Sampling(
+        (float(rate[0]), float(rate[1])),
+        None if root is None else (float(root[0]), float(root[1])),
+        float(held_out),
+        draws,
+    )
+
+
+def _settings(told: Any, place: str) -> dict[str, Setting]:
+    found = object_at(told, place)
+    refuse_unknown(found, SETTINGS, ReleaseError, place)
+    if not all(isinstance(value, str | int | float | None) for value in found.values()):
+        raise ReleaseError("must be plain values", place=place)
+    return found

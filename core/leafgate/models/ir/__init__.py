@@ -1,0 +1,1 @@
+"""The neutral model: trees and features as every reader tells them, and their validation."""

@@ -1,0 +1,1 @@
+"""From the neutral model to a release over the policy's columns."""

@@ -1,0 +1,152 @@
+"""One test on a feature, told as a test on the column the feature is made from."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from leafgate.models.ir.features import Absent, Coded, Number, Origin, Step, rounded
+from leafgate.models.ir.model import Floats
+from leafgate.types.schema import Column, Value
+from leafgate.types.tree import Branch, Cut, Fan, Node
+
+MOST = sys.float_info.max
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A test on a feature: a threshold, or a set of categories."""
+
+    at: float
+    strict: bool
+    float32: bool
+    missing_low: bool
+    chosen: frozenset[str | float] | None = None
+
+    def low(self, number: float) -> bool:
+        """Does the feature's number go low?"""
+        if math.isnan(number):
+            return self.missing_low
+        seen = rounded(number) if self.float32 else number
+        if self.chosen is not None:
+            return seen in self.chosen
+        return seen < self.at if self.strict else seen <= self.at
+
+
+def told(asked: Asked, origin: Origin, column: Column, low: Node, high: Node) -> Node:
+    """The test on `column` that sends the same people to `low` and to `high`; one of these where it asks nothing."""
+    match origin:
+        case Number() if _asks_absence(asked, origin) and not column.missing:
+            return low
+        case Number():
+            return _cut(asked, origin, low, high)
+        case Absent() if column.numeric:
+            return _by_absence(asked, origin, low, high)
+        case Absent():
+            return _fan(lambda value: asked.low(origin.gone if value is None else origin.there), column, low, high)
+        case Coded():
+            return _fan(_side(asked, origin), column, low, high)
+    raise AssertionError("an unknown origin is refused before")
+
+
+def _asks_absence(asked: Asked, origin: Number) -> bool:
+    """Does it ask nothing but whether the number is missing?"""
+    return asked.chosen is None and asked.at == MOST and not asked.strict and not origin.steps
+
+
+def _cut(asked: Asked, origin: Number, low: Node, high: Node) -> Node:
+    if not origin.steps and origin.fill is None:  # most cuts are such, and there may be millions
+        side: Literal["low", "high"] = "low" if asked.missing_low else "high"
+        return Cut(origin.column, asked.at, low, high, side, asked.strict, asked.float32)
+    missing_low = asked.missing_low if origin.fill is None else asked.low(origin.fill)
+    missing: Literal["low", "high"] = "low" if missing_low else "high"
+    if not origin.steps:
+        return Cut(origin.column, asked.at, low, high, missing, asked.strict, asked.float32)
+    top = highest_low(asked, origin.steps)
+    if top == math.inf:
+        return Cut(origin.column, MOST, low, high, missing)
+    return Cut(origin.column, -MOST if top == -math.inf else top, low, high, missing, strict=top == -math.inf)
+
+
+def made(numbers: Floats, steps: tuple[Step, ...]) -> Floats:
+    """The numbers after the steps, each in double precision as NumPy does it."""
+    act: Mapping[str, Callable[[Floats, float], Floats]] = {
+        **{"plus": np.add, "minus": np.subtract, "times": np.multiply, "over": np.divide},
+        **{"at_least": np.maximum, "at_most": np.minimum, "single": _singles},
+    }
+    with np.errstate(all="ignore"):
+        for step in steps:
+            numbers = act[step.operation](numbers, step.by)
+    return numbers
+
+
+def _singles(numbers: Floats, by: float) -> Floats:
+    return numbers.astype(np.float32).astype(np.float64)
+
+
+def highest_low(asked: Asked, steps: tuple[Step, ...]) -> float:
+    """The largest column number whose feature goes low; infinite where all go one way.
+
+    Every step rises (or stays) in floating point too, so one number divides low from high; it is found by halving
+    the 2^64 doubles, so it is exact however the steps round.
+    """
+
+    def goes_low(key: int) -> bool:
+        return asked.low(float(made(np.array([_double(key)]), steps)[0]))
+
+    least, most = -_key(MOST) - 1, _key(MOST)
+    if goes_low(most):
+        return math.inf
+    if not goes_low(least):
+        return -math.inf
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if goes_low(middle) else (least, middle)
+    return _double(least)
+
+
+def _key(number: float) -> int:
+    """Doubles in order, as whole numbers; -0.0 just below 0.0."""
+    bits = int(np.float64(number).view(np.int64))
+    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF) - 1
+
+
+def _double(key: int) -> float:
+    bits = key if key >= 0 else (-key - 1) | -0x8000_0000_0000_0000
+    return float(np.int64(bits).view(np.float64))
+
+
+def _by_absence(asked: Asked, origin: Absent, low: Node, high: Node) -> Node:
+    there, gone = (low if asked.low(origin.there) else high), (low if asked.low(origin.gone) else high)
+    return there if there is gone else Cut(origin.column, MOST, there, gone, "high")
+
+
+def _side(asked: Asked, origin: Coded) -> Callable[[Value], bool | None]:
+    """Which side a value of the column takes; None where the model takes no such value."""
+
+    def side(value: Value) -> bool | None:
+        if asked.chosen is not None and value in asked.chosen:
+            return True
+        number = origin.missing if value is None else origin.codes.get(value, origin.other)
+        return None if number is None else asked.low(number)
+
+    return side
+
+
+def _fan(side: Callable[[Value], bool | None], column: Column, low: Node, high: Node) -> Node:
+    """A branch for the shorter list of values, all others the other way; values nobody takes take none."""
+    sides = {value: side(value) for value in column.domain}
+    ways = [
+        (tuple(v for v, taken in sides.items() if taken is want), node) for want, node in ((True, low), (False, high))
+    ]
+    (few, shorter), (many, longer) = sorted(ways, key=lambda way: len(way[0]))
+    if not few:
+        return longer if len(many) == len(sides) else Fan(column.name, (Branch(many, longer),))
+    if len(few) + len(many) == len(sides):
+        return Fan(column.name, (Branch(few, shorter),), other=longer)
+    return Fan(column.name, tuple(Branch(values, node) for values, node in ways))

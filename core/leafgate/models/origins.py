@@ -1,0 +1,58 @@
+"""Whose the records of a release file are, as its owner kept it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from leafgate.errors import ReleaseError
+from leafgate.io.json import object_at, parse_json, readable, refuse_unknown
+from leafgate.io.release_codec import Sealed
+from leafgate.types.release import Records, Release
+from leafgate.types.table import Table
+
+# --- The file in which an owner keeps whose the records of a release are, `leafgate/origins/1` ---
+
+FORMAT = "leafgate/origins/1"
+
+
+def origins_document(sealed: Sealed) -> bytes:
+    """For each published record the row of the table (sorted, equal people together, no key) it was made from."""
+    return readable({"format": FORMAT, "release": sealed.sha256, "rows": list(sealed.origins or ())})
+
+
+def with_origins(release: Release, path: Path, table: Table) -> Release:
+    """The release with the origins its owner's file tells; ReleaseError where that is of another release or table."""
+    try:
+        told = object_at(parse_json(path.read_bytes(), ReleaseError, path.name), path.name)
+    except OSError as error:
+        raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
+    refuse_unknown(told, ("format", "release", "rows"), ReleaseError, path.name)
+    if told.get("format") != FORMAT:
+        raise ReleaseError(f"is no file of origins: its `format` is not {FORMAT!r}", place=path.name)
+    if release.records is None or told.get("release") != hashlib.sha256(release.sealed or b"").hexdigest():
+        raise ReleaseError("tells the origins of another release", place=path.name)
+    rows = told.get("rows")
+    if not isinstance(rows, list) or not all(isinstance(row, int) and 0 <= row < len(table) for row in rows):
+        raise ReleaseError("its `rows` are no rows of this table", place=path.name)
+    if len(rows) != len(release.records.rows) or not _made_of(release.records, np.array(rows), release, table):
+        raise ReleaseError("its rows are not what the records were made from: is this the same table?", place=path.name)
+    return replace(release, origins=tuple(rows))
+
+
+def _made_of(records: Records, rows: np.ndarray, release: Release, table: Table) -> bool:
+    """Do the records count everybody in the table once, and show their cells where they show any?"""
+    people = np.bincount(rows, weights=np.array(records.weight, dtype=np.float64), minlength=len(table))
+    if not np.array_equal(people, table.weight):
+        return False
+    for place, name in enumerate(records.columns):
+        if name in release.noise:
+            continue
+        cells = table.frame[name].astype(object).to_numpy()[rows]
+        shown = [(row[place], cell) for row, cell in zip(records.rows, cells, strict=True)]
+        if any(told != cell for told, cell in shown if isinstance(told, str | int | float)):
+            return False
+    return True

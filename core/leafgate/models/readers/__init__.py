@@ -1,0 +1,1 @@
+"""Readers of model files, a folder for each library or format."""

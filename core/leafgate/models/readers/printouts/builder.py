@@ -1,0 +1,144 @@
+"""Trees that a program printed, put together node by node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from leafgate.algorithms.node_counts import NodeNumbers
+from leafgate.errors import ReleaseError
+from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, other_content
+from leafgate.models.ir.model import LEAF, Floats, ForeignTree
+from leafgate.types.release import Disclosure
+
+MAX_LINES, MAX_LINE = 100_000, 10_000
+
+
+def lines_of(content: bytes, place: str) -> list[str]:
+    """The lines of a text; ReleaseError where it is none, or has too many."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ReleaseError("is not UTF-8 text", place=place) from None
+    if text.count("\n") > MAX_LINES:
+        raise ReleaseError(f"has more than {MAX_LINES:,} lines", place=place)
+    lines = text.splitlines()
+    if any(len(line) > MAX_LINE for line in lines):
+        raise ReleaseError(f"has a line of more than {MAX_LINE:,} signs", place=place)
+    return lines
+
+
+def number_in(text: str, place: str) -> float:
+    """A finite number as programs print it."""
+    try:
+        found = float(text) if "_" not in text else np.nan
+    except ValueError:
+        found = np.nan
+    if not abs(found) < 1e300:
+        raise ReleaseError("has what is no number where one belongs", place=place)
+    return float(found)
+
+
+@dataclass
+class Growing:
+    """Nodes in the order they are added; a test's two ways are set once they are there."""
+
+    classes: Sequence[str]
+    names: dict[str, int] = field(default_factory=dict)
+    feature: list[int] = field(default_factory=list)
+    threshold: list[float] = field(default_factory=list)
+    strict: list[bool] = field(default_factory=list)
+    ways: list[list[int]] = field(default_factory=list)
+    labels: list[str | None] = field(default_factory=list)
+    subsets: dict[int, frozenset[str | float]] = field(default_factory=dict)
+
+    def leaf(self, label: str | None) -> int:
+        """Add a leaf; without a label it predicts nothing."""
+        return self._add(LEAF, np.nan, strict=False, label=label)
+
+    def cut(self, name: str, at: float, *, strict: bool) -> int:
+        """Add a test of a number."""
+        return self._add(self._feature(name), at, strict=strict, label=None)
+
+    def subset(self, name: str, chosen: Sequence[str]) -> int:
+        """Add a test whether a value is among some."""
+        node = self._add(self._feature(name), np.nan, strict=False, label=None)
+        self.subsets[node] = frozenset[str | float](chosen)
+        return node
+
+    def _feature(self, name: str) -> int:
+        return self.names.setdefault(name, len(self.names))
+
+    def _add(self, feature: int, at: float, *, strict: bool, label: str | None) -> int:
+        self.feature.append(feature)
+        self.threshold.append(at)
+        self.strict.append(strict)
+        self.labels.append(label)
+        self.ways.append([LEAF, LEAF])
+        return len(self.feature) - 1
+
+    def tree(
+        self, counts: Floats | None = None, size: Floats | None = None, numbers: Sequence[NodeNumbers] = ()
+    ) -> ForeignTree:
+        """The tree, each label a row with 1 for its class."""
+        says = np.zeros((len(self.feature), len(self.classes)))
+        for node, label in enumerate(self.labels):
+            if label is not None:
+                says[node, self.classes.index(label)] = 1
+        low, high = np.array(self.ways, dtype=np.int64).T
+        return ForeignTree(
+            feature=np.array(self.feature),
+            threshold=np.array(self.threshold),
+            low=low,
+            high=high,
+            says=says,
+            strict=np.array(self.strict),
+            subsets=self.subsets,
+            counts=counts,
+            size=size,
+            numbers=tuple(numbers),
+        )
+
+
+# --- What of a print-out is not the tree, and what it tells ---
+
+SECTION = re.compile(r"=== (.+) ===\s*")
+SECTIONS: Mapping[str, str] = {
+    "Run information": "the run's information",
+    "Classifier model": "the model's section",
+    "Predictions": "predictions of people, one by one",
+    "Summary": "a summary",
+    "Detailed Accuracy": "accuracy by class",
+    "Confusion Matrix": "a confusion matrix",
+    "Stratified cross-validation": "a cross-validation",
+    "Cross-validation": "a cross-validation",
+    "Evaluation": "an evaluation",
+    "Error on": "an evaluation",
+}
+"""What WEKA prints around its tree, by how a section begins."""
+
+LONG = 60
+PEOPLE_LISTED = SECTIONS["Predictions"]
+
+
+def left(lines: Sequence[str], read: Collection[int]) -> tuple[Disclosure, ...]:
+    """What the lines tell that nobody read, by section; `read` are the numbers of those that somebody did."""
+    return other_content(_unread(lines, frozenset(read)))
+
+
+def _unread(lines: Sequence[str], read: Collection[int]) -> Iterator[tuple[str, int]]:
+    where = "text before the tree"
+    for number, line in enumerate(lines):
+        title = SECTION.fullmatch(line)
+        name = None if title is None else _name(title[1])
+        where = name or ("text after the tree" if number in read else where)
+        if line.strip() and number not in read and name is None:
+            yield where, PEOPLE if where == PEOPLE_LISTED else 1 + len(line) // SIGNS
+
+
+def _name(title: str) -> str | None:
+    """What a section is called here; None for one that WEKA does not print."""
+    return next((name for begin, name in SECTIONS.items() if title.startswith(begin) and len(title) < LONG), None)

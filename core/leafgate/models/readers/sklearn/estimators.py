@@ -1,0 +1,140 @@
+"""Fitted scikit-learn models, in memory or from a file, as neutral trees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from leafgate.errors import ReleaseError
+from leafgate.models.formats.objects import Seen, as_tuple, seen
+from leafgate.models.ir.features import Number, distinct
+from leafgate.models.ir.model import SETTINGS, Foreign, Setting
+from leafgate.models.ir.validate import check
+from leafgate.models.readers.sklearn.disclosures import tells
+from leafgate.models.readers.sklearn.feature import Made, raw
+from leafgate.models.readers.sklearn.hist_boosting import hist_classifier, hist_regressor
+from leafgate.models.readers.sklearn.pipeline import transformed
+from leafgate.models.readers.sklearn.trees import (
+    Read,
+    boosting_classifier,
+    boosting_regressor,
+    forest_classifier,
+    forest_regressor,
+    tree_classifier,
+    tree_regressor,
+)
+from leafgate.models.readers.sklearn.unread import category_lists, left, names_in
+
+MAX_STEPS = 1_000
+"""So many steps are asked which columns they were given."""
+
+
+def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
+    """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be told."""
+    if not isinstance(thing, Seen):
+        raise ReleaseError("holds no estimator", place=place)
+    estimator, made = _estimator(thing, None, place)
+    version = str(thing.get("_sklearn_version", version))
+    read = READERS[estimator.kind](estimator)
+    made = _given(estimator, made) if made is None else made
+    if read.made is not None:
+        made = read.made(estimator, made)
+    named = distinct([one.name for one in made])
+    told = any(one.origin != Number(one.name) for one in made)
+    return Foreign(
+        format=format,
+        features=named,
+        classes=read.classes,
+        trees=read.trees,
+        says="values" if not read.classes else "scores" if read.combine == "boost" else "shares",
+        combine=read.combine,
+        base=read.base,
+        counted=read.counted,
+        discloses=tuple(dict.fromkeys((*tells(thing, estimator, read.trees, read.counted), *left(thing, made)))),
+        origins=tuple(one.origin for one in made) if told else None,
+        producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
+        settings=settings_of(estimator),
+        category_lists=category_lists(thing),
+        other_names=names_in(thing),
+        sampling=read.sampling,
+    )
+
+
+def settings_of(estimator: Seen) -> dict[str, Setting]:
+    """How it was told to learn, as far as these are plain values."""
+    found = {name: estimator.get(name) for name in SETTINGS if name in estimator}
+    return {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
+
+
+def _estimator(thing: Seen, made: list[Made] | None, place: str) -> tuple[Seen, list[Made] | None]:
+    """The estimator at the end of pipelines, and the features that those make for it."""
+    while thing.kind == "Pipeline":
+        *before, last = thing.many("steps")
+        given = made if made is not None else _given(_first(thing), None)
+        for named in before:
+            given = transformed(named[1], given, place)
+        thing, made = last[1], given
+        if not isinstance(thing, Seen):
+            raise ReleaseError("its pipeline ends without an estimator", place=place)
+    if thing.kind not in READERS:
+        remedy = f"of scikit-learn these can be read: {', '.join(READERS)}"
+        raise ReleaseError(f"is a {thing.kind}, which is no tree and no forest known here", place=place, remedy=remedy)
+    return thing, made
+
+
+def _first(pipeline: Seen) -> Seen:
+    """The first fitted step that says which columns it was given; a union's parts are all given the same."""
+    waiting = [pipeline]
+    for _ in range(MAX_STEPS):
+        if not waiting:
+            break
+        here = waiting.pop(0)
+        if "n_features_in_" in here:
+            return here
+        inner = {"Pipeline": "steps", "FeatureUnion": "transformer_list"}.get(here.kind)
+        steps = here.many(inner) if inner is not None else ()
+        waiting = [named[1] for named in steps if isinstance(named[1], Seen)] + waiting
+    raise ReleaseError("its pipeline says not which columns it was given: was it fitted?", place=pipeline.place)
+
+
+def _given(step: Seen, made: list[Made] | None) -> list[Made]:
+    """The columns a step was fitted on, by the names it kept or by their numbers."""
+    if made is not None:
+        return made
+    names = step.get("feature_names_in_")
+    if names is not None:
+        return raw([str(name) for name in as_tuple(names, step, "feature_names_in_")])
+    width = step["n_features_in_"]
+    if not isinstance(width, int) or not 0 < width < 10**6:
+        raise ReleaseError("`n_features_in_` must be a number of features", place=step.place)
+    return raw([f"x{i}" for i in range(width)])
+
+
+READERS: Mapping[str, Callable[[Seen], Read]] = {
+    "DecisionTreeClassifier": tree_classifier,
+    "DecisionTreeRegressor": tree_regressor,
+    "ExtraTreeClassifier": tree_classifier,
+    "ExtraTreeRegressor": tree_regressor,
+    "RandomForestClassifier": forest_classifier,
+    "RandomForestRegressor": forest_regressor,
+    "ExtraTreesClassifier": forest_classifier,
+    "ExtraTreesRegressor": forest_regressor,
+    "GradientBoostingClassifier": boosting_classifier,
+    "GradientBoostingRegressor": boosting_regressor,
+    "HistGradientBoostingClassifier": hist_classifier,
+    "HistGradientBoostingRegressor": hist_regressor,
+}
+
+
+# --- Fitted scikit-learn models in memory ---
+
+
+def from_sklearn(model: Any) -> Foreign:
+    """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would tell them.
+
+    Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
+    features made in ways that cannot be told in columns; it names them.
+    """
+    version = getattr(sys.modules.get("sklearn"), "__version__", "")
+    return check(model_of(seen(model), "scikit-learn in memory", str(version), "model"), "model")

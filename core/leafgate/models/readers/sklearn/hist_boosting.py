@@ -1,0 +1,117 @@
+"""scikit-learn's histogram boosting as neutral trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from leafgate.algorithms.node_counts import NO_SAMPLING, NodeNumbers, Sampling
+from leafgate.errors import ReleaseError
+from leafgate.models.formats.objects import Seen, as_tuple
+from leafgate.models.ir.arrays import BitSets, Budget
+from leafgate.models.ir.model import LEAF, ForeignTree
+from leafgate.models.readers.sklearn.feature import Made
+from leafgate.models.readers.sklearn.pipeline import transformed
+from leafgate.models.readers.sklearn.trees import Read, classes_of
+from leafgate.types.release import Counted
+
+
+def _of_validation(estimator: Seen) -> Counted:
+    """The same of histogram boosting, which keeps no weights: whether every row weighed 1 cannot be seen."""
+    stops = estimator.get("do_early_stopping_", estimator.get("early_stopping", True))
+    return "sampled" if stops and estimator.get("validation_fraction", 0.1) is not None else "unknown"
+
+
+def _held_out(estimator: Seen) -> Sampling:
+    """How many rows were set aside to know when to stop."""
+    told = estimator.get("validation_fraction", 0.1)
+    if _of_validation(estimator) != "sampled":
+        return NO_SAMPLING
+    if not isinstance(told, int | float) or not 0 < told < 1e12:
+        raise ReleaseError("its `validation_fraction` is neither a share nor a number of rows", place=estimator.place)
+    return Sampling(held_out=float(told))
+
+
+def _hist(estimator: Seen, trees_per_stage: int) -> tuple[ForeignTree, ...]:
+    stages, budget = estimator.many("_predictors"), Budget(estimator.place)
+    return tuple(
+        _hist_tree(estimator, one, budget, k if trees_per_stage > 1 else None)
+        for stage in stages
+        for k, one in enumerate(as_tuple(stage, estimator, "_predictors"))
+    )
+
+
+def _hist_tree(estimator: Seen, predictor: Any, budget: Budget, output: int | None) -> ForeignTree:
+    """One of HistGradientBoosting's trees: doubles, sets of categories as bits, infinity where only gaps go high."""
+    if not isinstance(predictor, Seen):
+        raise ReleaseError("its `_predictors` are no trees", place=estimator.place)
+    nodes: Any = predictor.array("nodes")
+    wanted = {"value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right", "is_leaf"}
+    if nodes.dtype.names is None or not wanted <= set(nodes.dtype.names) or nodes.ndim != 1:
+        raise ReleaseError("its predictor's `nodes` are not those of scikit-learn", place=estimator.place)
+    leaf = nodes["is_leaf"].astype(bool)
+    threshold = nodes["num_threshold"].astype(np.float64)
+    threshold = np.where(threshold == np.inf, np.finfo(np.float64).max, threshold)
+    return ForeignTree(
+        feature=np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int64),
+        threshold=np.where(leaf, np.nan, threshold),
+        low=np.where(leaf, LEAF, nodes["left"].astype(np.int64)),
+        high=np.where(leaf, LEAF, nodes["right"].astype(np.int64)),
+        says=nodes["value"].astype(np.float64)[:, None],
+        missing_low=nodes["missing_go_to_left"].astype(bool),
+        subsets=dict(_bit_sets(predictor, nodes, leaf, budget)),
+        size=nodes["count"].astype(np.float64),
+        numbers=(NodeNumbers("count", "rows", nodes["count"].astype(np.float64)),),
+        output=output,
+    )
+
+
+def _bit_sets(
+    predictor: Seen, nodes: Any, leaf: np.ndarray, budget: Budget
+) -> Iterator[tuple[int, frozenset[str | float]]]:
+    """The categories, by their codes, that a node's bits send low."""
+    if "is_categorical" not in (nodes.dtype.names or ()):
+        return
+    bits, sets = predictor.array("raw_left_cat_bitsets"), BitSets(budget)
+    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf).tolist():
+        row = int(nodes["bitset_idx"][node])
+        if bits.ndim != 2 or not row < len(bits):
+            raise ReleaseError("its predictor names a set of categories that there is not", place=predictor.place)
+        yield node, sets.of_codes(row, bits[row])
+
+
+def _hist_columns(estimator: Seen, given: list[Made]) -> list[Made]:
+    """Its own encoder puts the columns of categories first."""
+    inner, marks = estimator.get("_preprocessor"), estimator.get("is_categorical_")
+    if inner is None:
+        return given
+    if not isinstance(inner, Seen) or not isinstance(marks, np.ndarray) or len(marks) != len(given):
+        raise ReleaseError("its own preprocessor is not one of scikit-learn's", place=estimator.place)
+    encoder = next((part[1] for part in inner.many("transformers_") if part[0] == "encoder"), None)
+    first = [one for one, mark in zip(given, marks, strict=True) if mark]
+    rest = [one for one, mark in zip(given, marks, strict=True) if not mark]
+    return [*(transformed(encoder, first, estimator.place) if first else []), *rest]
+
+
+def hist_classifier(estimator: Seen) -> Read:
+    classes = classes_of(estimator)
+    several = len(classes) if len(classes) > 2 else 1
+    base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
+    return Read(
+        classes,
+        _hist(estimator, several),
+        "boost",
+        _of_validation(estimator),
+        base,
+        _hist_columns,
+        _held_out(estimator),
+    )
+
+
+def hist_regressor(estimator: Seen) -> Read:
+    if estimator.get("loss", "squared_error") not in {"squared_error", "absolute_error", "quantile"}:
+        raise ReleaseError("predicts by the exponential of its trees' sum", place=estimator.place)
+    base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
+    return Read((), _hist(estimator, 1), "boost", _of_validation(estimator), base, _hist_columns, _held_out(estimator))

@@ -1,0 +1,109 @@
+"""What the features of a scikit-learn pipeline are, in terms of the columns it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from leafgate.errors import ReleaseError
+from leafgate.models.formats.objects import Seen, as_tuple
+from leafgate.models.ir.features import Unknown
+from leafgate.models.readers.sklearn.encoders import ENCODERS
+from leafgate.models.readers.sklearn.feature import Made, Transform
+from leafgate.models.readers.sklearn.imputers import GAPS
+from leafgate.models.readers.sklearn.scalers import SCALERS
+
+MAX_FEATURES = 100_000
+
+
+def transformed(step: Any, given: Sequence[Made], place: str) -> list[Made]:
+    """What a fitted transformer makes of features; ReleaseError names one that cannot be told in columns."""
+    if step is None or step == "passthrough":
+        return list(given)
+    if not isinstance(step, Seen) or step.kind not in TRANSFORMS:
+        kind = step.kind if isinstance(step, Seen) else str(step)[:40]
+        remedy = f"of scikit-learn's transformers these can be told in columns: {', '.join(TRANSFORMS)}"
+        raise ReleaseError(
+            f"its features are made by {kind!r}, which mixes columns or is not known here", place=place, remedy=remedy
+        )
+    width = step.get("n_features_in_")
+    if isinstance(width, int) and width != len(given):
+        raise ReleaseError(f"its {step.kind} is for {width} features, and gets {len(given)}", place=place)
+    step.spend(len(given))
+    made = TRANSFORMS[step.kind](step, given)
+    step.spend(len(made))
+    return made
+
+
+def _pipeline(step: Seen, given: Sequence[Made]) -> list[Made]:
+    made = list(given)
+    for named in step.many("steps"):
+        made = transformed(named[1], made, step.place)
+    return made
+
+
+def _columns(step: Seen, given: Sequence[Made]) -> list[Made]:
+    """A ColumnTransformer: each part's features one after another, in the order it keeps them."""
+    if step.get("transformer_weights") is not None:
+        raise ReleaseError("its ColumnTransformer weighs its parts", place=step.place)
+    made: list[Made] = []
+    for part in step.many("transformers_"):
+        _, transformer, chosen = part
+        columns = [] if transformer == "drop" else [given[i] for i in _chosen(chosen, given, step)]
+        made += transformed(transformer, columns, step.place) if columns else []  # of no columns it was never fitted
+        _refuse_many(made, step)
+    return [replace(one, sparse=step.get("sparse_output_") is True) for one in made]
+
+
+def _union(step: Seen, given: Sequence[Made]) -> list[Made]:
+    if step.get("transformer_weights") is not None:
+        raise ReleaseError("its FeatureUnion weighs its parts", place=step.place)
+    made: list[Made] = []
+    for _, part in step.many("transformer_list"):
+        made += [] if part == "drop" else transformed(part, given, step.place)
+        _refuse_many(made, step)
+    sparse = any(one.sparse for one in made)
+    return [replace(one, sparse=sparse) for one in made]
+
+
+def _refuse_many(made: Sequence[Made], step: Seen) -> None:
+    if len(made) > MAX_FEATURES:
+        raise ReleaseError(f"its {step.kind} makes more than {MAX_FEATURES:,} features", place=step.place)
+
+
+def _chosen(chosen: Any, given: Sequence[Made], step: Seen) -> list[int]:
+    """The positions of a part's columns: names, numbers, a mask or a slice."""
+    if isinstance(chosen, Seen) and "data" in chosen:
+        chosen = chosen["data"]
+    names = {made.name: i for i, made in reversed(list(enumerate(given)))}
+    if isinstance(chosen, slice) and not isinstance(chosen.start, str) and not isinstance(chosen.stop, str):
+        return list(range(len(given)))[chosen]
+    if isinstance(chosen, slice):
+        start = 0 if chosen.start is None else names[chosen.start]
+        return list(range(start, len(given) if chosen.stop is None else names[chosen.stop] + 1))
+    listed = (chosen,) if isinstance(chosen, str | int) else as_tuple(chosen, step, "transformers_")
+    if listed and all(isinstance(one, bool) for one in listed):
+        return [i for i, one in enumerate(listed) if one]
+    if not all(one in names if isinstance(one, str) else isinstance(one, int) for one in listed):
+        raise ReleaseError("its ColumnTransformer names columns that it is not given", place=step.place)
+    return [names[one] if isinstance(one, str) else range(len(given))[one] for one in listed]
+
+
+def _function(step: Seen, given: Sequence[Made]) -> list[Made]:
+    if step.get("func") is not None:
+        return [
+            replace(made, origin=Unknown(made.name, "is made by a function, which is not run here")) for made in given
+        ]
+    return list(given)
+
+
+TRANSFORMS: Mapping[str, Transform] = {
+    "Pipeline": _pipeline,
+    "ColumnTransformer": _columns,
+    "FeatureUnion": _union,
+    "FunctionTransformer": _function,
+    **GAPS,
+    **SCALERS,
+    **ENCODERS,
+}

@@ -1,0 +1,105 @@
+"""Random people for models to be compared on: cells of columns, and what each model makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from leafgate.models.ir.features import Absent, Coded, Number, Origin, Unknown
+from leafgate.models.ir.model import Floats, Foreign
+from leafgate.models.lowering.tests import Asked, highest_low, made
+
+Cells = Mapping[str, Sequence[Any]]
+"""Columns of numbers or texts; None where missing."""
+
+MISSING = 0.05
+"""The share of missing cells."""
+
+MOST_EDGES = 5_000
+"""Thresholds of one column that are tried; of more a random choice."""
+
+
+def origins_of(model: Foreign) -> list[Origin]:
+    """Each feature's origin; a feature whose origin is not known is a column of its own."""
+    told = model.origins or (None,) * len(model.features)
+    known = (None if isinstance(one, Unknown) else one for one in told)
+    return [Number(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
+
+
+def random_cells(models: Iterable[Foreign], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:
+    """`n` people with a cell in every column that some model asks about: values it knows, numbers near thresholds."""
+    texts: dict[str, set[str]] = {}
+    edges: dict[str, set[float]] = {}
+    for model in models:
+        _collect(model, texts, edges)
+    cells: dict[str, list[Any]] = {}
+    for column in sorted({*texts, *edges}):
+        chosen = (
+            _of_texts(sorted(texts[column]), n, rng) if column in texts else _of_numbers(sorted(edges[column]), n, rng)
+        )
+        gone = rng.random(n) < MISSING
+        cells[column] = [None if missing else cell for cell, missing in zip(chosen, gone.tolist(), strict=True)]
+    return cells
+
+
+def _collect(model: Foreign, texts: dict[str, set[str]], edges: dict[str, set[float]]) -> None:
+    for number, origin in enumerate(origins_of(model)):
+        if isinstance(origin, Coded):
+            texts.setdefault(origin.column, set()).update(origin.codes)
+        elif isinstance(origin, Number):
+            edges.setdefault(origin.column, set()).update(_edges(model, number, origin))
+        elif isinstance(origin, Absent):
+            edges.setdefault(origin.column, set())
+    for column in set(texts) & set(edges):
+        del edges[column]
+
+
+def _edges(model: Foreign, feature: int, origin: Number) -> Iterable[float]:
+    """The last number of the column that goes low, for each test on the feature."""
+    for tree in model.trees:
+        strict, float32 = tree.flag("strict"), tree.flag("float32")
+        for node in np.flatnonzero(tree.feature == feature).tolist():
+            if node not in tree.subsets:
+                asked = Asked(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), False)
+                yield highest_low(asked, origin.steps) if origin.steps else asked.at
+
+
+def _of_texts(values: Sequence[str], n: int, rng: np.random.Generator) -> list[Any]:
+    return [values[i] for i in rng.integers(0, len(values), n)] if values else [None] * n
+
+
+def _of_numbers(edges: Sequence[float], n: int, rng: np.random.Generator) -> list[float]:
+    """Half of them at a threshold or right beside it, half anywhere between and around the thresholds."""
+    at = np.array([edge for edge in edges if abs(edge) < 1e30] or [0.0])
+    at = rng.choice(at, MOST_EDGES) if len(at) > MOST_EDGES else at
+    near = np.concatenate([at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), at.astype(np.float32)])
+    least, most = float(at.min()), float(at.max())
+    margin = (most - least) / 10 or 1.0
+    anywhere = rng.uniform(least - margin, most + margin, n)
+    chosen: list[float] = np.where(rng.random(n) < 0.5, rng.choice(near, n), anywhere).tolist()
+    return chosen
+
+
+def rows_of(model: Foreign, cells: Cells) -> Floats:
+    """What the model's features are for these people; a value it does not take is missing to it."""
+    n = len(next(iter(cells.values()), ()))
+    columns = [_feature(origin, cells.get(origin.column, [None] * n)) for origin in origins_of(model)]
+    return np.column_stack(columns) if columns else np.empty((n, 0))
+
+
+def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
+    match origin:
+        case Number(_, steps, fill):
+            numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
+            changed = made(numbers, steps)
+            return changed if fill is None else np.where(np.isnan(numbers), fill, changed)
+        case Coded(_, codes, other, missing):
+            rest = math.nan if other is None else other
+            absent = math.nan if missing is None else missing
+            return np.array([absent if cell is None else codes.get(cell, rest) for cell in cells], dtype=np.float64)
+        case Absent(_, there, gone):
+            return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
+    return np.full(len(cells), math.nan)

@@ -1,0 +1,252 @@
+"""The same predictions from a file that tells less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from leafgate.algorithms.node_counts import NO_SAMPLING
+from leafgate.errors import ReleaseError
+from leafgate.models.exposure.categories import needed, values_told
+from leafgate.models.exposure.disclosures import COUNTS, RATIOS, SCORES
+from leafgate.models.exposure.scores import with_scores_betrayed
+from leafgate.models.exposure.shares import with_betrayed
+from leafgate.models.formats.native import plainly_named
+from leafgate.models.ir.features import Number
+from leafgate.models.ir.model import LEAF, Floats, Foreign, ForeignTree, Ids, merged
+from leafgate.models.lowering.tests import Asked, highest_low
+from leafgate.models.scrub.rounding import DIGITS, largest_change, same_labels, with_rounded
+from leafgate.models.scrub.sampling import random_cells, rows_of
+from leafgate.types.release import Combine
+
+# --- What a foreign model predicts of rows of numbers in its own features: the second way to the same predictions ---
+
+
+def leaves_of(tree: ForeignTree, rows: Floats) -> Ids:
+    """The node each row of features ends in; missing cells are NaN."""
+    at = np.zeros(len(rows), dtype=np.int64)
+    waiting = np.flatnonzero(tree.feature[at] != LEAF)
+    strict, missing_low = tree.flag("strict"), tree.flag("missing_low")
+    float32 = tree.flag("float32")
+    chosen = np.zeros(tree.nodes, dtype=bool)
+    chosen[list(tree.subsets)] = True
+    while len(waiting):
+        node = at[waiting]
+        x = rows[waiting, tree.feature[node]]
+        with np.errstate(over="ignore"):
+            seen = np.where(float32[node], x.astype(np.float32).astype(np.float64), x)
+        low = np.where(strict[node], seen < tree.threshold[node], seen <= tree.threshold[node])
+        for i in np.flatnonzero(chosen[node]):
+            low[i] = seen[i] in tree.subsets[int(node[i])]
+        low = np.where(np.isnan(x), missing_low[node], low)
+        at[waiting] = np.where(low, tree.low[node], tree.high[node])
+        waiting = waiting[tree.feature[at[waiting]] != LEAF]
+    return at
+
+
+def votes(model: Foreign, rows: Floats) -> Floats:
+    """What all trees say together: a column for each class, or one of predicted numbers.
+
+    `vote` counts each tree's likeliest class, `sum` adds, `mean_per_tree` takes the mean of shares, `boost` adds
+    scores to the base; a number is the sum or the mean likewise. A tie goes to the first class.
+    """
+    width = max(len(model.classes), 1)
+    total = np.zeros((len(rows), width))
+    if model.base:
+        total += (
+            np.asarray(model.base) if len(model.base) == width else _alone(np.array(model.base)[:, None], None, width)
+        )
+    for tree in model.trees:
+        said = tree.says[leaves_of(tree, rows)]
+        said = _alone(said, tree.output, width) if said.shape[1] != width else said
+        if model.combine in {"one", "vote"} and model.classes:
+            silent = (model.says == "labels") & ~said.any(axis=1, keepdims=True)
+            said = ((np.arange(width) == said.argmax(axis=1)[:, None]) & ~silent).astype(np.float64)
+        elif model.combine == "mean_per_tree" and model.says == "counts":
+            said = said / said.sum(axis=1, keepdims=True)
+        total += said
+    return total / len(model.trees) if model.combine == "mean_per_tree" else total
+
+
+def _alone(said: Floats, output: int | None, width: int) -> Floats:
+    """One class's scores as a row for all classes: the others get none."""
+    spread = np.zeros((len(said), width))
+    spread[:, width - 1 if output is None else output] = said[:, 0]
+    return spread
+
+
+def predicted(model: Foreign, rows: Floats) -> Ids:
+    """Each row's class, by its position; -1 where no leaf says any."""
+    told = votes(model, rows)
+    silent = (model.says == "labels") & ~told.any(axis=1)
+    return np.asarray(np.where(silent, -1, told.argmax(axis=1)))
+
+
+Left = Literal["labels", "shares", "counts"]
+POINTS = 20_000
+
+
+def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> Foreign:
+    """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
+
+    Shares are left with so many digits; all scores of boosting, without which nobody could predict.
+
+    Features no tree asks about go, with their names, tests between leaves of one label, and values that no test parts
+    from values never seen. How numbers were scaled and gaps filled goes into the thresholds. Raises ReleaseError where
+    the file has not what is to be left.
+    """
+    if leaves == "counts" and model.leaf_level != "counts":
+        raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
+    if leaves == "labels" and model.says == "scores":
+        raise ReleaseError(
+            "cannot do with labels: its leaves' scores add up, and the shares of classes follow from them",
+            place=place,
+            remedy="--leaves shares",
+        )
+    if leaves == "shares" and model.leaf_level == "labels":
+        raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
+    model = _at_level(replace(model, trees=tuple(_folded(model, tree) for tree in model.trees)), leaves)
+    if leaves == "shares" and model.says == "shares":
+        model = with_rounded(model, digits, place)
+    asked = sorted(_asked(model))
+    number = {old: new for new, old in enumerate(asked)}
+    trees = [_renumbered(tree, number) for tree in model.trees]
+    origins = None
+    if model.origins is not None:
+        kept = [model.origins[f] for f in asked]
+        origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
+    names = tuple(model.features[f] for f in asked)
+    sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
+    kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={})
+    columns = set(names) if origins is None else {one.column for one in origins if one is not None} | set(names)
+    untold_of = model.untold_of & columns
+    gone = model.untold_missing if untold_of or not model.untold_of else ""
+    kept_model = replace(kept_model, untold_of=untold_of, untold_missing=gone)
+    less = plainly_named(needed(replace(kept_model, sampling=sampling, hessians=None)))
+    return with_scores_betrayed(with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less)))))
+
+
+def shares_changed(model: Foreign, leaves: Left, digits: int = DIGITS) -> str:
+    """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
+    if leaves != "shares" or not model.classes or model.says not in {"shares", "counts"}:
+        return ""
+    model = _at_level(model, leaves)
+    certain = "; no label changes, whichever leaves meet" if same_labels(model, digits) else ""
+    return f", which change by at most {largest_change(model, digits):.4f}{certain}"
+
+
+def _at_level(model: Foreign, leaves: Left) -> Foreign:
+    """The leaves cut down, and what they still tell."""
+    if not model.classes or model.says == "scores":
+        trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
+        return replace(model, trees=trees, discloses=(SCORES,))
+    if leaves == "counts":
+        trees = tuple(
+            replace(tree, counts=_at_leaves(tree, tree.counts), size=None, numbers=()) for tree in model.trees
+        )
+        return replace(model, trees=trees, discloses=(COUNTS,))
+    if leaves == "shares":
+        trees = tuple(
+            replace(tree, says=_shares(model, tree), counts=None, size=None, numbers=()) for tree in model.trees
+        )
+        return replace(model, trees=trees, says="shares", discloses=(RATIOS,))
+    trees = tuple(
+        merged(replace(tree, says=_labels(tree.says), counts=None, size=None, numbers=())) for tree in model.trees
+    )
+    combine: Combine = "one" if model.combine == "one" else "vote"
+    return replace(model, trees=trees, says="labels", combine=combine, discloses=(), counted="unknown")
+
+
+def _at_leaves(tree: ForeignTree, numbers: Floats | None) -> Floats | None:
+    return None if numbers is None else np.where((tree.feature == LEAF)[:, None], numbers, np.nan)
+
+
+def _shares(model: Foreign, tree: ForeignTree) -> Floats:
+    """Shares to the last bit as the model adds them up."""
+    if model.says == "shares":
+        return tree.says
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(tree.says / tree.says.sum(axis=1, keepdims=True))
+
+
+def _labels(says: Floats) -> Floats:
+    """1 for the class a leaf says, 0 for the others; nothing where it says nothing."""
+    mine = np.arange(says.shape[1]) == says.argmax(axis=1)[:, None]
+    return np.asarray(mine & says.any(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _folded(model: Foreign, tree: ForeignTree) -> ForeignTree:
+    """The tree over the columns' own numbers: steps and stand-ins of missing cells are worked into its tests."""
+    if model.origins is None:
+        return tree
+    arrays = {name: np.array(tree.flag(name)) for name in ("strict", "float32", "missing_low")}
+    threshold = tree.threshold.copy()
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        origin = model.origins[int(tree.feature[node])]
+        if not isinstance(origin, Number) or node in tree.subsets:
+            continue
+        told = {name: bool(array[node]) for name, array in arrays.items()}
+        asked = Asked(float(threshold[node]), told["strict"], told["float32"], told["missing_low"])
+        if origin.fill is not None:
+            arrays["missing_low"][node] = asked.low(origin.fill)
+        if origin.steps:
+            most = np.finfo(np.float64).max
+            top = highest_low(asked, origin.steps)
+            threshold[node] = np.clip(top, -most, most)
+            arrays["strict"][node], arrays["float32"][node] = top == -np.inf, False
+    strict, float32, missing_low = arrays.values()
+    return replace(tree, threshold=threshold, strict=strict, float32=float32, missing_low=missing_low)
+
+
+def _renumbered(tree: ForeignTree, number: Mapping[int, int]) -> ForeignTree:
+    """The tree over fewer features."""
+    feature = np.array([LEAF if f == LEAF else number[f] for f in tree.feature.tolist()], dtype=np.int64)
+    return replace(tree, feature=feature)
+
+
+def _asked(model: Foreign) -> set[int]:
+    return {int(f) for tree in model.trees for f in np.unique(tree.feature) if f != LEAF}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How many points two models were held against each other on, and on how many they differ.
+
+    Of points that are a table's records neither number is told: how many distinct records there are, or how few
+    are predicted otherwise, is a fact about the people (docs/threat-model.md).
+    """
+
+    points: int
+    different: int
+    of_people: bool = False
+
+
+def compared(one: Foreign, other: Foreign, seed: int) -> Proof:
+    """Both models on random points, among them every threshold and the numbers next to it."""
+    cells = random_cells((one, other), POINTS, np.random.default_rng(seed))
+    mine, its = (rows_of(model, cells) for model in (one, other))
+    if not one.classes:
+        different = ~np.isclose(votes(one, mine)[:, 0], votes(other, its)[:, 0], rtol=1e-12)
+    else:
+        different = predicted(one, mine) != predicted(other, its)
+    return Proof(len(mine), int(different.sum()))
+
+
+def refuse_different(proofs: Sequence[tuple[str, Proof]], leaves: Left, place: str, digits: int = DIGITS) -> None:
+    """ReleaseError unless all proofs found no difference."""
+    remedies = {
+        "labels": "its trees' shares decide together, so labels are not enough: --leaves shares",
+        "shares": f"its trees' shares decide together, so fewer trees, or --digits {digits + 1} where that is allowed",
+        "counts": "please report it",
+    }
+    for where, proof in proofs:
+        if proof.different:
+            count = "some of the" if proof.of_people else f"{proof.different:,} of {proof.points:,}"
+            raise ReleaseError(
+                f"would predict otherwise on {count} {where}",
+                place=place,
+                remedy=remedies[leaves],
+            )

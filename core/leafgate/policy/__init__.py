@@ -1,0 +1,1 @@
+"""From a policy's YAML to its checked models: sources, inheritance, strictness, validation, knowledge, waivers."""

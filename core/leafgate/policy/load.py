@@ -1,0 +1,152 @@
+"""From a policy file to a Policy: every mistake at once, each with its place and the remedy."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Union
+
+from pydantic import AfterValidator, Field, ValidationError, create_model
+
+from leafgate.api.components import Component
+from leafgate.api.registry import Plugins, load_plugins
+from leafgate.errors import InconclusiveError, PolicyError, Problem
+from leafgate.policy.inherit import inherited, told_where
+from leafgate.policy.knowledge import Knows
+from leafgate.policy.models import Policy
+from leafgate.policy.sources import NOWHERE, Homes, Source, Written, folder_told, read_chain, root_of
+from leafgate.policy.validation import KINDS, crossed, problems_of
+from leafgate.policy.waivers import waiver_problems
+
+KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
+"""What a policy may grant, and what attacks that take it into account list in `uses`."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A policy, the plugins it was read with, and where it stands."""
+
+    policy: Policy
+    plugins: Plugins
+    source: Source = NOWHERE
+
+
+def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None) -> Loaded:
+    """Read, check and resolve a policy file and all it extends; `org` is a policy it is held to besides, or several.
+
+    Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
+    is a name nobody offers while a plugin is broken.
+    """
+    written, loosened = inherited(read_chain(path, each_org(org)))
+    with told_where(written):
+        loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
+    if loosened:
+        raise PolicyError.listing(loosened)
+    root_folder = root_of(path)
+    elsewhere = {name: folder_told(home.folder, root_folder) for name, home in written.homes.items() if home.held}
+    folder = folder_told(path.parent, root_folder)
+    source = Source(written.file, written.lines, written.extends, folder, elsewhere=elsewhere)
+    return replace(loaded, source=source)
+
+
+def each_org(org: Path | Sequence[Path] | None) -> Sequence[Path]:
+    """The policies of `--org`, however they are given."""
+    return () if org is None else (org,) if isinstance(org, Path) else org
+
+
+def document_of(path: Path, org: Path | Sequence[Path] | None = None) -> dict[str, Any]:
+    """A policy file as plain mappings and lists, with what it extends and its waivers; PolicyError as `load_policy`."""
+    written, loosened = inherited(read_chain(path, each_org(org)))
+    if loosened:
+        raise PolicyError.listing(loosened)
+    return written.document
+
+
+def homes_of(written: Written, root: Path | None = None) -> Homes:
+    """Where a merged policy has each of its files."""
+    return Homes(written.file, written.homes, written.lines, written.document, root)
+
+
+def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None, homes: Homes | None = None) -> Loaded:
+    """The policy a parsed document describes; relative files are below `beside`, data below `root`.
+
+    What policies that it extends name is beside these, by `homes`.
+    """
+    pins = document.get("plugins")
+    pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
+    if pins == []:
+        raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
+    if document.get("extends") is not None:
+        raise PolicyError("only a policy in a file can extend another", place="extends")
+    plugins = load_plugins(pins if pinned else None)
+    model = policy_model(plugins)
+    context = {"beside": beside, "root": root or beside}
+    problems: list[Problem] = []
+    try:
+        policy = model.model_validate_json(as_json(document), context=context)
+    except ValidationError as error:
+        problems = problems_of(error, document, plugins)
+    problems += crossed(document, plugins)
+    if problems:
+        _refuse(problems, plugins)
+    policy = policy if homes is None else homes.settled(policy)
+    policy.data.meaning()
+    chosen: Mapping[str, Sequence[Component]] = {"attacks": policy.attacks, "metrics": policy.metrics}
+    lacking = [("build", policy.build.lacks(policy))]
+    lacking += [(f"{key}[{i}]", one.lacks(policy)) for key, many in chosen.items() for i, one in enumerate(many)]
+    idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
+    idle += waiver_problems(policy)
+    if idle:
+        raise PolicyError.listing(idle)
+    return Loaded(policy, plugins)
+
+
+def _unused(policy: Policy) -> Iterator[Problem]:
+    """Knowledge that is granted though no attack takes it into account."""
+    used = frozenset[str]().union(*(attack.uses for attack in policy.attacks))
+    for key, knowledge in KNOWLEDGE.items():
+        granted = getattr(policy.knows, key) != Knows.model_fields[key].default
+        if granted and knowledge not in used:
+            yield Problem(f"knows.{key}", "no attack of the policy uses it", "leave it out, or try an attack that does")
+
+
+def as_json(document: dict[str, Any]) -> bytes:
+    """The document as JSON; a number that is not finite becomes something no field accepts."""
+    return json.dumps(_sayable(document)).encode()
+
+
+def _sayable(thing: Any) -> Any:
+    if isinstance(thing, dict):
+        return {key: _sayable(value) for key, value in thing.items()}
+    if isinstance(thing, list):
+        return [_sayable(value) for value in thing]
+    return {"not finite": None} if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def policy_model(plugins: Plugins) -> type[Policy]:
+    """The policy model with every installed component in its place; its JSON Schema too."""
+    fields: dict[str, Any] = {}
+    for name, base in KINDS.items():
+        classes, field = plugins.kind(base), Policy.model_fields[name]
+        one: Any = Union[tuple(classes)] if classes else Annotated[Component, AfterValidator(_nobody)]  # noqa: UP007
+        chosen = Field(discriminator="use") if len(classes) > 1 else Field()
+        if name == "build":
+            fields[name] = (one, Field(discriminator=chosen.discriminator, description=field.description))
+        else:
+            fields[name] = (tuple[Annotated[one, chosen], ...], field)
+    return create_model("Policy", __base__=Policy, **fields)
+
+
+def _nobody(component: Component) -> Component:
+    raise ValueError("nobody offers anything of this kind")
+
+
+def _refuse(problems: list[Problem], plugins: Plugins) -> None:
+    unknown = [problem for problem in problems if problem.message.startswith("nobody offers")]
+    if plugins.broken and len(unknown) == len(problems):
+        why = [Problem(p.origin, f"the plugin {p.name!r} is broken: {p.problem}") for p in plugins.broken]
+        raise InconclusiveError.listing([*unknown, *why])
+    raise PolicyError.listing(problems)

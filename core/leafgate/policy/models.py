@@ -1,0 +1,333 @@
+"""One audit, written down: the models behind a policy file."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+
+from leafgate.api.components import AttackModel, Component, Limit, Strict, TreeBuilder
+from leafgate.api.metrics import Metric
+from leafgate.api.paths import DataFile, PeopleFile
+from leafgate.errors import DataError
+from leafgate.io.json import canonical
+from leafgate.policy.knowledge import Knows
+from leafgate.policy.protection import Protect
+from leafgate.policy.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver
+from leafgate.types.hierarchy import Hierarchy, parse_hierarchy
+from leafgate.types.release import Level
+from leafgate.types.schema import Column, Role, Schema, bin_names
+
+ALONE = {"key", "weight", "identifier", "ignored"}
+
+
+def _as_tuple(role: Any) -> Any:
+    return (role,) if isinstance(role, str) else tuple(role) if isinstance(role, list) else role
+
+
+ONE_OR_MORE = BeforeValidator(_as_tuple, json_schema_input_type=Role | tuple[Role, ...])
+PATTERNS = BeforeValidator(_as_tuple, json_schema_input_type=str | tuple[str, ...])
+
+
+class ColumnSpec(Strict):
+    """What one column means."""
+
+    role: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
+        description="Who knows it and what it is for; one role or a list."
+    )
+    values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
+    bounds: tuple[Limit, Limit] | None = Field(None, description="Lowest and highest number of a numeric column.")
+    hierarchy: DataFile | None = Field(None, description="A `;`-separated file: value;group;coarser group;...")
+    bins: Annotated[tuple[Limit, ...], Field(min_length=3)] | None = Field(
+        None, description="Of a secret number, or a class of numbers: the edges of the intervals it is told in, rising."
+    )
+    ordered: bool = Field(False, description="Do the `values` stand in a meaningful order?")
+    aliases: dict[str, str] = Field({}, description="Other spellings in the file, and the value each means.")
+    counts: Literal["rows", "people"] | None = Field(
+        None,
+        description="Of a `weight`: is each row one person (the default), or as many people as its weight says?",
+    )
+    reason: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description="Of `counts: people`: why each row stands for so many alike people, all of them in the table."
+    )
+
+    @model_validator(mode="after")
+    def _roles_agree(self) -> ColumnSpec:
+        roles = set(self.role)
+        if len(roles) > 1 and roles & ALONE:
+            raise ValueError(f"the role {sorted(roles & ALONE)[0]!r} stands alone")
+        if {"sensitive", "quasi_identifier"} <= roles:
+            raise ValueError("what the adversary knows of everyone (`quasi_identifier`) is not `sensitive`; choose")
+        if "private" in roles and roles & {"quasi_identifier", "sensitive"}:
+            raise ValueError("`private` means neither quasi_identifier nor sensitive; choose")
+        if "class" in roles and self.bounds is not None:
+            raise ValueError("a class needs `values`, or a number's `bins`, not `bounds`")
+        if "sensitive" in roles and self.bounds is not None and self.bins is None:
+            raise ValueError("a secret number needs `bins`: the edges of the intervals it is believed to lie in")
+        if "weight" not in roles and (self.counts is not None or self.reason is not None):
+            raise ValueError("`counts` and `reason` are for the role `weight`")
+        if self.counts == "people" and not (self.reason or "").strip():
+            raise ValueError(
+                "`counts: people` needs a `reason`: why each row stands for so many alike people in the table"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _domain_agrees(self) -> ColumnSpec:
+        if self.values is not None and self.bounds is not None:
+            raise ValueError("`values` (categorical) or `bounds` (numeric), not both")
+        if self.values is not None and (len(set(self.values)) != len(self.values) or not self.values):
+            raise ValueError("`values` must list each value once")
+        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
+            raise ValueError("`bounds` are [lowest, highest]")
+        if self.values is None and (self.hierarchy is not None or self.ordered):
+            raise ValueError("`hierarchy` and `ordered` need `values`")
+        if self.values is not None and not set(self.aliases.values()) <= set(self.values):
+            raise ValueError("`aliases` must lead to declared `values`")
+        if set(self.aliases) & set(self.values or ()):
+            raise ValueError("`aliases` are other spellings; one of them is a value itself")
+        return self
+
+    @model_validator(mode="after")
+    def _bins_agree(self) -> ColumnSpec:
+        if self.bins is None:
+            return self
+        if not {"sensitive", "private", "class"} & set(self.role) or self.values is not None:
+            raise ValueError(
+                "`bins` are for numbers with the role `sensitive` or `class`, or `private` if cells are protected"
+            )
+        if any(low >= high for low, high in pairwise(self.bins)):
+            raise ValueError("`bins` must rise")
+        if self.bounds is not None and self.bounds != (self.bins[0], self.bins[-1]):
+            raise ValueError("`bins` must begin and end where the `bounds` do")
+        return self
+
+
+class Exemption(Strict):
+    """Columns to which a policy that extends this one may give further roles."""
+
+    columns: Annotated[tuple[str, ...], PATTERNS, Field(min_length=1)] = Field(
+        description="A column's name, or a pattern with `*`, `?` and `[...]`; or a list of them."
+    )
+    roles: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
+        description="The roles that these columns may have; one role or a list."
+    )
+
+
+FREE_ROLES = frozenset({"quasi_identifier", "class", "sensitive"})
+"""Roles that a policy may give to any column that the policy it extends does not list: attacks judge each of them."""
+
+
+def _as_roles(unlisted: Any) -> Any:
+    """A role or a list of them as the mapping they stand for; lists within a mapping as the tuples that models have."""
+    if isinstance(unlisted, str | list | tuple):
+        return {"role": unlisted}
+    if isinstance(unlisted, dict) and isinstance(unlisted.get("except"), list):
+        return {**unlisted, "except": tuple(unlisted["except"])}
+    return unlisted
+
+
+class Unlisted(Strict):
+    """What holds for columns that a policy does not list, and one that extends it does."""
+
+    role: Annotated[tuple[Role, ...], ONE_OR_MORE, Field(min_length=1)] = Field(
+        ("quasi_identifier",), description="The roles they may have, besides `class` and `sensitive`."
+    )
+    exemptions: tuple[Exemption, ...] = Field(
+        (), alias="except", description="Columns, by name or pattern, that may have other roles."
+    )
+
+    def allowed(self, name: str) -> frozenset[str]:
+        """The roles that a policy which extends this one may give to the column `name`."""
+        exempted = {role for pattern, role in self.exempted if fnmatchcase(name, pattern)}
+        return FREE_ROLES | exempted | set(self.role)
+
+    @property
+    def exempted(self) -> frozenset[tuple[str, str]]:
+        """Each pattern of columns with each role that is allowed for it."""
+        return frozenset((pattern, role) for one in self.exemptions for pattern in one.columns for role in one.roles)
+
+    def names(self, role: str, column: str) -> bool:
+        """Does the policy itself allow this role for the column, not only because the role is free?"""
+        exempted = {allowed for pattern, allowed in self.exempted if fnmatchcase(column, pattern)}
+        return role in {*self.role, *exempted}
+
+    def within(self, other: Unlisted) -> bool:
+        """Does this one allow nothing that the other does not?"""
+        return set(self.role) <= {*other.role, "quasi_identifier", "class"} and self.exempted <= other.exempted
+
+
+AS_ROLES = BeforeValidator(_as_roles, json_schema_input_type=Role | tuple[Role, ...] | Unlisted)
+
+
+def column_of(name: str, spec: ColumnSpec, on_missing: str | None) -> Column:
+    """What a policy's column means, its hierarchy read; DataError when that does not fit."""
+    edges = spec.bins if "class" in spec.role else None
+    column = Column(
+        name,
+        frozenset(spec.role),
+        values=bin_names(edges) if edges else spec.values,
+        bounds=spec.bounds if spec.bins is None or edges else (spec.bins[0], spec.bins[-1]),
+        ordered=spec.ordered or spec.bins is not None,
+        declared=spec.values is not None or spec.bounds is not None or spec.bins is not None,
+        missing=on_missing == "keep" and not set(spec.role) & {"class", "sensitive", "key"},
+        bins=None if edges else spec.bins,
+        edges=edges,
+    )
+    if spec.hierarchy is None:
+        return column
+    return replace(column, hierarchy=_hierarchy(spec, column))
+
+
+def _hierarchy(spec: ColumnSpec, column: Column) -> Hierarchy:
+    place = f"data.columns.{column.name}.hierarchy"
+    try:
+        text = spec.hierarchy.read_text(encoding="utf-8-sig") if spec.hierarchy else ""
+    except (OSError, UnicodeDecodeError):
+        raise DataError("cannot be read", place=place, remedy="name a `;`-separated text file") from None
+    return parse_hierarchy(text, place).restricted(column.domain, place)
+
+
+DROPPED = {"weight", "identifier", "ignored"}
+
+
+class CsvOptions(Strict):
+    """How to read the file; the defaults are RFC 4180."""
+
+    header: bool = Field(True, description="Is the first line the columns' names?")
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(",", description="Between two cells.")
+    quote: Annotated[str, Field(min_length=1, max_length=1)] = Field('"', description="Around a cell.")
+    skip_initial_space: bool = Field(False, description="Drop spaces after a delimiter?")
+    comment: Annotated[str, Field(min_length=1)] | None = Field(None, description="Lines that start so are skipped.")
+    encoding: str = Field("utf-8-sig", description="The text's encoding, by its Python name.")
+
+    @model_validator(mode="after")
+    def _readable(self) -> CsvOptions:
+        if not all(sign.isascii() and (sign.isprintable() or sign == "\t") for sign in (self.delimiter, self.quote)):
+            raise ValueError("`delimiter` and `quote` are plain signs of one byte")
+        if self.delimiter == self.quote:
+            raise ValueError("`delimiter` and `quote` must differ")
+        try:
+            "a,b".encode(self.encoding).decode(self.encoding)
+        except (LookupError, ValueError):
+            raise ValueError("`encoding` is not one that Python knows; try utf-8 or latin-1") from None
+        return self
+
+
+class Data(Strict):
+    """Where the people are, and what is known of them."""
+
+    path: PeopleFile | None = Field(None, description="The table: CSV, or Parquet by its ending; DATA overrides it.")
+    test: PeopleFile | None = Field(None, description="A table for utility metrics; `--test` overrides it.")
+    population: PeopleFile | None = Field(None, description="A larger table the people come from: the public columns.")
+    missing: tuple[str, ...] = Field(("",), description='Cells that mean "unknown".')
+    on_missing: Literal["drop", "keep"] | None = Field(
+        None,
+        description="Required once cells are missing: drop the rows, or keep `missing` as a value of every column.",
+    )
+    csv: CsvOptions = Field(CsvOptions(), description="How to read the file.")
+    protect: tuple[Protect, ...] = Field((), description="Single cells that are secret, in columns that are not.")
+    unlisted: Annotated[Unlisted, AS_ROLES] = Field(
+        Unlisted(), description="What a policy that extends this one may say of columns that this one does not list."
+    )
+    columns: dict[str, ColumnSpec] = Field(description="Every column, in file order when there is no header.")
+
+    @field_validator("columns")
+    @classmethod
+    def _roles_complete(cls, columns: dict[str, ColumnSpec], info: ValidationInfo) -> dict[str, ColumnSpec]:
+        def count(role: str) -> int:
+            return sum(role in spec.role for spec in columns.values())
+
+        if count("quasi_identifier") == 0 and info.data.get("protect") == ():
+            raise ValueError("no column is a quasi_identifier: an adversary who knows nothing of anyone cannot attack")
+        for role in ("class", "weight", "key"):
+            if count(role) > 1:
+                raise ValueError(f"at most one column has the role `{role}`")
+        return columns
+
+    @property
+    def weight(self) -> tuple[str, ColumnSpec] | None:
+        """The column that says how many people a row stands for, and what the policy says of it; None without one."""
+        return next(((name, spec) for name, spec in self.columns.items() if "weight" in spec.role), None)
+
+    def meaning(self) -> Schema:
+        """The columns that matter, hierarchies read; DataError when a hierarchy does not fit."""
+        kept = ((name, spec) for name, spec in self.columns.items() if not set(spec.role) & DROPPED)
+        dropped = tuple(name for name, spec in self.columns.items() if set(spec.role) & {*DROPPED, "key"})
+        return Schema(tuple(column_of(name, spec, self.on_missing) for name, spec in kept), dropped=dropped)
+
+
+class PublishSpec(Strict):
+    """What will be published."""
+
+    leaves: Level = Field("counts", description="On the leaves: labels, or also error rates, shares or counts.")
+    measure: bool = Field(True, description="Is the selection measure known?")
+
+
+class ReportSpec(Strict):
+    """How careful the public report is."""
+
+    smallest_cell: Annotated[int, Field(ge=1)] = Field(10, description="Smaller counts of people are not shown.")
+    digest_key: PeopleFile | None = Field(
+        None, description="A secret of its owner's, 16 bytes or more: the data's digest is shown keyed with it."
+    )
+
+
+class Policy(Strict):
+    """One audit, written down."""
+
+    leafgate: Literal[1] = Field(description="The version of this format.")
+    name: Annotated[str, Field(min_length=1)] = Field(description="What reports call this policy.")
+    extends: str | None = Field(None, description="A policy beside this one, which this one completes and tightens.")
+    data: Data = Field(description="Where the people are, and what their columns mean.")
+    build: TreeBuilder = Field(description="How the release is made; `use:` a builder.")
+    publish: PublishSpec | None = Field(None, description="What will be published; counts and measure by default.")
+    knows: Knows = Field(Knows(), description="What the adversary has besides the public columns.")
+    attacks: tuple[AttackModel, ...] = Field(description="What must be tried; each `use:`s an attack.")
+    metrics: tuple[Metric, ...] = Field(description="How well everyone must stay protected; each `use:`s a metric.")
+    report: ReportSpec = Field(ReportSpec(), description="How careful the public report is.")
+    waivers: tuple[Waiver, ...] = Field((), description="Findings that may fail; or the name of a file beside this.")
+    max_waiver_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Field(
+        MAX_DAYS, description="How long a waiver may last, from the day it is issued; 0: there may be none."
+    )
+    approvals: Approvals | None = Field(None, description="Who may approve waivers; anybody but the owner by default.")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="For builders that repeat, and for attacks.")
+    plugins: tuple[str, ...] | None = Field(None, description="The distributions trusted; nothing else is loaded.")
+
+    @field_validator("attacks", "metrics")
+    @classmethod
+    def _not_empty(cls, chosen: tuple[Component, ...]) -> tuple[Component, ...]:
+        if not chosen:
+            raise ValueError("list at least one; an audit that checks nothing proves nothing")
+        return chosen
+
+    @property
+    def sha256(self) -> str:
+        """The digest of all resolved options, files by their content; of files about people only whether there are any.
+
+        It is told to the public, who could try whether a file about people is the one they think it is. The data
+        file is left out altogether, and so are the key of its digest and the waivers: what is waived changes nothing
+        that the policy asks for. The order of the columns is part of it: it names them where there is no header, and
+        breaks ties.
+        """
+        told = self.digested()
+        told["data"]["columns"] = list(told["data"]["columns"].items())
+        return hashlib.sha256(canonical(told)).hexdigest()
+
+    def digested(self, context: Any = None) -> dict[str, Any]:
+        """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
+        data = {"path", "unlisted"}  # what others may say that extend this policy changes nothing that it asks for
+        exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
+        told = self.model_dump(mode="json", exclude=exclude, context=context)
+        for column in told["data"]["columns"].values():  # digests of policies without them stay what they were
+            for key in ("counts", "reason"):
+                if column[key] is None:
+                    del column[key]
+        told["publish"] = told["publish"] or PublishSpec().model_dump()
+        if told["approvals"] is None:
+            del told["approvals"]  # policies that do not name reviewers keep their digest
+        return told

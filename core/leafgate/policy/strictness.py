@@ -1,0 +1,397 @@
+"""Which of two values of a policy is tighter: limits, options, roles, what is told, whom is trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Annotated, Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+
+from leafgate.api.components import Component
+from leafgate.api.metrics import RecordMetric
+from leafgate.api.registry import Plugins
+from leafgate.io.json import is_number
+from leafgate.policy.models import AS_ROLES, Unlisted
+from leafgate.policy.sources import Line, Written, name_of
+from leafgate.policy.waivers import MAX_DAYS, addresses_of
+
+Kind = Literal["tighter", "looser", "different"]
+LEVELS = ("labels", "error_rates", "shares", "counts")
+LEARNT = {"quasi_identifier", "sensitive"}
+
+
+def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, now: dict[str, Any]) -> Kind:
+    if key in {"at_least", "at_most"}:
+        return (_more if key == "at_least" else _less)(old, new)
+    if key == "allow":
+        return _less(old, new)
+    if key == "scored":
+        return "tighter" if new == "worst" else "looser" if old == "worst" else "different"
+    if key in {"of", "secret"}:
+        return "looser" if old is None else "tighter" if new is None else "different"
+    if key == "average":
+        return "looser" if new else "different" if now.get("allow") else "tighter"
+    if kind is not None and key in kind.stricter_more | kind.stricter_less:
+        return (_more if key in kind.stricter_more else _less)(old, new)
+    return "different"
+
+
+def fewer_trusted(old: Any, new: Any) -> Kind:
+    """Is the newer list of trusted distributions part of the older one? None trusts everybody."""
+    before, after = ({str(pin) for pin in told} if isinstance(told, list) else None for told in (old, new))
+    if before is None or after is None:
+        return "looser" if after is None else "tighter"
+    return "tighter" if after < before else "looser" if before < after else "different"
+
+
+def _more(old: Any, new: Any) -> Kind:
+    """More is tighter."""
+    if not _orderable(old) or not _orderable(new):
+        return "different"
+    return "tighter" if new > old else "looser"
+
+
+def _less(old: Any, new: Any) -> Kind:
+    return _more(new, old)
+
+
+def _orderable(told: Any) -> bool:
+    return isinstance(told, bool) or is_number(told)
+
+
+def _level(old: Any, new: Any) -> Kind:
+    """Leaves that tell less are tighter."""
+    if old not in LEVELS or new not in LEVELS:
+        return "different"
+    return _less(LEVELS.index(old), LEVELS.index(new))
+
+
+def _fewer_reviewers(old: Any, new: Any) -> Kind:
+    """Are the newer reviewers among the older ones? Where none are named, anybody may approve."""
+    before, after = (None if told is None else addresses_of(told) for told in (old, new))
+    if before is None or after is None:
+        return "looser" if after is None else "tighter"
+    return "tighter" if after <= before else "looser"
+
+
+def unlisted_of(told: Any) -> Unlisted:
+    """What `data.unlisted` means as it is written, or the default; what cannot be read allows nothing."""
+    if told is None:
+        return Unlisted()
+    try:
+        return _UNLISTED.validate_json(json.dumps(told, default=str))
+    except ValidationError:
+        return Unlisted()
+
+
+_UNLISTED: TypeAdapter[Unlisted] = TypeAdapter(Annotated[Unlisted, AS_ROLES])
+
+
+def _unlisted(old: Any, new: Any) -> Kind:
+    """Allowing less of columns that are not listed is tighter."""
+    before, after = unlisted_of(old), unlisted_of(new)
+    return "tighter" if after.within(before) else "looser" if before.within(after) else "different"
+
+
+def counts_change(old: Any, new: Any) -> Kind:
+    """Counting rows is tighter than counting the people they are said to stand for; it is the default."""
+    before, after = ("rows" if told is None else told for told in (old, new))
+    if {before, after} <= {"rows", "people"}:
+        return "looser" if after == "people" else "tighter"
+    return "different"
+
+
+ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
+    ("publish.leaves", "counts", _level),
+    ("publish.measure", True, _less),
+    ("knows.distribution", False, _more),
+    ("knows.sample", 0, _more),
+    ("report.smallest_cell", 10, _more),
+    ("max_waiver_days", MAX_DAYS, _less),
+    ("approvals.reviewers", None, _fewer_reviewers),
+    ("data.unlisted", None, _unlisted),
+]
+"""Places, what is meant where nothing stands, and in which direction they are tighter."""
+
+
+def role_change(old: set[str], new: set[str]) -> Kind:
+    """Knowing a column, or having to keep it secret, is tighter; neither may be lost."""
+    lost, won = old - new, new - old
+    if lost & LEARNT:
+        return "looser"
+    return "tighter" if won and won <= LEARNT and lost <= {"private", "ignored", "identifier"} else "different"
+
+
+def gone_or_come(lost: set[str], won: set[str]) -> Kind:
+    return "looser" if lost else "tighter" if won else "different"
+
+
+# --- Two policies beside each other: what got tighter, what looser, what is otherwise different ---
+
+READ = ("data.missing", "data.on_missing", "data.csv")
+"""What decides which rows of a file are people at all."""
+RENAMING = frozenset({"aliases"})
+"""What of a column makes one value another: who says who somebody is says who is alike."""
+COUNTING = "counts"
+"""What of a weight says whether rows are people."""
+UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
+ALLOW = (
+    "give it the role quasi_identifier; or, in the policy that is extended, list the column, "
+    "or say data: {{unlisted: {{except: [{{columns: {name}, roles: [{roles}]}}]}}}}"
+)
+UNLISTED_PEOPLE = "is not listed by what it extends, which alone may count the people that rows stand for"
+LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the policy that is extended, with its reason"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One place that the newer policy has otherwise. `free`: also a policy that extends the older one may.
+
+    `old` and `new` are what stands there, None for nothing; the lines say where, if they are known. `name` is the
+    attack's or the metric's that is changed. `problem` says what is wrong where the change as such does not, and `hint`
+    what to do about it.
+    """
+
+    kind: Kind
+    place: str
+    old: Any
+    new: Any
+    old_line: Line | None = None
+    new_line: Line | None = None
+    free: bool = False
+    name: str = ""
+    problem: str = ""
+    hint: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Did something come or go as a whole?"""
+        return self.place.endswith("]") and (self.old is None or self.new is None)
+
+
+def compared(old: Written, new: Written, plugins: Plugins) -> list[Change]:
+    """Every change from the older policy to the newer one; tolerant of what is wrong in either."""
+    comparing = _Comparing(old, new, plugins)
+    return [
+        *comparing.trust(),
+        *comparing.numbers(),
+        *comparing.columns(),
+        *comparing.build(),
+        *comparing.named("attacks"),
+        *comparing.named("metrics"),
+        *comparing.lists(),
+        *comparing.rest(),
+    ]
+
+
+@dataclass(frozen=True)
+class _Comparing:
+    older: Written
+    newer: Written
+    plugins: Plugins
+
+    def trust(self) -> Iterator[Change]:
+        """The distributions that are loaded: fewer is tighter."""
+        old, new = self._both("plugins")
+        if old != new:
+            yield self._change(fewer_trusted(old, new), "plugins", old, new)
+
+    def numbers(self) -> Iterator[Change]:
+        """Everything that has an order of its own, wherever it stands."""
+        for place, default, order in ORDERED:
+            old, new = (default if told is None else told for told in self._both(place))
+            if old != new:
+                yield self._change(order(old, new), place, old, new)
+
+    def columns(self) -> Iterator[Change]:
+        """Who knows a column and whether it is secret; its domain."""
+        old, new = (_dict(told) for told in self._both("data.columns"))
+        for name in [*old, *(name for name in new if name not in old)]:
+            before, after, place = old.get(name), new.get(name), f"data.columns.{name}"
+            roles, become = _roles(before), _roles(after)
+            if before is None or after is None:
+                kind = gone_or_come(roles & LEARNT, become & LEARNT)
+                barred = self._barred(name, become) if before is None else set()
+                change = self._change(kind, place, before, after, free=before is None and not barred)
+                if barred:
+                    listed = ", ".join(sorted(barred))
+                    hint = ALLOW.format(name=json.dumps(name, ensure_ascii=False), roles=listed)
+                    kind = "different" if kind == "tighter" else kind
+                    change = replace(change, kind=kind, problem=UNLISTED.format(roles=listed), hint=hint)
+                yield change
+                if before is None and _dict(after).get(COUNTING) == "people":
+                    people = self._change("looser", f"{place}.{COUNTING}", None, "people")
+                    yield replace(people, problem=UNLISTED_PEOPLE, hint=LIST_PEOPLE.format(name=name))
+                continue
+            if roles != become:
+                yield self._change(role_change(roles, become), f"{place}.role", sorted(roles), sorted(become))
+            for key in sorted((set(_dict(before)) | set(_dict(after))) - {"role"}):
+                stated = _dict(before).get(key), _dict(after).get(key)
+                if key == COUNTING and stated[0] != stated[1]:
+                    yield self._change(counts_change(*stated), f"{place}.{key}", *stated)
+                elif key == "reason" and stated[0] != stated[1]:
+                    yield self._change("different", f"{place}.{key}", *stated, free=True)
+                else:
+                    yield from self._stated(f"{place}.{key}", *stated, free=key not in RENAMING)
+        yield from self._order(list(old), list(new))
+
+    def _barred(self, name: str, roles: set[str]) -> set[str]:
+        """The roles of a column that the older policy does not list, and does not allow for it.
+
+        A quasi_identifier is known to the adversary, whatever else it is; the class is one column. Any other role takes
+        the column from the adversary. A secret is judged by the limits on what is learned of it, so the older policy
+        must have one that is about every secret, or allow the role itself.
+        """
+        unlisted = unlisted_of(_at(self.older.document, "data.unlisted"))
+        if "quasi_identifier" in roles:
+            return set()
+        barred = roles - unlisted.allowed(name)
+        if "sensitive" in roles - barred and "class" not in roles:
+            barred |= set() if unlisted.names("sensitive", name) or self._limits_secrets() else {"sensitive"}
+        return barred
+
+    def _limits_secrets(self) -> bool:
+        """Has the older policy a limit on what is learned of every secret?"""
+        for _, item in _items(_at(self.older.document, "metrics")):
+            kind = self.plugins.by_name.get(str(item.get("use")))
+            about_secrets = kind is not None and issubclass(kind, RecordMetric) and not kind.groups_only
+            if about_secrets and item.get("secret") is None:
+                return True
+        return False
+
+    def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
+        """Where columns stand. Without a header that says which cells are whose; else it breaks ties, and is free."""
+        nameless = [_at(written.document, "data.csv.header") is False for written in (self.older, self.newer)]
+        before, after = ([name for name in names if name in old and name in new] for names in (old, new))
+        if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
+            before, after = old, new
+        if before != after:
+            moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
+            told = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
+            yield self._change("different", "data.columns", *told, free=not nameless[0])
+
+    def build(self) -> Iterator[Change]:
+        old, new = (_dict(told) for told in self._both("build"))
+        if old and new and old.get("use") != new.get("use"):
+            yield self._change("different", "build", old, new)
+        elif old and new:
+            yield from self._options(old, new, "build", "build")
+        elif old or new:
+            yield self._change("different", "build", old or None, new or None, free=not old)
+
+    def named(self, key: str) -> Iterator[Change]:
+        """Attacks or metrics, by their names: more are tighter."""
+        old, new = ({str(name_of(item)): (i, item) for i, item in _items(told)} for told in self._both(key))
+        for name, (i, item) in old.items():
+            if name not in new:
+                yield self._change("looser", f"{key}[{i}]", item, None, name=name)
+                continue
+            j, other = new[name]
+            if item.get("use") != other.get("use"):
+                yield self._change("different", f"{key}[{i}]", item, other, f"{key}[{j}]", name=name)
+            else:
+                yield from self._options(item, other, f"{key}[{i}]", f"{key}[{j}]", name)
+        for name, (j, item) in new.items():
+            if name not in old:
+                yield self._change("tighter", f"{key}[{j}]", None, item, name=name)
+
+    def lists(self) -> Iterator[Change]:
+        """Protected cells and facts the adversary knows: more are tighter. Waivers: fewer are."""
+        for place, more in (("data.protect", "tighter"), ("knows.facts", "tighter"), ("waivers", "looser")):
+            old, new = (self._granted(written, place) for written in (self.older, self.newer))
+            for one, other, gone in ((old, new, True), (new, old, False)):
+                known = {_alike(item) for _, item in other}
+                for i, item in one:
+                    if _alike(item) not in known:
+                        kind: Kind = "tighter" if (more == "tighter") != gone else "looser"
+                        told = (item, None) if gone else (None, item)
+                        yield self._change(kind, f"{place}[{i}]", *told, free=place == "waivers")
+
+    def rest(self) -> Iterator[Change]:
+        """What has no order: what a policy is called, its files and how they are read, its seed."""
+        described = bool(_at(self.older.document, "data.columns"))
+        for place in ("knows.people", "data.population", "report.digest_key"):
+            yield from self._stated(place, *self._both(place), grants=place == "knows.people")
+        for place in ("name", "data.path", "data.test", "seed", *READ):
+            old, new = self._both(place)
+            if old != new:  # who says what the columns mean says who is in the table, too
+                free = place not in READ or (old is None and not described)
+                yield self._change("different", place, old, new, free=free)
+
+    def _options(
+        self, old: dict[str, Any], new: dict[str, Any], place: str, now: str, name: str = ""
+    ) -> Iterator[Change]:
+        """The options of one component that is used in both."""
+        kind = self.plugins.by_name.get(str(old.get("use")))
+        for key in [*old, *(key for key in new if key not in old)]:
+            before, after = (_option(kind, told, key) for told in (old, new))
+            if key not in {"use", "name"} and before != after:
+                change = option_change(kind, key, before, after, new)
+                yield self._change(change, f"{place}.{key}", before, after, f"{now}.{key}", name=name)
+
+    def _stated(self, place: str, old: Any, new: Any, *, grants: bool = False, free: bool = True) -> Iterator[Change]:
+        """What has no order, but may be said where it was not, if it is `free`."""
+        if old != new:
+            kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
+            yield self._change(kind, place, old, new, free=free and old is None)
+
+    def _granted(self, written: Written, place: str) -> list[tuple[int, Any]]:
+        items = _items(_at(written.document, place), anything=True)
+        known = _at(written.document, "knows.facts_known") if place == "knows.facts" else None
+        return items[:known] if isinstance(known, int) and known >= 0 else items
+
+    def _both(self, place: str) -> tuple[Any, Any]:
+        return _at(self.older.document, place), _at(self.newer.document, place)
+
+    def _change(
+        self, kind: Kind, place: str, old: Any, new: Any, now: str = "", *, free: bool = False, name: str = ""
+    ) -> Change:
+        lines = line_at(self.older, place, told=old), line_at(self.newer, now or place, told=new)
+        return Change(kind, place if old is not None else now or place, old, new, *lines, free, name)
+
+
+def line_at(written: Written, place: str, *, told: Any) -> Line | None:
+    """The line of a place, or of the nearest thing it is in; of an item that is not there, of its list."""
+    place = place[: place.rfind("[")] if told is None and place.endswith("]") else place
+    while place and place not in written.lines:
+        place = place[: max(place.rfind("."), place.rfind("["), 0)]
+    return written.lines.get(place)
+
+
+def _option(kind: type[Component] | None, told: dict[str, Any], key: str) -> Any:
+    """An option as it stands, or its default."""
+    if key == "scored" and kind is not None and issubclass(kind, RecordMetric):
+        return told.get(key, kind.default_scored())
+    field = None if kind is None else kind.model_fields.get(key)
+    default = None if field is None or field.is_required() else field.get_default(call_default_factory=True)
+    return told.get(key, to_jsonable_python(default, fallback=str))
+
+
+def _roles(told: Any) -> set[str]:
+    role = _dict(told).get("role")
+    return {role} if isinstance(role, str) else {str(one) for one in role} if isinstance(role, list) else set()
+
+
+def _at(document: Mapping[str, Any], place: str) -> Any:
+    here: Any = document
+    for key in place.split("."):
+        here = here.get(key) if isinstance(here, dict) else None
+    return here
+
+
+def _items(told: Any, *, anything: bool = False) -> list[tuple[int, Any]]:
+    items = enumerate(told if isinstance(told, list) else [])
+    return [(i, item) for i, item in items if anything or isinstance(item, dict)]
+
+
+def _dict(told: Any) -> dict[str, Any]:
+    return told if isinstance(told, dict) else {}
+
+
+def _alike(told: Any) -> str:
+    """Equal for what says the same, in whatever order its keys stand."""
+    return json.dumps(told, sort_keys=True, default=str)

@@ -1,0 +1,218 @@
+"""Where in a policy a mistake is: pydantic's path, without the names it puts in between."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from leafgate.api.components import AttackModel, Component, TreeBuilder
+from leafgate.api.describe import models_of
+from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.registry import Plugins, use_of
+from leafgate.disclosure.limit_leakage import SMALL, Asked
+from leafgate.errors import Problem, plain
+from leafgate.policy.knowledge import fact_problems, place_of
+from leafgate.policy.models import ColumnSpec, Policy, column_of
+from leafgate.policy.protection import place_of as place_of_rule
+from leafgate.policy.protection import protect_problems
+from leafgate.policy.waivers import metric_of
+from leafgate.types.schema import Column
+
+KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
+
+
+def followed(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any], type[BaseModel] | None]:
+    """The place as the policy has it, and the model that holds the last key of it.
+
+    Where a section may be one of several models, pydantic's path has the chosen one's name in it; the
+    policy has not.
+    """
+    place: list[Any] = []
+    model: type[BaseModel] | None = Policy
+    options: list[type[BaseModel]] = []
+    for part in loc:
+        chosen = [option for option in options if len(options) > 1 and _use_of(option) == part]
+        if chosen:
+            model, options = chosen[0], []
+            continue
+        place.append(part)
+        if model is not None and part in model.model_fields:
+            options = list(plugins.kind(KINDS[part])) if len(place) == 1 and part in KINDS else models_of(model, part)
+            model = options[0] if len(options) == 1 else None
+    return place, model
+
+
+def _use_of(model: type[BaseModel]) -> Any:
+    field = model.model_fields.get("use")
+    return None if field is None else field.default
+
+
+# --- Mistakes in a policy that no section can see alone: names that clash, or that nothing has ---
+
+Named = list[tuple[int, dict[str, Any]]]
+
+
+def crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
+    """Every such mistake; tolerant of whatever the sections themselves got wrong."""
+    attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
+    yield from _says_what_it_uses(document, attacks, metrics, plugins)
+    yield from _unique("attack", attacks)
+    yield from _unique("metric", metrics)
+    names = [_name(attack) for _, attack in attacks]
+    columns = _dict(_dict(document.get("data")).get("columns"))
+    secrets = [name for name, spec in columns.items() if "sensitive" in _listed(_dict(spec).get("role"))]
+    protected = [rule.get("column") for _, rule in _dicts(_dict(document.get("data")).get("protect"))]
+    for i, metric in metrics:
+        if metric.get("of") is not None and metric["of"] not in names:
+            known = f"one of {', '.join(map(str, names))}"
+            yield Problem(f"metrics[{i}].of", "no attack of the policy has this name", known)
+        if metric.get("secret") is not None and metric["secret"] not in [*secrets, *protected]:
+            yield Problem(
+                f"metrics[{i}].secret", "is not a column with the role `sensitive`, nor one of `data.protect`"
+            )
+    yield from _knowledge(document, secrets)
+
+
+def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem]:
+    """What is wrong with facts and with single cells that are secret, and secrets known where there are none."""
+    knows, data = _dict(document.get("knows")), _dict(document.get("data"))
+    for key in ("people", "sample"):
+        if knows.get(key) is not None and not secrets:
+            yield Problem(f"knows.{key}", "no column has the role `sensitive`, so there is no secret to know")
+    told = _dict(data.get("columns"))
+    columns = {name: _column(name, _dict(spec), data.get("on_missing")) for name, spec in told.items()}
+    for i, fact in _dicts(knows.get("facts")):
+        yield from fact_problems(fact, columns, place_of(i))
+    for i, rule in _dicts(data.get("protect")):
+        yield from protect_problems(rule, columns, place_of_rule(i))
+
+
+def _column(name: str, told: dict[str, Any], on_missing: Any) -> Column | None:
+    """The column a policy declares, without its hierarchy; None where that is wrong in itself."""
+    try:
+        spec = ColumnSpec.model_validate_json(json.dumps({**told, "hierarchy": None}))
+    except ValidationError:
+        return None
+    return column_of(name, spec, on_missing)
+
+
+def _says_what_it_uses(document: dict[str, Any], attacks: Named, metrics: Named, plugins: Plugins) -> Iterator[Problem]:
+    built = [("build", document["build"])] if isinstance(document.get("build"), dict) else []
+    listed = [(f"{key}[{i}]", one) for key, some in (("attacks", attacks), ("metrics", metrics)) for i, one in some]
+    for place, component in [*built, *listed]:
+        if "use" not in component:
+            offered = ", ".join(map(use_of, plugins.kind(KINDS[place.partition("[")[0]])))
+            yield Problem(place, "says not what it uses", f"write `use:` and one of {offered}")
+
+
+def _unique(noun: str, components: Named) -> Iterator[Problem]:
+    names = [_name(component) for _, component in components]
+    for i, component in components:
+        if "use" in component and names.count(_name(component)) > 1:
+            yield Problem(f"{noun}s[{i}]", f"another {noun} has this name", "give each its own `name:`")
+
+
+def _name(component: dict[str, Any]) -> Any:
+    return component.get("name") or component.get("use")
+
+
+def _dict(thing: Any) -> dict[str, Any]:
+    return thing if isinstance(thing, dict) else {}
+
+
+def _listed(thing: Any) -> list[Any]:
+    return thing if isinstance(thing, list) else [thing]
+
+
+def _dicts(things: Any) -> Named:
+    return [(i, thing) for i, thing in enumerate(things if isinstance(things, list) else []) if isinstance(thing, dict)]
+
+
+DIRECTIONS = {"at_least", "at_most"}
+REMEDIES = {
+    "string_type": "quote it",
+    "tuple_type": "write a list: [...]",
+    "dict_type": "write a mapping: {...}",
+    "model_type": "write a mapping: {...}",
+    "model_attributes_type": "write a mapping: {...}",
+}
+
+
+def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugins) -> list[Problem]:
+    """Every mistake the models found in a document, once; a section that says not what it uses is told elsewhere."""
+    wrongs = error.errors(include_url=False, include_input=False)
+    turned = {w["loc"][:-1] for w in wrongs if w["loc"][-1] in DIRECTIONS and w["type"] == "extra_forbidden"}
+    return [
+        _problem(wrong, document, plugins)
+        for wrong in wrongs
+        if not (wrong["type"] == "union_tag_not_found" and _is_section(wrong["loc"]))
+        and not (wrong["type"] == "missing" and wrong["loc"][-1] in DIRECTIONS and wrong["loc"][:-1] in turned)
+    ]
+
+
+def _is_section(loc: tuple[Any, ...]) -> bool:
+    """Is it a builder, an attack or a metric itself, not something inside of one?"""
+    return len(loc) == (1 if loc[0] == "build" else 2)
+
+
+def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
+    loc, used = followed(wrong["loc"], plugins)
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+    kind, message = wrong["type"], plain(wrong["msg"])
+    if _is_section(tuple(loc)) and kind == "union_tag_invalid":
+        return Problem(place, f"nobody offers {wrong['ctx']['tag']!r}", f"installed: {_offered(loc, plugins)}")
+    if kind == "literal_error" and loc[-1] == "use":
+        return Problem(place, f"nobody offers {_at(document, loc)!r}", f"installed: {_offered(loc, plugins)}")
+    if kind == "union_tag_invalid":
+        return Problem(place, f"there is no {wrong['ctx']['tag']!r}", f"one of {wrong['ctx']['expected_tags']}")
+    if kind == "union_tag_not_found":
+        return Problem(place, "says not what it uses", "write `use:`")
+    if kind == "extra_forbidden":
+        return Problem(place, *_unknown_key(loc, used))
+    if kind == "missing":
+        return Problem(place, "is missing")
+    if kind == "literal_error" and "ctx" in wrong:
+        close = get_close_matches(str(_at(document, loc)), re.findall("'([^']*)'", wrong["ctx"]["expected"]), 1)
+        return Problem(place, message, f"did you mean {close[0]!r}?" if close else "")
+    return Problem(place, message, REMEDIES.get(kind, ""))
+
+
+def _at(thing: Any, loc: list[Any]) -> Any:
+    for part in loc:
+        thing = thing if isinstance(thing, str) else thing[part]
+    return thing
+
+
+def _offered(loc: list[Any], plugins: Plugins) -> str:
+    return ", ".join(use_of(component) for component in plugins.kind(KINDS[loc[0]]))
+
+
+def _unknown_key(loc: list[Any], used: type[BaseModel] | None) -> tuple[str, str]:
+    key = str(loc[-1])
+    known = [] if used is None else [field.alias or name for name, field in used.model_fields.items()]
+    turned = (DIRECTIONS - {key}) & set(known) if key in DIRECTIONS else set()
+    if used is not None and turned:
+        direction = turned.pop()
+        return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"
+    close = get_close_matches(key.casefold(), known, 1)
+    return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
+
+
+def small_limits(policy: Policy) -> Iterator[Problem]:
+    """Every limit of a policy, and weaker one of its waivers, that is about groups too small to be shown."""
+    cell = policy.report.smallest_cell
+    weaker = [
+        (f"waivers[{i}].limit", waiver.weaker(metric))
+        for i, waiver in enumerate(policy.waivers)
+        if waiver.limit is not None and (metric := metric_of(waiver, policy.metrics)) is not None
+    ]
+    for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
+        average = isinstance(metric, RecordMetric) and metric.average
+        asked = Asked(metric.called, metric.unit, {metric.direction: metric.limit, "average": average})
+        if asked.small(cell):
+            yield Problem(place, asked.said(SMALL, cell))

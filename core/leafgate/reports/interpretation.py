@@ -1,0 +1,75 @@
+"""What a report means: how the audit was made, what its verdict says, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from leafgate.reports.common import clean
+
+NAMED = 40
+"""So many columns are named."""
+BOUNDS = (
+    "A pass means that the attacks of this policy, with the knowledge it grants them, stay within its limits. "
+    "It says nothing of attacks that were not tried, of knowledge that was not granted, "
+    "or of what other releases of the same people add.",
+    "A limit that could not be checked is inconclusive and never a pass.",
+)
+NEXT = {
+    "pass": (),
+    "fail": (
+        "This fail means that somebody who has the release, and knows what the policy grants, would learn more of "
+        "people than the policy allows. Build it with larger groups or by a builder that keeps the limits, tell less "
+        "on the leaves, and audit it again.",
+    ),
+    "inconclusive": (
+        "Something that the policy asks for could not be told; why stands with the findings. Until it can, the release "
+        "must not be published.",
+    ),
+}
+WAIVED = "Here limits are broken and waived: for these it passes although more can be learned than the policy allows."
+TOLD = {
+    "labels": "the tests of each tree, and what its leaves predict",
+    "error_rates": "the tests of each tree, what its leaves predict, and how often that is wrong",
+    "shares": "the tests of each tree, and the shares of the values on its leaves",
+    "counts": "the tests of each tree, and how many people of each value are on its leaves",
+    "records": "records of people, or what was learned of them, and no tree",
+}
+
+
+def meaning(report: Mapping[str, Any]) -> list[str]:
+    """What follows from the verdict, and what does not."""
+    waived = [WAIVED] if report["verdict"] == "pass" and report.get("waived") else []
+    return [*NEXT[report["verdict"]], *waived, *BOUNDS]
+
+
+def method_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """How it was checked: what is asked, and the answer; nothing of a report that does not say."""
+    method = report.get("method")
+    if not method:
+        return
+    if method.get("publishes"):
+        yield "Published", TOLD.get(method["publishes"], clean(method["publishes"]))
+    yield "Secret", _listed(method["secret"])
+    granted = "".join(f"; {each}" for each in method["granted"])
+    yield "The adversary knows", f"of everybody: {_listed(method['known'])}{granted}"
+    if method["unknown"]:
+        yield "It does not know", _listed(method["unknown"])
+    for attack in method["attacks"]:
+        yield f"Attack {clean(attack['name'])}", clean(attack["assumes"], 1000) or "says not what it assumes"
+    for claim, promised in method.get("claims", {}).items():
+        yield f"The release claims {clean(claim)}", clean(_promise(promised), 400)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return (", ".join(map(clean, names[:NAMED])) or "nothing") + more
+
+
+def _promise(promised: Any) -> str:
+    """A claim as a person would write it."""
+    if isinstance(promised, Mapping):
+        return ", ".join(f"{key.replace('_', ' ')} {_promise(value)}" for key, value in promised.items())
+    if isinstance(promised, list | tuple):
+        return "; ".join(map(_promise, promised))
+    return f"{promised:.6g}" if isinstance(promised, float) else str(promised)

@@ -1,0 +1,173 @@
+"""A report as SARIF 2.1.0, for code scanning: one rule a check, one result for each that does not hold.
+
+What holds is a rule without a result: code scanning would show a result of any kind as an alert.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from leafgate.disclosure.text import audited_file, idle_waivers
+from leafgate.io.json import readable
+from leafgate.reports.common import (
+    LONGEST,
+    clean,
+    explained,
+    findings_by_urgency,
+    marked_leaves,
+    message,
+    place,
+    state,
+    way_to,
+)
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+RESULTS, PLACES = 5000, 50
+"""So many results a run and tree nodes a result; code scanning shows no more of the first."""
+
+
+def sarif(report: Mapping[str, Any]) -> bytes:
+    """One run; the policy's line is each result's place, the leaves it is about are logical locations."""
+    findings = findings_by_urgency(report)[:RESULTS]
+    names = sorted({_rule(finding) for finding in findings})
+    driver = {
+        "name": "leafgate",
+        "version": report["versions"].get("leafgate", "0"),
+        "rules": [_rule_told(name, findings) for name in names],
+    }
+    run = {
+        "tool": {"driver": driver},
+        **_artifacts(report),
+        "results": [
+            _result(report, finding, names.index(_rule(finding))) for finding in findings if state(finding) != "passed"
+        ],
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _idle(report)}],
+        "properties": _properties(report),
+    }
+    return readable({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _artifacts(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The audited file as the run's only artifact, by its name alone: no report tells a path."""
+    file = audited_file(report)
+    if file is None:
+        return {}
+    location = {"uri": _file_uri(file)}
+    return {"artifacts": [{"location": location, "roles": ["analysisTarget"], "hashes": {"sha-256": file["sha256"]}}]}
+
+
+def _properties(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What the run is about: the audited file, the verdict, the policy, the release, and how many limits are waived."""
+    file, release = audited_file(report), report["release"]
+    return {
+        **({} if file is None else {"file": {key: clean(value) for key, value in file.items()}}),
+        "verdict": report["verdict"],
+        "policy": report["policy"]["sha256"],
+        **({} if release is None else {"release": release["sha256"]}),
+        "waived": report["waived"],
+    }
+
+
+def _file_uri(file: Mapping[str, str]) -> str:
+    """The audited file's name as a relative reference: nothing in it is a folder, a scheme or a query."""
+    return quote(clean(file["name"]), safe="")
+
+
+def _idle(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The waivers that do not apply: no results, for nothing is wrong with the release by them."""
+    told = [clean(line, 4 * LONGEST) for line in idle_waivers(report)]
+    return [{"level": "warning", "message": {"text": line}} for line in told]
+
+
+def _rule(finding: Mapping[str, Any]) -> str:
+    """The check a finding belongs to."""
+    return clean(finding["id"].split("@")[0])
+
+
+def _rule_told(name: str, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
+    mine = [finding for finding in findings if _rule(finding) == name]
+    alarms = {clean(finding.get("alarm", "")) for finding in mine}
+    uses = clean(mine[0].get("use", ""))
+    check = f"The check {name}, which uses {uses}." if uses else f"The check {name}."
+    what = alarms.pop() if len(alarms) == 1 else ""
+    return {
+        "id": name,
+        "name": name,
+        "shortDescription": {"text": f"Raised where {what}." if what else check},
+        "fullDescription": {
+            "text": f"{check} A limit of the privacy policy, checked by {clean(mine[0]['plugin']) or 'leafgate'}."
+        },
+        "help": {
+            "text": f"What it measures, what a good score means, worked out: leafgate explain {_explained_by(mine[0])}"
+        },
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["privacy"]},
+    }
+
+
+def _explained_by(finding: Mapping[str, Any]) -> str:
+    return clean(finding.get("use") or finding["metric"] or finding["attack"] or "METRIC")
+
+
+def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) -> dict[str, Any]:
+    told = {
+        "ruleId": _rule(finding),
+        "ruleIndex": rule,
+        "kind": "fail",
+        "level": "error",
+        "message": {"text": "\n".join([message(finding), *explained(finding)])},
+        **_analysis_target(report),
+        "locations": [_location(report, finding)],
+        "partialFingerprints": _fingerprints(report, finding),
+        "properties": {"state": state(finding)},
+    }
+    if "waiver" in finding:
+        why = f"{clean(finding['waiver']['id'])}: {clean(finding['waiver']['reason'])}"
+        told["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
+    return told
+
+
+def _analysis_target(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The audited file, by its place among the run's artifacts: a result's location is a line of the policy."""
+    file = audited_file(report)
+    return {} if file is None else {"analysisTarget": {"uri": _file_uri(file), "index": 0}}
+
+
+def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
+    where = finding.get("where") or {"file": report["policy"].get("file") or "policy.yaml", "line": 1}
+    line = {
+        "artifactLocation": {"uri": quote(clean(place(report, where)))},
+        "region": {"startLine": where["line"]},
+    }
+    tree = report.get("tree") or {"nodes": []}
+    nodes, number = tree["nodes"], tree.get("number", 1)
+    leaves = (
+        []
+        if state(finding) != "failed"
+        else [(i, node) for i, node in marked_leaves(report) if "past" not in node or finding["id"] in node["past"]]
+    )
+    logical = [
+        {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(way_to(nodes, i))}
+        for i, _ in leaves[:PLACES]
+    ]
+    return {"physicalLocation": line} | ({"logicalLocations": logical} if logical else {})
+
+
+def _named(way: list[str]) -> dict[str, str]:
+    return {"name": clean(" and ".join(way))} if way else {}
+
+
+def _fingerprints(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, str]:
+    """The same for the same check of the same policy file, whatever the numbers: an alert stays one alert.
+
+    A check is its metric, attack and secret (the finding's id) in a policy (its file and its name). No score, limit,
+    digest, line or text of a line is part of it. Code scanning of GitHub reads `primaryLocationLineHash` alone. Where
+    there is none it makes one of the line's text, so that another limit in that line would be another alert.
+    """
+    policy = report["policy"]
+    file = place(report, {"file": policy.get("file", "")})
+    check = hashlib.sha256(f"{file}\0{policy['name']}\0{finding['id']}".encode()).hexdigest()
+    return {"leafgateFinding/v1": check, "primaryLocationLineHash": f"{check[:16]}:1"}

@@ -1,0 +1,101 @@
+"""A histogram of people's scores: its bars, its edges and where the limit is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leafgate.disclosure.text import middle, number, wanted
+from leafgate.reports.common import sentence
+
+WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0
+SIGN = 6.4
+"""How wide a sign below or above a bar is, about."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar in the picture's own units; `past` is "" for a bar across the limit."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    past: str
+    people: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """A finding's histogram; `limit` is where the limit is drawn, None where it lies within a bar."""
+
+    id: str
+    told: str
+    wanted: str
+    bars: Sequence[Bar]
+    edges: Sequence[tuple[float, str]]
+    limit: float | None
+
+
+def histogram(finding: Mapping[str, Any]) -> Histogram:
+    """How protection is spread over people, as far as the report tells it."""
+    bars = finding["distribution"]
+    width = (WIDTH - 2 * SIDE) / len(bars)
+    most = max(middle(bar["people"]) for bar in bars) or 1
+    drawn = [_bar(bar, SIDE + i * width, width, most) for i, bar in enumerate(bars)]
+    marks = [bars[0]["from"], *(bar["to"] for bar in bars)]
+    edges = [(SIDE + i * width, _edge(mark) if i or mark is not None else "") for i, mark in enumerate(marks)]
+    if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (marks[1] or 0):
+        edges[:2] = (
+            [(SIDE, ""), (SIDE + width / 2, "0")] if marks[1] == 0 else [(SIDE, ""), edges[1]]
+        )  # nobody is below
+    bound = next(value for key, value in finding["limit"].items() if key.startswith("at_"))
+    at = next((x for (x, _), mark in zip(edges, marks, strict=True) if mark == bound), None)
+    if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (
+        marks[1] or 0
+    ):  # nobody is below: it holds its upper end
+        edges[0] = (SIDE, "")
+        edges[1] = (SIDE + width / 2, "0") if marks[1] == 0 else edges[1]
+    return Histogram(finding["id"], sentence(finding), wanted(finding), drawn, _apart(edges, at), at)
+
+
+def _edge(mark: float | None) -> str:
+    """A score that fits below an axis."""
+    if mark is None:
+        return "∞"
+    return _short(int(mark)) or "0" if float(mark).is_integer() and mark >= 10_000 else f"{mark:.4g}"
+
+
+def _apart(edges: Sequence[tuple[float, str]], limit: float | None) -> list[tuple[float, str]]:
+    """The edges' words that do not run into one another; the limit's and the last stay."""
+    kept: list[tuple[float, str]] = []
+    for x, words in sorted(edges, key=lambda edge: (edge[0] != limit, edge[0] != edges[-1][0], edge[0])):
+        if all(abs(x - other) > SIGN * (len(words) + len(said)) / 2 + 3 for other, said in kept):
+            kept.append((x, words))
+    return sorted(kept)
+
+
+def _bar(bar: Mapping[str, Any], x: float, width: float, most: float) -> Bar:
+    height = HIGH * middle(bar["people"]) / most
+    height = max(height, 2.0) if bar["people"] else 0.0
+    past = {True: "past", False: "within", None: "across"}[bar["past"]]
+    ends = [
+        f"from {bar['from']:.4g}" if bar["from"] is not None else "",
+        f"to {bar['to']:.4g}" if bar["to"] is not None else "and more",
+    ]
+    title = f"{number(bar['people'])} people: {' '.join(filter(None, ends))}"
+    people = number(bar["people"]) if bar["people"] else ""
+    if SIGN * len(people) >= width:
+        about = "~" if isinstance(bar["people"], Mapping) else ""
+        people = about + _short(round(middle(bar["people"])))
+    return Bar(x + 1.5, FLOOR - height, width - 3, height, past, people, title)
+
+
+def _short(count: int) -> str:
+    """A count in a few signs."""
+    for unit, sign in ((1_000_000, "M"), (1_000, "k")):
+        if count >= unit:
+            return f"{count / unit:.{0 if count >= 10 * unit else 1}f}{sign}".replace(".0", "")
+    return str(count) if count else ""

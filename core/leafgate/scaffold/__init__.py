@@ -1,0 +1,1 @@
+"""First files: a policy for a table, a package for a plugin."""

@@ -1,0 +1,315 @@
+"""A first policy for a table, for its owner to check."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from pathlib import Path
+
+import pandas as pd
+
+from leafgate.errors import DataError, PolicyError
+from leafgate.io.cells import is_code, read_bytes
+from leafgate.io.csv import read_cells, width
+from leafgate.io.parquet import read_parquet
+from leafgate.io.yaml import MAX_BYTES
+from leafgate.models.hints import Hints, class_column, hints_of, rest_of_policy
+from leafgate.policy.models import CsvOptions
+
+
+def round_edges(low: float, high: float) -> tuple[float, ...]:
+    """Edges of four to ten intervals of one round width (1, 2 or 5 times a power of ten) that hold both numbers.
+
+    Empty where the numbers are too large, or too near each other, for such edges to be numbers apart.
+
+    >>> round_edges(3, 97)
+    (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
+    """
+    if not 1e-200 < high - low < 1e200 or max(abs(low), abs(high)) > 1e9 * (high - low):
+        return ()
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    width = next(power * times for times in (1, 2, 5, 10) if high - low <= 5 * power * times)
+    first, last = math.floor(low / width), math.ceil(high / width)
+    return tuple(float(f"{place * width:.12g}") for place in range(first, last + 1))
+
+
+MISSING = ("", "?", "NA", "N/A")
+START = 2**16
+"""Bytes that are looked at to find the delimiter."""
+
+MANY = 50
+"""A class with more values than this is none: names, or numbers."""
+
+FEW = 12
+"""Numbers with no more different values than this could be codes; a comment says so."""
+
+NEARLY = 0.5
+"""A column with more different values than this share of its people is taken to be different for nearly everybody."""
+
+NUMBER_NAME = re.compile(r"(^|[^a-z])(id|nr|no|num|number|key|uuid|guid|index|row|record)([^a-z]|$)|[a-z]I[dD]$")
+"""What a column of people's or rows' numbers is called, as a word within its name."""
+
+DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\3\d{4}( .*)?")
+"""A date, the year first or last."""
+
+FLOAT_DIGITS = 14
+"""Digits after the first that every float keeps."""
+
+SMALLEST_STEP = -300
+"""The smallest power of ten between a bound and the numbers within it; floats end soon after."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What one column seems to be; `people` have a cell that is not missing."""
+
+    name: str
+    values: tuple[str, ...]
+    numeric: bool
+    people: int
+    missing: frozenset[str]
+
+    @property
+    def unique(self) -> bool:
+        """Is every cell different?"""
+        return len(self.values) == self.people > FEW
+
+    @property
+    def nearly_unique(self) -> bool:
+        """Are nearly all cells different?"""
+        return len(self.values) > max(FEW, NEARLY * self.people)
+
+    @property
+    def dates(self) -> bool:
+        return bool(self.values) and all(DATE.fullmatch(text) for text in self.values)
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Is it a running number, or, all whole numbers and all different, a number of a person?"""
+        if not (self.numeric and self.unique and all(text.lstrip("+-").isdecimal() for text in self.values)):
+            return False
+        numbers = [int(text) for text in self.values]
+        running = max(numbers) - min(numbers) == len(numbers) - 1
+        named = NUMBER_NAME.search(self.name.lower()) or NUMBER_NAME.search(self.name)
+        return running or bool(named) or len(numbers) > MANY
+
+
+def first_policy(
+    path: Path, target: str | None, header: bool | None, model: Path | None = None, beside: Path | None = None
+) -> str:
+    """YAML text: every column with a role and the domain that occurs, and one audit to start from.
+
+    The class is `target`, else the last column. Texts and whole numbers that are different for (nearly) everybody are
+    taken for identifiers, which are dropped as the file is read: nothing of them gets into a release. Everything else
+    is taken to be known to outsiders, the careful assumption. Bounds are round numbers around what occurs, so that
+    they are nobody's. Every such guess says CHECK. With `model`, a fitted
+    model's file, the audit is of that; `beside` is the folder the policy will stand in.
+    """
+    csv = CsvOptions()
+    if path.suffix in {".parquet", ".pq"}:
+        cells = read_parquet(read_bytes(path), None, path.name)
+    else:
+        cells, csv = _read(path, header)
+    names = [str(name) for name in cells.columns]
+    if len(set(names)) != len(names):
+        raise DataError("a column name stands twice in the header", place=path.name, remedy="rename one")
+    if len(names) < 2 or not len(cells):
+        raise DataError("needs two columns or more, and rows", place=path.name)
+    if target is not None and target not in names:
+        remedy = "is the first line names? say --header or --no-header"
+        raise PolicyError(f"there is no column {target!r}", place="--class", remedy=remedy)
+    guesses = [_guess(name, cells[name]) for name in names]
+    hints = None
+    if model is not None:
+        texts = {guess.name: guess.values for guess in guesses if not guess.numeric}
+        hints = hints_of(model, names, texts)
+        gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
+        guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
+        target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
+    lines = [*_lines(path, csv, guesses, target or names[-1], hints), *_rest(hints, guesses, target, beside)]
+    text = "\n".join(lines) + "\n"
+    if len(text.encode()) > MAX_BYTES:
+        remedy = "leave out columns that are texts of their own, such as names and remarks"
+        raise DataError("has too many different values for a policy to list", place=path.name, remedy=remedy)
+    return text
+
+
+def _rest(hints: Hints | None, guesses: Sequence[Guess], target: str | None, beside: Path | None) -> Iterator[str]:
+    """What is built, published, tried and demanded."""
+    if hints is None or target is None:
+        yield from _REST
+        return
+    inside = beside is None or hints.path.resolve().is_relative_to(beside.resolve())
+    name = hints.path.name if beside is None or not inside else str(hints.path.resolve().relative_to(beside.resolve()))
+    if not inside:
+        yield "# CHECK: put the model's file beside this policy, or below"
+    values = next(guess.values for guess in guesses if guess.name == target)
+    yield from rest_of_policy(hints, name, target, values)
+
+
+def _read(path: Path, header: bool | None) -> tuple[pd.DataFrame, CsvOptions]:
+    content = read_bytes(path)
+    options = _sniffed(content[:START].rpartition(b"\n")[0] or content, path.name)
+    cells = read_cells(content, options, path.name)
+    first = [str(cell) for cell in cells.iloc[0]]
+    named = header
+    if named is None:
+        named = all(is_code(cell) for cell in first) and len(set(first)) == len(first)
+    if named:
+        cells = cells.iloc[1:].reset_index(drop=True)
+    names = first if named else [f"column_{i + 1}" for i in range(len(first))]
+    return cells.set_axis(names, axis=1), options.model_copy(update={"header": named})
+
+
+def _sniffed(start: bytes, place: str) -> CsvOptions:
+    """The delimiter that divides the first rows into most columns, all rows alike."""
+    found = []
+    for sign in ",;\t| ":
+        spaced = sign != " " and f"{sign} ".encode() in start
+        options = CsvOptions(delimiter=sign, skip_initial_space=spaced)
+        try:
+            found.append((width(start, options, place), options))
+        except DataError:
+            continue
+    return max(found, key=lambda pair: pair[0])[1] if found else CsvOptions()
+
+
+def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> Guess:
+    """What a column seems to be; a word for missing cells that a model `known` as a value is one."""
+    texts = [str(text) for text in cells.cat.remove_unused_categories().cat.categories]
+    missing = frozenset(text for text in texts if text in MISSING and text not in known)
+    values = tuple(sorted(set(texts) - missing))
+    numeric = bool(values) and not any(map(is_code, values))
+    return Guess(name, values, numeric, int((~cells.isin(missing)).sum()), missing)
+
+
+def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, hints: Hints | None) -> Iterator[str]:
+    yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
+    yield "leafgate: 1"
+    yield f"name: {_text(path.stem)}"
+    yield ""
+    yield "data:"
+    yield f"  path: {_text(path.name)}"
+    missing = sorted(set().union(*(guess.missing for guess in guesses)))
+    if missing:
+        yield f"  missing: [{', '.join(map(_text, missing))}]"
+        yield "  on_missing: drop          # CHECK: drop (leave those people out) or keep (a value of its own)"
+    told = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
+    if told:
+        yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in told.items())}}}"
+    yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
+    for guess in guesses:
+        yield f"    {_text(guess.name)}: {_column(guess, guess.name == target, hints)}"
+
+
+def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
+    if is_target and hints is not None and not hints.classes:
+        return _number_to_predict(guess)
+    if is_target and len(guess.values) > MANY:
+        raise PolicyError(
+            f"more than {MANY} different values are no classes", place="--class", remedy="name another column"
+        )
+    if is_target:
+        return f"{{role: [class, sensitive], values: [{', '.join(map(_text, guess.values))}]}}"
+    if not guess.values:
+        return "{role: ignored}          # CHECK: every cell is missing"
+    as_values = hints is not None and guess.name in hints.values
+    as_number = hints is not None and guess.name in hints.numbers
+    if not as_values and not as_number and (guess.numbers_rows or (guess.nearly_unique and not guess.numeric)):
+        return f"{{role: identifier}}{_check(_why_identifier(guess))}"
+    many = len(guess.values) > FEW or any("." in text for text in guess.values)
+    if guess.numeric and not as_values and (many or as_number):
+        low, high = _round_bounds([float(text) for text in guess.values])
+        check = "round bounds; are they what could occur?"
+        if guess.nearly_unique:
+            check = f"nearly every number is different: round them, or {{role: identifier}}; {check}"
+        return f"{{role: quasi_identifier, bounds: [{_number(low)}, {_number(high)}]}}{_check(check)}"
+    values = sorted(guess.values, key=float) if guess.numeric else guess.values
+    check = "numbers taken as categories" if guess.numeric and not as_values else ""
+    if guess.dates:
+        check = "dates: years or months single out fewer people"
+    elif len(values) > MANY:
+        check = f"{len(values)} values: coarser ones single out fewer people"
+    return f"{{role: quasi_identifier, values: [{', '.join(map(_text, values))}]}}{_check(check)}"
+
+
+def _check(what: str) -> str:
+    return f"          # CHECK: {what}" if what else ""
+
+
+def _why_identifier(guess: Guess) -> str:
+    """What makes a column look like an identifier, and what else it may be."""
+    every = "every cell is different" if guess.unique else "nearly every cell is different"
+    if guess.numeric:
+        return f"{every}; a measure? then round it, as a quasi_identifier; or `key`, if rows are called by it"
+    if guess.dates:
+        return f"{every}; dates? as years or months they may be a quasi_identifier"
+    return every
+
+
+def _round_bounds(numbers: Sequence[float]) -> tuple[float, float]:
+    """Multiples of a power of ten below the least and above the largest number; the power is no larger than their span.
+
+    They are neither of the two, which are somebody's: a release tells its bounds. 0 stays, where many things begin.
+
+    >>> _round_bounds([18, 90])
+    (10.0, 100.0)
+    >>> _round_bounds([0, 0.25, 1])
+    (0.0, 2.0)
+    """
+    least, largest = Decimal(repr(min(numbers))), Decimal(repr(max(numbers)))
+    span = largest - least or abs(largest) or Decimal(1)
+    digits = max(abs(least), abs(largest)).adjusted() - FLOAT_DIGITS  # smaller steps are lost in the bounds
+    step = Decimal(10) ** max(span.adjusted(), digits, SMALLEST_STEP)
+    below, above = (
+        (least / step).to_integral_value(ROUND_FLOOR) * step,
+        (largest / step).to_integral_value(ROUND_CEILING) * step,
+    )
+    below -= step if below == least != 0 else 0
+    above += step if above == largest != 0 or above == below else 0
+    low, high = float(below), float(above)
+    if not (math.isfinite(low) and math.isfinite(high)):  # at the end of what a float can hold
+        return float(least), float(largest)
+    return min(low, float(least)), max(high, float(largest))
+
+
+def _number_to_predict(guess: Guess) -> str:
+    """A class of numbers, in about five intervals of a round width."""
+    if not guess.numeric or len(guess.values) < 2:
+        raise PolicyError(
+            f"the model predicts numbers, and {guess.name!r} has none", place="--class", remedy="name another column"
+        )
+    numbers = [float(text) for text in guess.values]
+    edges = round_edges(min(numbers), max(numbers))
+    if not edges:
+        why = f"the numbers of {guess.name!r} are too large, or too near each other, for round intervals"
+        raise PolicyError(why, place="--class", remedy="write the policy by hand, or take a constant from the numbers")
+    bins = ", ".join(map(_number, edges))
+    return f"{{role: [class, sensitive], bins: [{bins}]}}          # CHECK: intervals the number is told in"
+
+
+def _number(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else json.dumps(number)
+
+
+def _text(text: str) -> str:
+    """A text as YAML, quoted so that nothing else can be meant."""
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(text, ensure_ascii=False))
+
+
+_REST = """
+build: {use: kadet, k: 10}        # CHECK: how many people must share every path
+
+publish: {leaves: counts, measure: true}
+
+attacks:
+  - {use: linking}
+
+metrics:
+  - {use: k_anonymity, at_least: 10}
+  - {use: confidence, at_most: 0.95, allow: 0.05}
+""".splitlines()

@@ -1,0 +1,156 @@
+"""The run that a stored report must belong to, and its waivers judged again.
+
+A report alone cannot say whether it is the one that a pipeline has just made: whoever reads it says which policy,
+release and file they expect. An expectation is a SHA-256 or the file that has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leafgate.api.paths import digest
+from leafgate.engine.waivers import outside_days, utc_today
+from leafgate.errors import InvalidError, PolicyError, Problem
+
+if TYPE_CHECKING:
+    from leafgate.policy.models import Policy
+
+SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+ANOTHER_RUN = "this report is of another run: audit again into a fresh folder"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedRun:
+    """What the command line expects of a report: digests or files; None where anything will do."""
+
+    policy: str | None = None
+    release: str | None = None
+    file: str | None = None
+    as_of: str | None = None
+
+    def judged(self, report: dict[str, Any], path: Path) -> tuple[dict[str, Any], list[str]]:
+        """The report with its waivers judged again, and a line for each waiver that is over.
+
+        Raises:
+            InvalidError: the report is of another run, or an expectation cannot be understood.
+        """
+        if problems := list(self._differences(report, str(path))):
+            raise InvalidError.listing(problems)
+        if not report.get("waivers"):
+            return report, []
+        return judge_waivers_again(report, self._day(report))
+
+    def _differences(self, report: Mapping[str, Any], path: str) -> Iterator[Problem]:
+        """Every part of the run that is not the expected one."""
+        release = report["release"] or {}
+        expected = [
+            ("policy", report["policy"], self._policy_digests(report)),
+            ("release", release, _digests(self.release, "--expect-release")),
+            ("release.file", release.get("file", {}), _digests(self.file, "--expect-file")),
+        ]
+        for name, described, digests in expected:
+            for key, wanted in digests.items():
+                found = described.get(key)
+                if found != wanted:
+                    told = "names none" if found is None else f"is {found[:16]}"
+                    yield Problem(
+                        f"{path}: {name}.{key}", f"{told}, and {str(wanted or 'none')[:16]} is expected", ANOTHER_RUN
+                    )
+
+    def _policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:
+        """The digests that a report of the expected policy has; of a file also that of its waivers."""
+        if self.policy is None or SHA256.fullmatch(self.policy):
+            return _digests(self.policy, "--expect-policy")
+        from leafgate.policy.load import load_policy
+        from leafgate.policy.waivers import waivers_sha256
+        from leafgate.session.run import overridden
+
+        if not Path(self.policy).is_file():
+            raise _neither(self.policy, "--expect-policy")
+        policy = load_policy(Path(self.policy)).policy
+        given = report["policy"].get("given", ())
+        policy = overridden(policy, None, Path("TEST")) if "--test" in given else policy  # a digest says: there is one
+        sha256 = policy_sha256(policy, self.policy)
+        return {"sha256": sha256, "waivers_sha256": waivers_sha256(policy.waivers) if policy.waivers else None}
+
+    def _day(self, report: Mapping[str, Any]) -> date:
+        """The day to judge waivers on: never one before the report was made."""
+        if self.as_of is None:
+            return utc_today()
+        try:
+            day = date.fromisoformat(self.as_of if DAY.fullmatch(self.as_of) else "")
+        except ValueError:
+            raise InvalidError("is no day", place="--as-of", remedy="write YYYY-MM-DD") from None
+        if day < date.fromisoformat(report["judged_on"]):
+            message = f"is before {report['judged_on']}, the day the report was judged on"
+            raise InvalidError(message, place="--as-of", remedy="name that day or a later one")
+        return day
+
+
+def policy_sha256(policy: Policy, place: str) -> str:
+    """The digest by which reports name a policy; PolicyError where a file that belongs to it cannot be read."""
+    from pydantic_core import PydanticSerializationError
+
+    try:
+        return policy.sha256
+    except PydanticSerializationError:
+        message = "names a file that cannot be read, so that it has no digest"
+        raise PolicyError(message, place=place, remedy="put the file there") from None
+
+
+def judge_waivers_again(report: dict[str, Any], day: date) -> tuple[dict[str, Any], list[str]]:
+    """The report as it is on a day: findings whose waiver is over fail again. No waiver begins to apply.
+
+    Returns:
+        The report itself where every waiver still holds, so that the same bytes come of it on every such day; a line
+        for each waiver that is over.
+    """
+    over: dict[str, tuple[str, str]] = {}
+    for waiver in report["waivers"]:
+        reason = outside_days(date.fromisoformat(waiver["issued"]), date.fromisoformat(waiver["expires"]), day)
+        if waiver["status"] == "applied" and reason is not None:
+            over[waiver["finding"]] = reason
+    if not over:
+        return report, []
+    waivers = [
+        waiver | dict(zip(("status", "message"), over[waiver["finding"]], strict=True))
+        if waiver["status"] == "applied" and waiver["finding"] in over
+        else waiver
+        for waiver in report["waivers"]
+    ]
+    findings = [
+        {key: value for key, value in finding.items() if key != "waiver" or finding["id"] not in over}
+        for finding in report["findings"]
+    ]
+    lines = [
+        f"the waiver {waiver['id']} of {waiver['finding']} does not apply any more: {over[waiver['finding']][1]}"
+        for waiver in report["waivers"]
+        if waiver["status"] == "applied" and waiver["finding"] in over
+    ]
+    changed = {"verdict": "fail", "waived": report["waived"] - len(over), "judged_on": day.isoformat()}
+    return report | changed | {"findings": findings, "waivers": waivers}, lines
+
+
+def _digests(expected: str | None, option: str) -> dict[str, str | None]:
+    """The expected SHA-256: as it was written, or of the file that was named."""
+    if expected is None:
+        return {}
+    if SHA256.fullmatch(expected):
+        return {"sha256": expected.lower()}
+    try:
+        return {"sha256": digest(Path(expected))}
+    except (OSError, ValueError):
+        raise _neither(expected, option) from None
+
+
+def _neither(expected: str, option: str) -> InvalidError:
+    remedy = "write all 64 digits, or name the file"
+    if not expected:
+        return InvalidError("is empty", place=option, remedy=remedy)
+    return InvalidError("is neither a SHA-256 nor a file that can be read", place=option, remedy=remedy)

@@ -1,0 +1,49 @@
+"""The files an audit leaves: what was published, what was found, how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leafgate.errors import ReportError
+from leafgate.io.files import EVERYONE, write_files
+from leafgate.io.json import parse_json, readable
+from leafgate.reports import FILES, Format, view
+from leafgate.session.stale_results import RELEASE, REPORT, VERDICTS
+
+if TYPE_CHECKING:
+    from leafgate.disclosure.masking import Audience
+    from leafgate.engine.audit import Audit
+
+
+RESULTS = frozenset({RELEASE, "timings.json", "trail.json", "origins.json", *VERDICTS})
+
+
+def write_results(audit: Audit, audience: Audience, folder: Path, formats: Collection[Format] = ()) -> None:
+    """Leave an audit's files in a folder: release.json, report.json, timings.json, and the report in other formats.
+
+    An auditor's report is for its owner's eyes only, and so is a release that did not pass. Auditors also
+    receive trail.json, where the builder kept one, and origins.json, which says whose the published records are.
+    """
+    private = RESULTS - {RELEASE, "timings.json"} if audience == "auditor" else frozenset()
+    private |= {RELEASE} if audit.report.verdict != "pass" else set()
+    write_files(folder, _results(audit, audience, formats), EVERYONE, private)
+
+
+def _results(audit: Audit, audience: Audience, formats: Collection[Format]) -> Mapping[str, bytes]:
+    """The files in the order in which they take their names: the report last, so that it never stands without them."""
+    from leafgate.disclosure.document import document
+    from leafgate.models.origins import origins_document
+
+    timings = {"format": "leafgate/timings/1", "seconds": {k: round(v, 6) for k, v in audit.seconds.items()}}
+    report = readable(document(audit.report, audience))
+    files = {} if audit.sealed is None else {RELEASE: audit.sealed.content}
+    files |= {"timings.json": readable(timings)}
+    if audit.sealed is not None and audience == "auditor" and audit.sealed.trail:
+        trail = {"format": "leafgate/trail/1", "release": audit.sealed.sha256, "steps": list(audit.sealed.trail)}
+        files["trail.json"] = readable(trail)
+    if audit.sealed is not None and audience == "auditor" and audit.sealed.origins is not None:
+        files["origins.json"] = origins_document(audit.sealed)
+    files |= {FILES[form]: view(parse_json(report, ReportError, "report"), form) for form in formats}
+    return files | {REPORT: report}

@@ -1,0 +1,140 @@
+"""What every command that touches data does first: read the policy, and the tables it names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leafgate.api.registry import Plugins
+from leafgate.errors import DataError, PolicyError
+from leafgate.io.json import canonical
+from leafgate.policy.load import each_org, load_policy
+from leafgate.policy.models import Policy
+from leafgate.policy.sources import NOWHERE, Source, file_told
+
+if TYPE_CHECKING:
+    from leafgate.engine.audit import Audit
+    from leafgate.types.table import Table
+
+
+@dataclass(frozen=True)
+class Run:
+    """A policy with its plugins and tables, the command line's overrides taken in."""
+
+    policy: Policy
+    plugins: Plugins
+    table: Table
+    test: Table | None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    population: Table | None = None
+    people: Table | None = None
+    source: Source = NOWHERE
+
+    def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> Audit:
+        """Build, attack and judge; the seconds it took to read are part of its timings.
+
+        Waivers are judged on `today`, or on the day it is in UTC. `announce` is given a line before a long attack.
+        """
+        from leafgate.engine.audit import audit
+
+        tables = (self.table, self.test, self.population, self.people)
+        audited = audit(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
+        return replace(audited, seconds={**self.seconds, **audited.seconds})
+
+
+def prepare(
+    path: Path,
+    data: Path | None = None,
+    root: Path | None = None,
+    test: Path | None = None,
+    org: Path | Sequence[Path] | None = None,
+    *,
+    before_data: Callable[[Policy], None] | None = None,
+) -> Run:
+    """Read a policy and the tables it names; `data`, `test` and `org` come from the command line, any folder will do.
+
+    `org` may be several policies, each of which must be kept to.
+    `before_data` is called with the policy before any table is read.
+    Raises PolicyError and DataError, listing everything that is wrong.
+    """
+    loaded = load_policy(path, root, org)
+    if before_data is not None:
+        before_data(loaded.policy)
+    source = replace(loaded.source, given=tuple(_given(path, data, root, each_org(org), test)))
+    policy = overridden(loaded.policy, data, test)
+    start = time.perf_counter()
+    table, other, population, people = read_tables(policy)
+    seconds = {"read": time.perf_counter() - start}
+    return Run(policy, loaded.plugins, table, other, seconds, population, people, source)
+
+
+def _given(
+    policy: Path, data: Path | None, root: Path | None, orgs: Sequence[Path], test: Path | None
+) -> Iterator[str]:
+    """What the command line named beside the policy, as a report may tell it."""
+    if data is not None:
+        yield file_told(data, policy, "DATA")
+    held = [("--org", org, "ORG") for org in orgs]
+    for option, path, word in (("--root", root, "FOLDER"), *held, ("--test", test, "TEST")):
+        if path is not None:
+            yield from (option, file_told(path, policy, word))
+
+
+Read = tuple["Table", "Table | None", "Table | None", "Table | None"]
+
+
+def read_tables(policy: Policy) -> Read:
+    """The table, the test table, the population and the known people a policy names."""
+    data, known = policy.data, policy.knows.people
+    if data.path is None:
+        raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
+    from leafgate.io.tables import read_people, read_population, read_table
+    from leafgate.policy.protection import protected
+
+    table = read_table(data, data.meaning(), data.path)
+    _refuse_one_class(table)
+    table = protected(data.protect, table)
+    schema = table.schema.boundless if policy.build.noisy_test else table.schema
+    test = None if data.test is None else read_table(data, schema, data.test, "data.test")
+    population = None if data.population is None else read_population(data, table.schema, data.population)
+    people = None if known is None else read_people(data, table, known)
+    return table, test, population, people
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of several policies, read when first asked for: policies with the same files share them."""
+
+    read: dict[bytes, Read] = field(default_factory=dict)
+
+    def of(self, policy: Policy) -> Read:
+        key = _data_key(policy)
+        if key not in self.read:
+            self.read[key] = read_tables(policy)
+        return self.read[key]
+
+
+def _data_key(policy: Policy) -> bytes:
+    named = (policy.data.path, policy.data.test, policy.data.population, policy.knows.people)
+    files = [str(path) for path in named]
+    told = policy.data.model_dump(mode="json", exclude={"path", "test", "population"})
+    return canonical([files, list(told["columns"].items()), told])
+
+
+def _refuse_one_class(table: Table) -> None:
+    """A table whose people all have one class has nothing to learn and nothing to protect."""
+    for column in table.schema.having("class"):
+        if column.values is not None and len(set(table.codes(column.name).tolist())) < 2:
+            raise DataError(
+                "everybody has the same class", place=f"column {column.name!r}", remedy="choose another class column"
+            )
+
+
+def overridden(policy: Policy, data: Path | None, test: Path | None) -> Policy:
+    """The policy with the files that the command line names."""
+    changed = {key: path for key, path in (("path", data), ("test", test)) if path is not None}
+    return policy.model_copy(update={"data": policy.data.model_copy(update=changed)})

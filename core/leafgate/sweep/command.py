@@ -1,0 +1,84 @@
+"""The command sweep: one policy, many options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leafgate.cli.audit import Audience, DataFile, Json, PolicyFile, Root, Test
+from leafgate.cli.output import say, say_whole
+from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_files
+from leafgate.io.json import readable
+
+Over = Annotated[
+    list[str], typer.Option(metavar="PLACE=VALUE,...", help="An option of the policy and its values; may be repeated.")
+]
+FILES = ("sweep.json", "sweep.csv", "sweep.svg")
+Workers = Annotated[int, typer.Option(min=0, help="Processes side by side; 0: as many as there are processors.")]
+
+
+def sweep(
+    policy: PolicyFile,
+    over: Over,
+    out: Annotated[Path, typer.Option(help="Folder for sweep.json, sweep.csv, sweep.svg, and a folder a point.")],
+    data: DataFile = None,
+    root: Root = None,
+    test: Test = None,
+    workers: Workers = 0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Compute everything anew; else finished points are kept.")
+    ] = False,
+    as_json: Json = False,
+    audience: Annotated[Audience, typer.Option(help="auditor: exact numbers, in owner-only files.")] = Audience.public,
+) -> int:
+    """Audit one policy with every combination of some options, and name the most useful release that passes."""
+    make_folder(out)
+    remove_files(out, FILES)  # whatever happens, nothing of an earlier sweep is taken for this one's
+    from leafgate.policy.load import document_of
+    from leafgate.sweep.axes import axis_of, points_of, refuse_probing
+    from leafgate.sweep.plot import picture
+    from leafgate.sweep.pool import run_points
+    from leafgate.sweep.results import as_csv, as_document, outcome_of, table_lines
+    from leafgate.sweep.worker import Task, at_point, policy_at
+
+    axes = [axis_of(words) for words in over]
+    points = points_of(document_of(policy), axes)
+    public = audience == Audience.public
+    if public:
+        refuse_probing(axes)
+    task = Task(policy.parent, root, data, test, out, audience.value, fresh)
+    policies = []
+    for point in points:
+        with at_point(point):
+            policies.append(policy_at(point, task)[0])
+    with _progress(len(points)) as done:
+        results = run_points(points, task, min(workers or _processors(), len(points)), done)
+    outcome = outcome_of(results, policies)
+    files = (readable(as_document(outcome, audience.value)), as_csv(outcome), picture(outcome))
+    write_files(out, dict(zip(FILES, files, strict=True)), EVERYONE if public else OWNER_ONLY)
+    if as_json:
+        say_whole(readable(as_document(outcome, audience.value, numbers=public)))
+    else:
+        for line in table_lines(outcome, numbers=public):
+            say(line)
+    return outcome.exit_code
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _progress(points: int) -> Iterator[Callable[[], None]]:
+    """A progress bar on a terminal; nothing anywhere else."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with typer.progressbar(length=points, label="auditing", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)

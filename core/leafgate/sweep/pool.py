@@ -1,0 +1,79 @@
+"""Auditing every point of a sweep, side by side in processes."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+
+from leafgate.errors import InconclusiveError
+from leafgate.io.processes import worker_pool
+from leafgate.sweep.axes import Point
+from leafgate.sweep.worker import Auditor, Result, Task
+
+
+def run_points(points: Sequence[Point], task: Task, workers: int, done: Callable[[], None]) -> list[Result]:
+    """Each point's result, in order, whoever computed it; `done` is called after each.
+
+    Raises InconclusiveError when a worker was killed; what is finished stays.
+    """
+    named = list(zip(points, folders_of(points), strict=True))
+    if workers <= 1 or len(points) <= 1:
+        return list(_told(map(Auditor(task), named), done))
+    with worker_pool(workers, _begin, (task,)) as pool:
+        try:
+            with _deaf_to_interrupts():
+                results = pool.map(_work, named)
+            return list(_told(results, done))
+        except BrokenProcessPool:
+            raise InconclusiveError(
+                "a worker was killed; was the memory used up?", remedy="run it again, finished points are kept"
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started meanwhile leave an interrupt to us, and finish the point they are at."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _told(results: Iterator[Result], done: Callable[[], None]) -> Iterator[Result]:
+    for result in results:
+        done()
+        yield result
+
+
+def folders_of(points: Sequence[Point]) -> list[str]:
+    """A folder's name for each point: its options in words, a number added where two would be the same."""
+    seen: Counter[str] = Counter()
+    names = []
+    for point in points:
+        words = re.sub(r"[^A-Za-z0-9=.-]+", "_", point.label).strip("_.")[:80]
+        seen[words] += 1
+        names.append(words if seen[words] == 1 else f"{words}~{seen[words]}")
+    return names
+
+
+_worker: list[Auditor] = []
+
+
+def _begin(task: Task) -> None:
+    _worker[:] = [Auditor(task)]
+
+
+def _work(named: tuple[Point, str]) -> Result:
+    return _worker[0](named)

@@ -1,0 +1,156 @@
+"""Auditing one point of a sweep, or taking over what an earlier run found of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from leafgate.api.registry import Plugins
+from leafgate.disclosure.document import document
+from leafgate.disclosure.masking import Audience
+from leafgate.engine.audit import audit, versions_of
+from leafgate.engine.report_facts import files_of
+from leafgate.errors import DataError, InconclusiveError, LeafgateError, PolicyError
+from leafgate.io.files import OWNER_ONLY, make_folder, remove_files, write_file
+from leafgate.io.json import canonical, parse_json, readable
+from leafgate.policy.load import policy_of
+from leafgate.policy.models import Policy
+from leafgate.session.results import RESULTS, write_results
+from leafgate.session.run import Read, Tables, overridden
+from leafgate.session.stale_results import RELEASE
+from leafgate.sweep.axes import Point
+
+REPORT, KEY = "report.json", "point.json"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every worker needs: where the policy's files are, what the command line overrides, where results go."""
+
+    beside: Path
+    root: Path | None
+    data: Path | None
+    test: Path | None
+    out: Path
+    audience: Audience
+    fresh: bool
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one point: its report as the audience may see it, or why there is none, and its folder."""
+
+    point: Point
+    report: dict[str, Any] | None
+    folder: str
+    trouble: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why there is no number for something: what could not be run, built or told."""
+        findings = [] if self.report is None else self.report["findings"]
+        told = [
+            f["evidence"].get("problem") or f["evidence"].get("reason") for f in findings if f["passed"] is not True
+        ]
+        return self.trouble or next((str(one) for one in told if one), "")
+
+    @property
+    def verdict(self) -> str:
+        return "inconclusive" if self.report is None else str(self.report["verdict"])
+
+
+@contextmanager
+def at_point(point: Point) -> Iterator[None]:
+    """What is wrong with one point says so."""
+    try:
+        yield
+    except LeafgateError as error:
+        problems = [
+            replace(problem, place=f"{point.label}: {problem.place}".rstrip(": ")) for problem in error.problems
+        ]
+        raise type(error).listing(problems) from None
+
+
+def policy_at(point: Point, task: Task) -> tuple[Policy, Plugins]:
+    """The policy of one point, without waivers: what is looked for are releases that need none."""
+    loaded = policy_of(dict(point.document), task.beside, task.root)
+    policy = overridden(loaded.policy, task.data, task.test).model_copy(update={"waivers": ()})
+    _refuse_choosing(policy)
+    return policy, loaded.plugins
+
+
+def _refuse_choosing(policy: Policy) -> None:
+    """Choosing among releases by what the data say breaks a promise of differential privacy."""
+    builder = policy.build
+    promised = "epsilon" in builder.promises or builder.randomness == "system"
+    if promised:
+        _refuse_promise(policy)
+
+
+def _refuse_promise(policy: Policy) -> None:
+    """PolicyError for a promise that choosing breaks, unless it is a rehearsal."""
+    if not policy.build.rehearses:
+        raise PolicyError(
+            f"{policy.build.use} promises differential privacy, or draws what may be drawn once; to choose the best of "
+            "several releases of the same people breaks that",
+            place="build",
+            remedy="choose options without the data, or say `rehearsal: true` on data that are nobody's",
+        )
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """Audits a point, or takes over the result of an earlier run of the very same audit."""
+
+    task: Task
+    tables: Tables = field(default_factory=Tables)
+
+    def __call__(self, named: tuple[Point, str]) -> Result:
+        point, name = named
+        with at_point(point):
+            return self._result(point, name)
+
+    def _result(self, point: Point, name: str) -> Result:
+        policy, plugins = policy_at(point, self.task)
+        read, folder = self.tables.of(policy), self.task.out / name
+        key = self._key(policy, plugins, read)
+        kept = None if self.task.fresh else _kept(folder, key)
+        if kept is not None:
+            return Result(point, kept, name)
+        make_folder(folder)
+        remove_files(folder, (*RESULTS, KEY))
+        try:
+            audited = audit(policy, plugins, *read)
+        except InconclusiveError as error:
+            return Result(point, None, name, str(error))
+        if audited.sealed is not None and "epsilon" in audited.sealed.release.guarantee:
+            _refuse_promise(policy)
+        write_results(audited, self.task.audience, folder)
+        write_file(folder / KEY, key, OWNER_ONLY)
+        return Result(point, document(audited.report, self.task.audience), name)
+
+    def _key(self, policy: Policy, plugins: Plugins, read: Read) -> bytes:
+        """Everything a result depends on, in a digest, by which its owner alone could confirm a guess of the data."""
+        table, *others = read
+        files = files_of(policy, table, dict(zip(("test", "population", "people"), others, strict=True)))
+        told = canonical(
+            [policy.sha256, files.keyed(files.key or b""), versions_of(policy, plugins), self.task.audience]
+        )
+        return readable({"format": "leafgate/point/1", "sha256": hashlib.sha256(told).hexdigest()})
+
+
+def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:
+    """The report of an earlier run that finished with the same key; None where there is none that can be read."""
+    try:
+        if (folder / KEY).read_bytes() != key:
+            return None
+        found = parse_json((folder / REPORT).read_bytes(), DataError, REPORT)
+    except (OSError, LeafgateError):
+        return None
+    if not isinstance(found, dict) or "verdict" not in found:
+        return None
+    return found if found.get("release") is None or (folder / RELEASE).exists() else None

@@ -1,0 +1,155 @@
+"""What must hold of every attack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from leafgate.errors import LeafgateError
+from leafgate.testing import common_checks as common
+from leafgate.testing.attack_properties import (
+    catches_a_leak,
+    knows_nothing_from_nothing,
+    same_beliefs,
+    takes_noise_for_noise,
+)
+from leafgate.testing.check import NonConformance, called
+from leafgate.testing.sandbox import cells, public, refuse_cells, told
+from leafgate.testing.scenarios import SETTINGS, Setting, World, apart
+from leafgate.testing.scenarios.malformed import odd_worlds
+from leafgate.testing.scenarios.tables import relabelled, reordered, shuffled
+from leafgate.testing.subjects import AttackSubject
+from leafgate.types.belief import Belief
+
+
+def believes(subject: AttackSubject) -> None:
+    """It believes something of a release it says it can read: rows sum to 1, columns are the domain in its order.
+
+    People of one group are believed the same, and it has words for each group it says it can word.
+    """
+    for _, beliefs in subject.found:
+        for belief in beliefs:
+            for group in () if belief.groups is None else sorted(set(belief.groups.tolist())):
+                _words_of(subject, belief, group)
+
+
+def _words_of(subject: AttackSubject, belief: Belief, group: int) -> None:
+    explain = belief.explain
+    if explain is not None and not isinstance(called(subject.attack, lambda: explain(group)), str):
+        raise NonConformance("its `explain` gives no text", "say in words what the release tells of a group")
+
+
+def repeats(subject: AttackSubject) -> None:
+    """The same release, knowledge and seed: the same beliefs, bit for bit."""
+    common.same(
+        ((told(believed), told(subject.beliefs(setting.world()))) for setting, believed in subject.found),
+        "it believes something else when it is asked again",
+        "toss coins with numpy.random.default_rng(known.seed) alone; read no clock",
+    )
+
+
+def repeats_elsewhere(subject: AttackSubject) -> None:
+    """Another process, with other hashes and in another time zone, believes the same, bit for bit."""
+    common.repeats_elsewhere(subject.attack, subject.first, subject.more)
+
+
+def leaves_inputs_alone(subject: AttackSubject) -> None:
+    """It writes into nothing it is handed."""
+    for setting in subject.settings:
+        world = setting.world()
+        before = told([world.release, world.known])
+        subject.beliefs(world)
+        if told([world.release, world.known]) != before:
+            raise NonConformance(
+                f"it changes what it is handed (in the setting: {setting.name})", "copy before you write"
+            )
+
+
+def own_coins(subject: AttackSubject) -> None:
+    """It leaves the random numbers of the process alone."""
+    subject.settings  # noqa: B018  what it reads is found out beforehand
+    common.own_coins(lambda: (told(subject.beliefs(setting.world())) for setting in subject.settings))
+
+
+def no_network(subject: AttackSubject) -> None:
+    """It opens no connection."""
+
+    def run() -> None:
+        for setting in (*SETTINGS, *subject.more):
+            here = subject.readable(setting)
+            with suppress(LeafgateError, NonConformance):
+                _ = None if here is None else subject.beliefs(here.world())
+
+    common.no_network(run)
+
+
+def counts_people(subject: AttackSubject) -> None:
+    """People who share a record are believed the same as if each had a record alone."""
+    pairs = subject.pairs(apart, "it reads no records that several people share")
+    same_beliefs(pairs, "when people stand in a row each", "weight")
+
+
+def any_column_order(subject: AttackSubject) -> None:
+    """The order of columns does not matter."""
+    pairs = subject.pairs(lambda setting: setting.world(reordered), "it speaks of no people")
+    same_beliefs(pairs, "when columns are reordered", "order")
+
+
+def any_label_order(subject: AttackSubject) -> None:
+    """The order in which a secret's values are declared does not matter."""
+    why = "it speaks of no secret that has values"
+    pairs = subject.pairs(lambda setting: setting.world(relabelled) if setting.labels else None, why)
+    same_beliefs(pairs, "when a secret's values are declared in another order", "labels")
+
+
+def any_row_order(subject: AttackSubject) -> None:
+    """The order of people, and of published records, does not matter."""
+    same_beliefs(subject.pairs(_shuffled, "it speaks of no people"), "when rows are reordered", "rows")
+
+
+def _shuffled(setting: Setting) -> World:
+    world = setting.world(shuffled)
+    return replace(world, known=replace(world.known, public=shuffled(world.known.public)))
+
+
+def tells_nobody(subject: AttackSubject) -> None:
+    """What everybody may read of its evidence holds nothing of a row."""
+    remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.types.report)"
+    for setting, beliefs in subject.found:
+        shown = [public(belief.evidence) for belief in beliefs]
+        refuse_cells(shown, cells(setting.world().table), subject.attack.model_dump(), remedy)
+
+
+def errs_in_words(subject: AttackSubject) -> None:
+    """Of releases it cannot understand it says so in leafgate's errors; it never crashes."""
+    for world in odd_worlds(subject.attack.reads):
+        if world.release.model not in subject.attack.models:
+            continue
+        try:
+            subject.beliefs(world)
+        except LeafgateError:
+            continue
+
+
+ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
+    "believes": believes,
+    "described_options": lambda subject: common.described_options(subject.attack),
+    "explains_itself": lambda subject: common.explains_itself(subject.attack),
+    "pickles": lambda subject: common.pickles(subject.attack),
+    "light_face": lambda subject: common.light_face(subject.attack),
+    "repeats": repeats,
+    "repeats_elsewhere": repeats_elsewhere,
+    "leaves_inputs_alone": leaves_inputs_alone,
+    "own_coins": own_coins,
+    "no_network": no_network,
+    "counts_people": counts_people,
+    "any_column_order": any_column_order,
+    "any_label_order": any_label_order,
+    "any_row_order": any_row_order,
+    "tells_nobody": tells_nobody,
+    "catches_a_leak": catches_a_leak,
+    "takes_noise_for_noise": takes_noise_for_noise,
+    "knows_nothing_from_nothing": knows_nothing_from_nothing,
+    "errs_in_words": errs_in_words,
+}

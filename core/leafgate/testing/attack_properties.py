@@ -1,0 +1,254 @@
+"""Does an attack find what is given away, and nothing where nothing is?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.errors import LeafgateError
+from leafgate.testing.check import DoesNotApply, NonConformance
+from leafgate.testing.scenarios import SETTINGS, Setting, World, truth_of
+from leafgate.testing.scenarios.releases import Telling
+from leafgate.testing.scenarios.tables import Key
+from leafgate.testing.subjects import AttackSubject, chances_of, groups_of
+from leafgate.types.belief import Belief
+from leafgate.types.release import Counted, Level
+
+CAUGHT = 0.95
+"""A secret that is given away must be believed this much, on average."""
+CAUGHT_IN_NOISE = 0.9
+"""The same where there is a little noise on it."""
+CERTAIN = 0.99
+"""Whoever is believed this much is taken for known."""
+VAGUE = 0.05
+"""By so much a belief may be better than the overall shares where nothing is told."""
+
+
+def catches_a_leak(subject: AttackSubject) -> None:
+    """Where a release gives somebody's secret away, it believes the truth; where a claim is false, it refutes it."""
+    leaking = [(setting, world, belief) for setting, world, found in _leaking(subject) for belief in found]
+    _tells_apart(leaking)
+    about = [(setting, world, belief) for setting, world, belief in leaking if _about(setting, belief)]
+    if not about:
+        raise DoesNotApply("no release of this kit gives away what it speaks of")
+    for setting, world, belief in about:
+        if setting.mechanism is not None:
+            _refutes(belief, expected=True)
+            continue
+        believed = _believed(setting, world, belief)
+        if believed < (CAUGHT_IN_NOISE if world.release.noise else CAUGHT):
+            raise NonConformance(
+                f"{setting.name} gives secrets away, and it believes the truth with {believed:.3g} only",
+                "read the release at the level it is published; if its adversary cannot know better, "
+                "give the reason in `expected`",
+            )
+
+
+def _tells_apart(leaking: list[tuple[Setting, World, Belief]]) -> None:
+    """Whoever a release isolates shares a group with nobody else."""
+    for setting, world, belief in leaking:
+        groups = groups_of(belief, world)
+        if groups is None or setting.cells:
+            continue
+        rows, out = world.table.public[1], np.array(setting.exposed(world.table))
+        if set(groups[rows[out]].tolist()) & set(groups[rows[~out]].tolist()):
+            raise NonConformance(
+                f"{setting.name} gives somebody away who is alone there, and it groups them with others",
+                "number in `groups` whom the release tells apart: other paths, other groups",
+            )
+
+
+NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
+"""Numbers that no adversary can take for those of the people."""
+
+
+def takes_noise_for_noise(subject: AttackSubject) -> None:
+    """Numbers that are said to be noisy, or of changed cells, make it certain of nobody."""
+    counted = [each for each in NOT_TRUE if each in subject.attack.reads]
+    trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
+    tried = 0
+    for setting in (setting.counting(counted[0]) for setting in trees if counted):
+        try:
+            found = subject.beliefs(setting.world())
+        except LeafgateError:
+            continue
+        for belief in (belief for belief in found if belief.secret is not None and belief.cells is None):
+            tried += 1
+            if _believed(setting, setting.world(), belief) >= CERTAIN:
+                raise NonConformance(
+                    f"it is certain of somebody by numbers that are {counted[0]}",
+                    "ask `release.counted` before you take numbers for true; leave out of `reads` what you do not know",
+                )
+    if not tried:
+        raise DoesNotApply("it reads no trees whose numbers are anything but counts of people")
+
+
+LEVELS: tuple[Level, ...] = ("shares", "error_rates")
+"""What gives somebody away who is alone in a leaf, beside counts."""
+
+
+def _leaking(subject: AttackSubject) -> Iterator[tuple[Setting, World, list[Belief]]]:
+    """Every setting; those of trees also with less on their leaves, where the attack reads that."""
+    for setting, believed in subject.found:
+        yield setting, setting.world(), believed
+        for level in LEVELS if setting.world().release.trees and not setting.cells else ():
+            told = setting.telling(level)
+            try:
+                found = subject.beliefs(told.world())
+            except LeafgateError:
+                continue
+            yield told, told.world(), found
+
+
+def _told(subject: AttackSubject, telling: Telling) -> Iterator[tuple[Setting, World]]:
+    return ((setting, setting.world(telling=telling)) for setting in subject.settings)
+
+
+def _about(setting: Setting, belief: Belief) -> bool:
+    """Is it what the setting is made for: of the mechanism, of cells, or of people?"""
+    if setting.mechanism is not None:
+        return belief.secret is None and not belief.of_people
+    return belief.secret is not None and (belief.cells is not None) == setting.cells
+
+
+def _refutes(belief: Belief, *, expected: bool) -> None:
+    if bool(belief.evidence.get("refutes")) != expected:
+        said = "does not refute a claim that is false" if expected else "refutes a claim that is true"
+        raise NonConformance(f"it {said}", "run the mechanism often enough, and bound what chance alone would show")
+
+
+def _believed(setting: Setting, world: World, belief: Belief) -> float:
+    """The chance it gives the truth, on average over the people who are exposed."""
+    rows, table = _people(setting, world, belief)
+    chances = chances_of(belief, world)
+    assert chances is not None
+    assert belief.secret is not None
+    truth = table.codes(belief.secret)
+    out = [i for i, exposed in enumerate(setting.exposed(table)) if exposed]
+    return float(np.mean([chances[rows[i], truth[i]] for i in out]))
+
+
+def _people(setting: Setting, world: World, belief: Belief) -> tuple[np.ndarray, Any]:
+    """A table of the people a belief is about, and each one's row in the belief."""
+    if belief.cells is None:
+        return world.table.public[1], world.table
+    origins = np.array(world.origins)[belief.cells]
+    frame = world.table.frame.iloc[origins].reset_index(drop=True)
+    ones = np.ones(len(frame), dtype=np.int64)
+    return np.arange(len(frame)), replace(world.table, frame=frame, weight=ones, protected={}, _codes={})
+
+
+def knows_nothing_from_nothing(subject: AttackSubject) -> None:
+    """Where a release tells nothing of anyone, everybody is believed alike, and no better than the overall shares."""
+    tried = 0
+    for setting, world in _told(subject, "nothing"):
+        try:
+            found = subject.beliefs(world)
+        except LeafgateError:
+            continue  # that it cannot tell is right, too
+        _tells_nobody_apart(setting, world, found)
+        beliefs = [belief for belief in found if _about(setting, belief)]
+        tried += len(beliefs)
+        for belief in beliefs:
+            if setting.mechanism is not None:
+                _refutes(belief, expected=False)
+            else:
+                _alike(setting, world, belief)
+    if not tried:
+        raise DoesNotApply("it believes nothing where nothing is told, or what it speaks of stands in no release here")
+
+
+def _tells_nobody_apart(setting: Setting, world: World, found: list[Belief]) -> None:
+    """A release that tells nothing of anyone leaves everybody in one group."""
+    for groups in () if setting.cells else [groups_of(belief, world) for belief in found]:
+        if groups is not None and len(set(groups.tolist())) > 1:
+            raise NonConformance(
+                f"{setting.name} tells nothing, and it divides people into groups",
+                "number in `groups` whom the release tells apart, and nobody else",
+            )
+
+
+def _alike(setting: Setting, world: World, belief: Belief) -> None:
+    chances = chances_of(belief, world)
+    assert chances is not None
+    assert belief.secret is not None
+    remedy = "what it believes must follow from the release and what is known, and from nothing else"
+    if float(np.ptp(chances, axis=0).max()) > VAGUE:
+        raise NonConformance(f"{setting.name} tells nothing, and it believes different things of people", remedy)
+    truth = truth_of(world.table, belief.secret)
+    most = float((world.table.weight * (truth == truth.mode()[0]).to_numpy()).sum() / world.table.people)
+    overall = (
+        np.bincount(world.table.codes(belief.secret), weights=world.table.weight, minlength=chances.shape[1])
+        / world.table.people
+    )
+    uniform = np.full(chances.shape[1], 1 / chances.shape[1])
+    off = min(float(np.abs(chances - prior).max()) for prior in (overall, uniform))
+    if setting.labels and off > VAGUE:
+        raise NonConformance(
+            f"{setting.name} tells nothing, and its belief is neither the overall shares nor uniform", remedy
+        )
+    if _mean_truth(setting, world, belief) > max(most, float(overall.max())) + VAGUE:
+        raise NonConformance(f"{setting.name} tells nothing, and it believes the truth all the same", remedy)
+
+
+def _mean_truth(setting: Setting, world: World, belief: Belief) -> float:
+    everyone = replace(setting, exposed=lambda table: [True] * len(table))
+    return _believed(everyone, world, belief)
+
+
+# --- Are two beliefs the same, of the same people told of in other ways? ---
+
+CLOSE = 1e-4
+"""Chances that should be equal may differ by this much: some attacks solve for them."""
+REMEDIES = {
+    "weight": "let every record count `known.weight` people, and speak of people with equal cells alike",
+    "order": "find columns by their names, never by position",
+    "rows": "go by what a row says, never by where it stands",
+    "labels": "lay out chances by the order of `known.schema[secret].domain`; sort nothing by name",
+}
+
+
+def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> None:
+    for one, other in pairs:
+        if set(one) != set(other):
+            raise NonConformance(f"it speaks of other secrets {when}", REMEDIES[remedy])
+        for secret in one:
+            _same_chances(_by_key(*one[secret]), _by_key(*other[secret]), when, remedy)
+            _same_groups(one[secret], other[secret], when, remedy)
+
+
+def _by_key(world: World, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
+    chances = chances_of(belief, world)
+    if chances is None or belief.secret is None:
+        return []
+    domain = world.known.schema[belief.secret].domain
+    return [(key, dict(zip(domain, row, strict=True))) for key, row in zip(keys, chances.tolist(), strict=True)]
+
+
+def _same_chances(
+    one: list[tuple[Key, dict[Any, float]]], other: list[tuple[Key, dict[Any, float]]], when: str, remedy: str
+) -> None:
+    first = dict(one)
+    for key, row in other:
+        if key not in first or any(abs(first[key][value] - p) > CLOSE for value, p in row.items()):
+            raise NonConformance(f"it believes something else of the same person {when}", REMEDIES[remedy])
+
+
+def _same_groups(one: Any, other: Any, when: str, remedy: str) -> None:
+    if one[1].groups is None or one[1].records is not None:
+        return
+    if _division(one) != _division(other):
+        raise NonConformance(f"it tells other people apart {when}", REMEDIES[remedy])
+
+
+def _division(laid_out: tuple[World, Belief, list[Key]]) -> set[frozenset[Key]]:
+    """The sets of people who cannot be told apart."""
+    groups: dict[int, set[Key]] = {}
+    _, belief, keys = laid_out
+    assert belief.groups is not None
+    for group, key in zip(belief.groups.tolist(), keys, strict=True):
+        groups.setdefault(group, set()).add(key)
+    return {frozenset(keys) for keys in groups.values()}

@@ -1,0 +1,208 @@
+"""What must hold of every builder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from leafgate.algorithms.consistency import strange_leaves, strange_records
+from leafgate.errors import LeafgateError
+from leafgate.io.release_codec import document
+from leafgate.testing import common_checks as common
+from leafgate.testing.check import DoesNotApply, NonConformance
+from leafgate.testing.sandbox import MARK, SIGN, told
+from leafgate.testing.scenarios.malformed import odd_tables
+from leafgate.testing.scenarios.tables import (
+    copied,
+    marked,
+    planted,
+    relabelled,
+    reordered,
+    salaries,
+    shuffled,
+    survey,
+    written_out,
+)
+from leafgate.testing.subjects import MANY, BuilderSubject
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf, leaves
+
+OF_ITSELF = ("builder", "selection", "guarantee", "combine", "counted", "publish")
+"""The parts of a release that say how it came about."""
+
+
+def builds(subject: BuilderSubject) -> None:
+    """It makes of an ordinary table a release that a file can hold."""
+    assert subject.tables
+
+
+def repeats(subject: BuilderSubject) -> None:
+    """It keeps its word about randomness: none, or by the seed (of a rehearsal, where else it is the system's)."""
+    subject.repeating()
+    words = subject.rehearsing.randomness
+    seed = 1 if words == "none" else 0
+    common.same(
+        ((told(made), told(subject.built(table, seed))) for table, made in subject.made),
+        f"it says that its randomness is {words!r}, and makes another release the second time",
+        "say `randomness`: none, seed or system; toss coins with `rng` alone, and do nothing by the clock",
+    )
+
+
+def repeats_elsewhere(subject: BuilderSubject) -> None:
+    """Another process, with other hashes and in another time zone, makes the same release of the same table."""
+    subject.repeating()
+    common.repeats_elsewhere(subject.builder, subject.first, subject.more)
+
+
+def leaves_inputs_alone(subject: BuilderSubject) -> None:
+    """It writes into nothing it is handed."""
+    for table in subject.tables:
+        mine = copied(table)
+        subject.built_of(mine)
+        if told(mine) != told(table):
+            raise NonConformance("it changes the table it is handed", "copy before you write")
+
+
+def own_coins(subject: BuilderSubject) -> None:
+    """It leaves the random numbers of the process alone."""
+    repeatable = not subject.rehearsing.unrepeatable
+    tables = subject.tables
+    common.own_coins(lambda: (told(made) if repeatable else "" for made in map(subject.built, tables)))
+
+
+def no_network(subject: BuilderSubject) -> None:
+    """It opens no connection."""
+    tables = (survey(MANY), salaries(), marked(), *(setting.world().table for setting in subject.more))
+
+    def run() -> None:
+        for table in tables:
+            with suppress(LeafgateError, NonConformance):
+                subject.built(table)
+
+    common.no_network(run)
+
+
+def counts_people(subject: BuilderSubject) -> None:
+    """A row of several people is so many people: the release is that of the table with a row for each."""
+    subject.repeating()
+    for table, made in subject.made:
+        if partition(made) != partition(subject.built(written_out(table))):
+            raise NonConformance(
+                "it makes another release of the same people when each has a row alone",
+                "count `table.weight`, never rows",
+            )
+
+
+def counts_truly(subject: BuilderSubject) -> None:
+    """Numbers that are said to count the table's people exactly do so; a leaf is labelled with what most there are."""
+    exact = [(made, table) for table, made in subject.made if made.counted == "exact"]
+    if not exact:
+        raise DoesNotApply("it does not say that its numbers count exactly")
+    for made, table in exact:
+        if strange_leaves(made, table) or strange_records(made, table):
+            raise NonConformance(
+                "numbers of its release are not those of the table's people, and it says `counted` exact",
+                "count `table.weight`; say what else the numbers count in `counted`",
+            )
+        if any(_mislabelled(leaf) for tree in made.trees for leaf in leaves(tree)):
+            raise NonConformance(
+                "a leaf of its release is labelled with a class that is not the most frequent there",
+                "label a leaf with the class of most of its people; leave the label out where nobody is",
+            )
+
+
+def _mislabelled(leaf: Leaf) -> bool:
+    counts = leaf.counts or {}
+    return leaf.label in counts and counts[str(leaf.label)] < max(counts.values())
+
+
+def any_column_order(subject: BuilderSubject) -> None:
+    """The order of columns does not matter where no two tests are equally good."""
+    _same_people(subject, reordered, "columns are reordered", "find columns by their names, never by position")
+
+
+def any_label_order(subject: BuilderSubject) -> None:
+    """The order in which classes and secrets are declared does not matter."""
+    remedy = "count by `table.codes(name)` over the column's domain; sort nothing by name"
+    _same_people(subject, relabelled, "classes are declared in another order", remedy)
+
+
+def any_row_order(subject: BuilderSubject) -> None:
+    """The order of rows does not matter."""
+    _same_people(subject, shuffled, "rows are reordered", "a table is a multiset of people: no row is the first")
+
+
+def tells_nobody(subject: BuilderSubject) -> None:
+    """What a release says of itself beside its model holds nothing of a row."""
+    try:
+        made = document(subject.built(planted(survey(MANY))))
+    except LeafgateError:
+        raise DoesNotApply("it makes no release of the table in which every cell would be recognised") from None
+    if any(sign in str({part: made.get(part) for part in OF_ITSELF}) for sign in (SIGN, str(MARK)[1:])):
+        raise NonConformance(
+            "what its release says of itself holds a cell of the table",
+            "say how it was built in `builder`, `selection` and `guarantee`; what is about people belongs into `trail`",
+        )
+
+
+def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when: str, remedy: str) -> None:
+    if subject.builder.randomness != "none":
+        raise DoesNotApply("which coin falls on which column depends on their order")
+    table = survey(MANY)
+    built = next((made for mine, made in subject.made if mine.schema == table.schema), None)
+    if built is None:
+        raise DoesNotApply("it makes no release of the table in which no two tests are equally good")
+    if partition(built) != partition(subject.built(change(table))):
+        raise NonConformance(f"it makes another release of the same people when {when}", remedy)
+
+
+def partition(release: Release) -> Any:
+    """What a release tells, whatever the order of columns, branches, labels and records.
+
+    Of trees what their leaves count; of records the records themselves.
+    """
+    trees = (*release.trees, *release.alternatives.values())
+    counts = sorted(sorted((leaf.counts or {}).items()) for tree in trees for leaf in leaves(tree))
+    records: dict[str, int] = {}
+    if release.records is not None:
+        for row, weight in zip(release.records.rows, release.records.weight, strict=True):
+            key = str(sorted((n, str(cell)) for n, cell in zip(release.records.columns, row, strict=True)))
+            records[key] = records.get(key, 0) + weight
+    model = None if release.bayes is None else str(document(release)["bayes"])
+    return counts, records, model, str(document(release)["builder"])
+
+
+def errs_in_words(subject: BuilderSubject) -> None:
+    """Of tables it cannot use it says so in leafgate's errors; it never crashes."""
+    for table in _odd(subject):
+        with suppress(LeafgateError):
+            subject.built(table)
+
+
+def _odd(subject: BuilderSubject) -> Iterator[Table]:
+    yield from odd_tables()
+    for table in subject.tables:
+        yield Table(table.schema, table.frame.head(1).reset_index(drop=True), table.weight[:1].copy())
+
+
+BUILDER_CHECKS: Mapping[str, Callable[[BuilderSubject], None]] = {
+    "builds": builds,
+    "described_options": lambda subject: common.described_options(subject.builder),
+    "explains_itself": lambda subject: common.explains_itself(subject.builder),
+    "pickles": lambda subject: common.pickles(subject.builder),
+    "light_face": lambda subject: common.light_face(subject.builder),
+    "repeats": repeats,
+    "repeats_elsewhere": repeats_elsewhere,
+    "leaves_inputs_alone": leaves_inputs_alone,
+    "own_coins": own_coins,
+    "no_network": no_network,
+    "counts_people": counts_people,
+    "counts_truly": counts_truly,
+    "any_column_order": any_column_order,
+    "any_label_order": any_label_order,
+    "any_row_order": any_row_order,
+    "tells_nobody": tells_nobody,
+    "errs_in_words": errs_in_words,
+}

@@ -1,0 +1,257 @@
+"""What must hold of every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leafgate.api.context import Case
+from leafgate.api.metrics import RecordMetric
+from leafgate.api.registry import use_of
+from leafgate.errors import InconclusiveError, LeafgateError
+from leafgate.testing import common_checks as common
+from leafgate.testing.check import DoesNotApply, NonConformance
+from leafgate.testing.metric_properties import (
+    CLOSE,
+    PEOPLE,
+    certainty_is_worst,
+    nothing_is_safest,
+    says_who_moves_it,
+    sees_a_leak,
+)
+from leafgate.testing.sandbox import cells, numbers_in, public, refuse_cells, told
+from leafgate.testing.scenarios.contexts import alone, odd_cases, unchanged, worked_case
+from leafgate.testing.scenarios.tables import Key, doubled, keys_of, relabelled, reordered, shuffled
+from leafgate.testing.subjects import MetricSubject
+from leafgate.types.evidence import RESERVED, checked_evidence
+
+
+def scores(subject: MetricSubject) -> None:
+    """It scores a case it says it can read, and its evidence is what JSON can say."""
+    for kind in subject.kinds:
+        case = subject.case(kind)
+        numbers = subject.scores(case)
+        try:
+            kept = RESERVED if subject.of_people else RESERVED - {"worst"}
+            checked_evidence(subject.evidence(case, numbers), kept, "its")
+        except InconclusiveError as error:
+            raise NonConformance(
+                str(error), "return a mapping of texts, numbers and lists, wrapped in Private"
+            ) from None
+
+
+def repeats(subject: MetricSubject) -> None:
+    """The same case: the same scores and evidence, bit for bit."""
+    common.same(
+        ((subject.first[kind.name], subject.said(subject.case(kind))) for kind in subject.kinds),
+        "it scores the same case otherwise when it is asked again",
+        "toss coins with numpy.random.default_rng(case.known.seed) alone; read no clock",
+    )
+
+
+def repeats_elsewhere(subject: MetricSubject) -> None:
+    """Another process, with other hashes and in another time zone, scores the same, bit for bit."""
+    common.repeats_elsewhere(subject.metric, subject.first, subject.more)
+
+
+def leaves_inputs_alone(subject: MetricSubject) -> None:
+    """It writes into nothing it is handed."""
+    for kind in subject.kinds:
+        case = subject.case(kind)
+        before = _all_of(case)
+        subject.evidence(case, subject.scores(case))
+        if _all_of(case) != before:
+            raise NonConformance(f"it changes the case it is handed ({kind.name})", "copy before you write")
+
+
+def _all_of(case: Case) -> str:
+    shown = [told([case.table, case.test, case.release, case.known, case.belief, case.weight])]
+    for part in ("chances", "baseline", "groups", "sizes", "truth"):
+        with suppress(LeafgateError):
+            shown.append(told(getattr(case, part)))
+    return " ".join(shown)
+
+
+def own_coins(subject: MetricSubject) -> None:
+    """It leaves the random numbers of the process alone."""
+    kinds = subject.kinds
+    common.own_coins(lambda: (told(subject.scores(subject.case(kind))) for kind in kinds))
+
+
+def no_network(subject: MetricSubject) -> None:
+    """It opens no connection."""
+
+    def run() -> None:
+        for kind in subject.all_kinds:
+            with suppress(LeafgateError, NonConformance):
+                subject.scores(subject.case(kind))
+
+    common.no_network(run)
+
+
+def counts_people(subject: MetricSubject) -> None:
+    """People who share a row score the same as if each had a row alone."""
+    pairs = [(case, twin) for kind in subject.kinds if (twin := alone(case := subject.case(kind))) is not None]
+    if not pairs:
+        raise DoesNotApply("nobody shares a row in the cases it can score")
+    for case, twin in pairs:
+        _same_scores(subject, case, twin, "when each person has a row alone", COUNT)
+        if not _same_evidence(subject, case, twin):
+            raise NonConformance("its evidence is another one when each person has a row alone", COUNT)
+
+
+COUNT = "count `case.weight`, never rows"
+
+
+def _same_evidence(subject: MetricSubject, case: Case, twin: Case) -> bool:
+    one, other = (dict(numbers_in(_shown(subject, each))) for each in (case, twin))
+    return one.keys() == other.keys() and all(np.isclose(one[place], other[place], rtol=1e-6) for place in one)
+
+
+def _shown(subject: MetricSubject, case: Case) -> Any:
+    """Its evidence, as everybody may read it."""
+    return public(subject.evidence(case, subject.scores(case)))
+
+
+def tells_nobody(subject: MetricSubject) -> None:
+    """What everybody may read of its evidence holds nothing of a row, and no count of people."""
+    remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.types.report)"
+    for kind in subject.kinds:
+        case = subject.case(kind)
+        shown = _shown(subject, case)
+        refuse_cells(shown, cells(case.table), subject.metric.model_dump(), remedy)
+        try:
+            twice = dict(numbers_in(_shown(subject, subject.case(kind, change=doubled))))
+        except LeafgateError:
+            continue
+        counts = [place for place, number in numbers_in(shown) if number and twice.get(place) == 2 * number]
+        if counts:
+            raise NonConformance(f"its evidence `{counts[0]}` counts people, and everybody may read it", remedy)
+
+
+def any_row_order(subject: MetricSubject) -> None:
+    """The order of rows does not matter."""
+    for kind in subject.kinds:
+        case, twin = subject.case(kind), subject.case(kind, change=shuffled)
+        _same_scores(subject, case, twin, "when rows are reordered", "go by what a row says, never by where it stands")
+
+
+def any_column_order(subject: MetricSubject) -> None:
+    """The order of columns does not matter."""
+    for kind in subject.kinds:
+        case, twin = subject.case(kind), subject.case(kind, change=reordered)
+        _same_scores(subject, case, twin, "when columns are reordered", "find columns by their names")
+
+
+def any_label_order(subject: MetricSubject) -> None:
+    """Whether a secret's values are declared from one end or from the other does not matter."""
+    kinds = [kind for kind in subject.kinds if kind.labels]
+    if not kinds:
+        raise DoesNotApply("it speaks of no secret that has values")
+    for kind in kinds:
+        case, twin = subject.case(kind), subject.case(kind, change=relabelled)
+        remedy = "go by the order of `case.secret.domain`, in which the columns of `case.chances` stand"
+        _same_scores(subject, case, twin, "when a secret's values are declared in the opposite order", remedy)
+
+
+def _same_scores(subject: MetricSubject, case: Case, twin: Case, when: str, remedy: str) -> None:
+    one, other = dict(_by_person(subject, case)), _by_person(subject, twin)
+    if any(key not in one or not np.isclose(one[key], score, rtol=CLOSE, atol=CLOSE) for key, score in other):
+        raise NonConformance(f"it scores the same person otherwise {when}", remedy)
+
+
+def _by_person(subject: MetricSubject, case: Case) -> list[tuple[Key, float]]:
+    """Each row's score by what the row says; of a release its one score."""
+    numbers = subject.scores(case)
+    if not subject.of_people:
+        return [(frozenset(), float(numbers))]
+    return list(zip(keys_of(case.table), numbers.tolist(), strict=True))
+
+
+def scores_what_it_declares(subject: MetricSubject) -> None:
+    """`scorable` lists the distributions that it scores: by composition, it goes by `case.chances` and scores too."""
+    metric = subject.metric
+    if not isinstance(metric, RecordMetric):
+        raise DoesNotApply("it scores the release, and no distribution of a secret")
+    if not metric.can_score("derived") or not metric.scorable <= {"worst", "derived", "composition"}:
+        remedy = 'let it list "derived", and "worst" and "composition" if it can score these'
+        raise NonConformance("its `scorable` has no `derived`, or names a distribution that there is not", remedy)
+    if metric.can_score("worst") != metric.can_score("composition"):
+        raise NonConformance(
+            "its `scorable` has one of `worst` and `composition`, and the worse of two scores needs both",
+            "list both, or neither",
+        )
+    for kind in subject.kinds:
+        case = replace(kind.case("everything", unchanged), scored="derived")
+        if case.belief is None or case.belief.groups is None:
+            continue
+        subject.scores(case)
+        reads = "chances" in vars(case)
+        if reads and metric.groups_only:
+            raise NonConformance("it is `groups_only`, and reads `case.chances`", "leave `groups_only` out")
+        if not reads and metric.can_score("composition"):
+            raise NonConformance(
+                "it says that it can score the composition, and does not read `case.chances`",
+                "read `case.chances`, which are of what `scored` says, and not `case.belief`; or say "
+                "`groups_only = True` or `scorable = ONLY_DERIVED` (leafgate.api.components)",
+            )
+        if metric.can_score("composition"):
+            subject.scores(replace(case, scored="composition"))
+
+
+def errs_in_words(subject: MetricSubject) -> None:
+    """Of cases it cannot score it says so in leafgate's errors; it never crashes."""
+    for case in odd_cases():
+        with suppress(LeafgateError):
+            subject.scores(case if subject.of_people else replace(case, belief=None))
+
+
+def examples_hold(subject: MetricSubject) -> None:
+    """The examples that `explain` shows score what they say."""
+    kind = type(subject.metric)
+    if not kind.examples and PEOPLE not in subject.first:
+        raise DoesNotApply("it scores no groups of people, which examples are of")
+    if not kind.examples:
+        raise NonConformance(
+            f"{kind.__name__} has no worked example, so that nothing holds its numbers",
+            "work one out by hand: examples = (Example(group={...}, everyone={...}, score=...),)",
+        )
+    for example in kind.examples:
+        options = {"use": use_of(kind), kind.direction: 0.0, **example.options}
+        twin = MetricSubject(kind.model_validate(options))
+        case = worked_case(example)
+        score = float(twin.scores(case)[(case.table.codes("who") == 0).argmax()])
+        if not np.isclose(score, example.score, rtol=CLOSE, atol=CLOSE):
+            raise NonConformance(
+                f"its example of {example.score:.6g} scores {score:.6g}", "work the example out again, or the formula"
+            )
+
+
+METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
+    "scores": scores,
+    "described_options": lambda subject: common.described_options(subject.metric),
+    "explains_itself": lambda subject: common.explains_itself(subject.metric),
+    "pickles": lambda subject: common.pickles(subject.metric),
+    "light_face": lambda subject: common.light_face(subject.metric),
+    "repeats": repeats,
+    "repeats_elsewhere": repeats_elsewhere,
+    "leaves_inputs_alone": leaves_inputs_alone,
+    "own_coins": own_coins,
+    "no_network": no_network,
+    "counts_people": counts_people,
+    "any_column_order": any_column_order,
+    "any_label_order": any_label_order,
+    "any_row_order": any_row_order,
+    "tells_nobody": tells_nobody,
+    "sees_a_leak": sees_a_leak,
+    "nothing_is_safest": nothing_is_safest,
+    "says_who_moves_it": says_who_moves_it,
+    "certainty_is_worst": certainty_is_worst,
+    "examples_hold": examples_hold,
+    "scores_what_it_declares": scores_what_it_declares,
+    "errs_in_words": errs_in_words,
+}

@@ -1,0 +1,194 @@
+"""Watching a plugin at work: what it changes, which coins it tosses, whether it calls out."""
+
+from __future__ import annotations
+
+import decimal
+import json
+import random
+import re
+import socket
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate.io.json import readable
+from leafgate.io.release_codec import document
+from leafgate.testing.check import NonConformance
+from leafgate.types.adversary import Known
+from leafgate.types.belief import Belief
+from leafgate.types.evidence import People, Private
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+
+CALLS = frozenset(
+    f"socket.{name}"
+    for name in (
+        *("__new__", "connect", "bind", "sendto", "sendmsg"),
+        *("getaddrinfo", "gethostbyname", "gethostbyaddr", "getnameinfo"),
+    )
+)
+"""What Python says of itself before it reaches out, or lets somebody in (its audit events)."""
+LOCAL = frozenset({getattr(socket, "AF_UNIX", None)})
+
+
+def told(thing: Any) -> str:
+    """Everything something says, as a text: equal texts, equal things."""
+    match thing:
+        case Table():
+            marks = {name: mine.tolist() for name, mine in thing.protected.items()}
+            return f"{told(thing.frame)} {thing.weight.tolist()} {marks} {thing.schema}"
+        case pd.DataFrame():
+            return f"{list(thing.columns)} {list(map(str, thing.dtypes))} {thing.astype(object).to_numpy().tolist()}"
+        case pd.Series():
+            return f"{thing.dtype} {thing.astype(object).tolist()}"
+        case np.ndarray():
+            return f"{thing.dtype} {thing.tolist()}"
+        case Release():
+            return f"{readable(document(thing)).decode()} {thing.origins} {thing.trail}"
+        case Known():
+            tables = (thing.public, thing.population, thing.people)
+            return " ".join([*map(told, tables), str(dict(thing.distribution)), str(thing.facts)])
+        case Belief():
+            parts = (thing.groups, thing.chances, thing.records, thing.baseline, thing.cells, thing.estimates)
+            return " ".join([str(thing.secret), *map(told, (*parts, *thing.alternatives)), str(dict(thing.evidence))])
+        case list() | tuple():
+            return "; ".join(map(told, thing))
+        case _:
+            return repr(thing)
+
+
+def digest(text: str) -> str:
+    """What two processes compare in a text's place."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def global_coins() -> str:
+    """The state of the random numbers that a whole process shares."""
+    return f"{random.getstate()} {told(np.random.get_state())}"
+
+
+@contextmanager
+def global_seed(seed: int) -> Iterator[None]:
+    """Set those random numbers, and put them back."""
+    before = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
+
+
+def shared_state() -> dict[str, str]:
+    """What a whole process shares besides: its environment, its folder, how it rounds and what it warns of."""
+    _listen()
+    arithmetic = decimal.getcontext()
+    return {
+        "the environment of the process, or its working directory": str(_CHANGES),
+        "how numpy treats what cannot be computed": str(np.geterr()),
+        "the precision of decimals": f"{arithmetic.prec} {arithmetic.rounding}",
+    }
+
+
+@contextmanager
+def usual_arithmetic() -> Iterator[None]:
+    """As a process begins: what was changed before is put right, and is seen when it is changed again."""
+    usual = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+    with usual, decimal.localcontext(decimal.Context()):
+        yield
+
+
+_WATCHED: list[list[str]] = []
+_CHANGES: dict[str, int] = {"os.putenv": 0, "os.unsetenv": 0, "os.chdir": 0}
+
+
+@contextmanager
+def offline() -> Iterator[list[str]]:
+    """No socket of this process reaches another, or is reached; what tried to stands in the list."""
+    _listen()
+    tried: list[str] = []
+    _WATCHED.append(tried)
+    try:
+        yield tried
+    finally:
+        _WATCHED.remove(tried)
+
+
+@cache
+def _listen() -> None:
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, said: tuple[Any, ...]) -> None:
+    """Python's own word of what goes on, also in modules that do without `socket`."""
+    if event in _CHANGES:
+        _CHANGES[event] += 1
+    if not _WATCHED or event not in CALLS:
+        return
+    family = said[1] if event == "socket.__new__" else getattr(said[0], "family", None)
+    if family is not None and family in LOCAL:
+        return
+    name = event.removeprefix("socket.")
+    _WATCHED[-1].append("socket" if name == "__new__" else name)
+    raise OSError("no network during a conformance check")
+
+
+# --- Does what everybody may read say something of a person? ---
+
+SIGN = "q7x"
+"""A text that nobody writes who does not copy it from a row."""
+MARK = 0.738291
+"""What no number of a row has behind its point by chance."""
+SHORTEST = 4
+"""Cells of fewer characters stand in other texts by chance."""
+
+
+def public(told: Any) -> Any:
+    """Evidence as the public may come to read it: without what is private, and without counts of people."""
+    if isinstance(told, Mapping):
+        return {key: public(value) for key, value in told.items() if not isinstance(value, Private | People)}
+    if isinstance(told, list | tuple):
+        return [public(value) for value in told if not isinstance(value, Private | People)]
+    return told
+
+
+def cells(table: Table) -> set[str]:
+    """What rows say that could not stand somewhere by chance: long texts no secret has, and numbers with decimals."""
+    found: set[str] = set()
+    for column in table.schema.columns:
+        if column.numeric:
+            found |= {str(number) for number in table.frame[column.name].tolist() if len(str(number)) > SHORTEST}
+        elif not column.roles & {"class", "sensitive"}:
+            found |= {str(value) for value in table.frame[column.name].dropna().unique()}
+    return {cell for cell in found if len(cell) >= SHORTEST}
+
+
+def refuse_cells(told: Any, table_cells: Collection[str], options: Any, remedy: str) -> None:
+    """NonConformance where one of these cells stands in it, and in no option."""
+    text, chosen = _written(told), _written(options)
+    for cell in table_cells:
+        if cell not in chosen and re.search(rf"(?<![\w.]){re.escape(cell)}(?![\w.])", text):
+            raise NonConformance("what it publishes says what stands in a row of the table", remedy)
+
+
+def _written(told: Any) -> str:
+    return json.dumps(told, default=str, ensure_ascii=False)
+
+
+def numbers_in(told: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of some evidence, with its place."""
+    if isinstance(told, Mapping):
+        for key, value in told.items():
+            yield from numbers_in(value, f"{place}.{key}".strip("."))
+    elif isinstance(told, list | tuple):
+        for number, value in enumerate(told):
+            yield from numbers_in(value, f"{place}[{number}]")
+    elif isinstance(told, int | float) and not isinstance(told, bool):
+        yield place, told

@@ -1,0 +1,199 @@
+"""Cases: what a metric is shown, made so that it is known how much somebody gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from leafgate.api.context import Case
+from leafgate.api.metrics import Example
+from leafgate.engine.build import known_of
+from leafgate.engine.validation import people_behind
+from leafgate.testing.scenarios import SETTINGS, Setting, World
+from leafgate.testing.scenarios.tables import OLDEST, written_out
+from leafgate.types.adversary import Known
+from leafgate.types.belief import Belief
+from leafgate.types.release import Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table, make_table, typed_column
+
+Learned = Literal["nothing", "half", "everything", "half, alone", "nearly everything"]
+SHARE: Mapping[Learned, float] = {
+    **{"nothing": 0.0, "half": 0.5, "everything": 1.0},
+    **{"half, alone": 0.5, "nearly everything": 0.98},
+}
+"""How far from the overall shares to certainty a belief is."""
+Change = Callable[[Table], Table]
+TREE, NOISE = SETTINGS[0], next(setting for setting in SETTINGS if setting.name == "noise on numbers")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A kind of case: by what is learned of one person (or of all), and the table changed beforehand."""
+
+    name: str
+    case: Callable[[Learned, Change], Case]
+    labels: bool = True
+
+
+def unchanged(table: Table) -> Table:
+    return table
+
+
+def people_case(learned: Learned, change: Change = unchanged) -> Case:
+    """Of the one person who is 90: nothing; half of it, in a group of those of their town; or more of it, alone."""
+    world = TREE.world(change)
+    table, known = world.table, replace(world.known, population=_population(world.known))
+    column = table.schema["illness"]
+    overall = np.bincount(table.codes("illness"), weights=table.weight, minlength=len(column.domain)) / table.people
+    exposed = (known.records["age"] == OLDEST).to_numpy()
+    town = (known.records["town"] == "Port").to_numpy()
+    groups = {"nothing": exposed * 0, "half": town * 1}.get(learned, town * 1 + exposed * 1)
+    truth = np.eye(len(column.domain))[_truth(table)]
+    share = SHARE[learned]
+    chances = np.where(exposed[:, None], share * truth + (1 - share) * overall, overall)
+    columns = pd.Index(list(column.domain), dtype=object)
+    belief = Belief(
+        "illness",
+        groups.astype(np.int64),
+        pd.DataFrame(chances, columns=columns),
+        population_groups=groups.astype(np.int64),
+        baseline=pd.DataFrame(np.tile(overall, (len(chances), 1)), columns=columns),
+    )
+    return Case(table, table, world.release, known, belief)
+
+
+def _truth(table: Table) -> int:
+    """The illness of the one who is 90."""
+    return int(table.codes("illness")[(table.frame["age"] == OLDEST).to_numpy()].max())
+
+
+def _population(known: Known) -> Table:
+    """Twice the people, and nobody else like the one who is 90."""
+    twice = np.where(known.records["age"] == OLDEST, 1, 2) * known.weight
+    return Table(known.public.schema, known.public.frame, twice.astype(np.int64))
+
+
+def cells_case(learned: Learned, change: Change = unchanged) -> Case:
+    """Of everybody's pay, which is published with noise: its mean; a number halfway; the number itself."""
+    world = NOISE.world(change)
+    column = world.table.schema["pay"]
+    assert world.release.records is not None
+    cells = np.arange(len(world.release.records.rows))
+    table = people_behind(cells, world.release, world.origins, world.table)
+    overall = np.bincount(table.codes("pay"), minlength=len(column.domain)) / len(table)
+    share = SHARE[learned]
+    chances = share * np.eye(len(column.domain))[table.codes("pay")] + (1 - share) * overall
+    columns = pd.Index(list(column.domain), dtype=object)
+    numbers = table.numbers("pay")
+    belief = Belief(
+        "pay",
+        None,
+        pd.DataFrame(chances, columns=columns),
+        cells=cells,
+        estimates=share * numbers + (1 - share) * numbers.mean(),
+        baseline=pd.DataFrame(np.tile(overall, (len(cells), 1)), columns=columns),
+    )
+    return Case(table, world.table, world.release, world.known, belief, origins=world.origins)
+
+
+SHOWN = (Shown("people", people_case), Shown("hidden cells", cells_case, labels=False))
+
+
+def release_case(setting: Setting, learned: Learned = "everything", change: Change = unchanged) -> Case:
+    """A release that tells much or nothing, without a belief; the table is the test table, too."""
+    world = setting.world(change, "much" if learned == "everything" else "nothing")
+    return case_of(world)
+
+
+def case_of(world: World) -> Case:
+    """A case of a release alone."""
+    return Case(world.table, world.table, world.release, world.known, origins=world.origins, built=True)
+
+
+def alone(case: Case) -> Case | None:
+    """The same with a row for each person, in table and test table; None where it has one already."""
+    if (case.table.weight == 1).all():
+        return None
+    test = None if case.test is None else written_out(case.test)
+    table = written_out(case.table)
+    origins = None if case.origins is None else _moved(case, case.origins)
+    return replace(case, table=table, test=test, origins=origins)
+
+
+def _moved(case: Case, origins: object) -> tuple[int, ...]:
+    """For each published record the first of the rows that its row of the table became."""
+    first = np.concatenate([[0], np.cumsum(case.table.weight)[:-1]])
+    return tuple(first[np.asarray(origins, dtype=np.int64)].tolist())
+
+
+def odd_cases() -> list[Case]:
+    """Beliefs of groups only; nothing of baseline, population, test table, trees or whose the cells are; one person."""
+    whole, cells = people_case("everything"), cells_case("everything")
+    belief, other = whole.belief, cells.belief
+    assert belief is not None
+    assert other is not None
+    bare = replace(belief, baseline=None, population_groups=None)
+    lone = Table(whole.table.schema, whole.table.frame.head(1).reset_index(drop=True), np.ones(1, dtype=np.int64))
+    known = known_of(lone)
+    chances = pd.DataFrame([[1.0, 0.0, 0.0]], columns=belief.chances.columns if belief.chances is not None else None)
+    return [
+        replace(whole, belief=None),
+        replace(whole, test=None),
+        replace(whole, belief=replace(bare, secret=None, chances=None)),
+        replace(whole, belief=bare, known=replace(whole.known, population=None)),
+        replace(whole, release=replace(whole.release, trees=())),
+        replace(cells, belief=replace(other, estimates=None, baseline=None)),
+        replace(cells, origins=None),
+        Case(lone, lone, whole.release, known, Belief("illness", np.zeros(1, dtype=np.int64), chances)),
+    ]
+
+
+# --- The examples that `explain` shows, worked out again ---
+
+GROUPS = ("the group", "the others")
+
+
+def worked_case(example: Example) -> Case:
+    """The example's group beside the others, and an adversary who knows each group's shares, or what is said."""
+    domain = list(example.everyone)
+    several = [[example.group.get(value, 0) for value in domain]]
+    several.append([example.everyone[value] - mine for value, mine in zip(domain, several[0], strict=True)])
+    several = [counts for counts in several if any(counts)]
+    who = Column("who", frozenset({"quasi_identifier"}), values=GROUPS[: len(several)])
+    secret = Column("secret", frozenset({"sensitive"}), values=tuple(domain), ordered=True)
+    rows = [(name, value) for name in who.domain for value in domain]
+    table = _people((who, secret), rows, [count for counts in several for count in counts])
+    others = None
+    if example.population is not None:
+        inside = [example.population, *(sum(counts) for counts in several[1:])]
+        others = _people((who,), [(name,) for name in who.domain], inside)
+    shares = pd.DataFrame([np.array(counts) / sum(counts) for counts in several], columns=domain)
+    groups = np.arange(len(several))
+    belief = Belief(
+        "secret",
+        groups,
+        _with_first(shares, example.believed),
+        population_groups=None if others is None else groups,
+        baseline=None if example.baseline is None else _with_first(shares, example.baseline),
+    )
+    return Case(table, None, Release({}, table.schema), known_of(table, population=others), belief)
+
+
+def _people(columns: tuple[Column, ...], rows: Sequence[tuple[str | None, ...]], counts: Sequence[int]) -> Table:
+    there = [(row, count) for row, count in zip(rows, counts, strict=True) if count]
+    frame = pd.DataFrame({c.name: typed_column(c, [row[i] for row, _ in there]) for i, c in enumerate(columns)})
+    return make_table(Schema(columns), frame, np.array([count for _, count in there], dtype=np.int64))
+
+
+def _with_first(shares: pd.DataFrame, said: Mapping[str, float] | None) -> pd.DataFrame:
+    """The same with what is said in the place of the group's own shares."""
+    if said is None:
+        return shares
+    changed = shares.copy()
+    changed.iloc[0] = [said.get(str(value), 0.0) for value in shares.columns]
+    return changed

@@ -1,0 +1,124 @@
+"""Releases made so that it is known how much they give away: much of some people's secrets, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from leafgate.algorithms.routing import route
+from leafgate.testing.scenarios.tables import keys_of
+from leafgate.types.noise import Noise
+from leafgate.types.release import Records, Release
+from leafgate.types.table import Table
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+
+if TYPE_CHECKING:
+    from leafgate.types.adversary import Mechanism
+
+Telling = Literal["much", "nothing"]
+WITHHELD = {"withheld": True}
+SHOWN = 18
+"""Of the 20 people of a row of `twins`, whose mood is published."""
+
+
+def counted_tree(node: Node, table: Table) -> Node:
+    """The tree with the table's people counted on its leaves."""
+    routed = route(node, table)
+    counts = np.zeros((len(routed.leaves), len(table.schema.classes)), dtype=np.int64)
+    np.add.at(counts, (routed.leaf, table.codes(table.schema.target.name)), table.weight)
+    told = iter(counts.tolist())
+
+    def filled(here: Node) -> Node:
+        if isinstance(here, Leaf):
+            row = next(told)
+            names = table.schema.classes
+            return Leaf(names[int(np.argmax(row))], dict(zip(names, row, strict=True)))
+        if isinstance(here, Cut):
+            return replace(here, low=filled(here.low), high=filled(here.high))
+        return replace(here, branches=tuple(Branch(b.values, filled(b.node)) for b in here.branches))
+
+    return filled(node)
+
+
+def tree_release(table: Table, telling: Telling) -> Release:
+    """Who is older than 80 has a leaf alone; or there is one leaf."""
+    old = Cut("age", 80.0, Leaf(), Leaf())
+    smokers = Fan("smoker", (Branch(("yes",), Leaf()), Branch(("no",), Leaf())))
+    young = Cut("age", 40.0, smokers, Leaf())
+    fan = Fan("town", (Branch(("Hill",), young), Branch(("Mill",), Leaf()), Branch(("Port",), old)))
+    tree = fan if telling == "much" else Leaf()
+    return Release({"use": "conformance"}, table.schema, (counted_tree(tree, table),))
+
+
+def public_tree_release(table: Table, telling: Telling) -> Release:
+    """The same without a question that nobody else could answer."""
+    old = Cut("age", 80.0, Leaf(), Leaf())
+    fan = Fan("town", (Branch(("Hill",), Leaf()), Branch(("Mill",), Leaf()), Branch(("Port",), old)))
+    tree = fan if telling == "much" else Leaf()
+    return Release({"use": "conformance"}, table.schema, (counted_tree(tree, table),))
+
+
+def withheld_release(table: Table, telling: Telling) -> Release:
+    """Everything is published but the mood of two people a row."""
+    names = tuple(column.name for column in table.schema.columns)
+    rows, weight, origins = [], [], []
+    shown = table.frame.astype(object).to_numpy().tolist()
+    for i, (row, people) in enumerate(zip(shown, table.weight.tolist(), strict=True)):
+        hidden = [WITHHELD if name == "mood" else cell for name, cell in zip(names, row, strict=True)]
+        copies = [(row, people * SHOWN // 20), *([(hidden, 1)] * 2)]
+        rows += [tuple(cells) for cells, _ in copies]
+        weight += [n for _, n in copies]
+        origins += [i] * len(copies)
+    records = Records(names, tuple(rows), tuple(weight))
+    return Release({"use": "conformance"}, table.schema, model="none", records=records, origins=tuple(origins))
+
+
+def noisy_release(table: Table, telling: Telling) -> Release:
+    """Pay and hours with noise on them: very little, or so much that nothing is left."""
+    law = Noise("gaussian", 0.01 if telling == "much" else 100_000.0)
+    order = sorted(range(len(table)), key=lambda i: sorted(keys[i])) if (keys := keys_of(table)) else []
+    frame, rng = table.frame.iloc[order].reset_index(drop=True), np.random.default_rng(5)
+    for name in ("hours", "pay"):
+        frame[name] = law.added(frame[name].to_numpy(dtype=float), rng)
+    cells = tuple(tuple(row) for row in frame.astype(object).to_numpy().tolist())
+    records = Records(tuple(frame.columns), cells, tuple(table.weight[order].tolist()))
+    noise = {"pay": law, "hours": law}
+    return Release(
+        {"use": "conformance"},
+        table.schema,
+        model="none",
+        counted="perturbed",
+        records=records,
+        noise=noise,
+        origins=tuple(order),
+    )
+
+
+def noisy_release_with_tree(table: Table, telling: Telling) -> Release:
+    """Shared numbers, and a tree that predicts the grade from the true ones or from what is shared."""
+    tree = counted_tree(Cut("hours", 50.0, Leaf(), Leaf()), table)
+    return replace(noisy_release(table, telling), model="trees", trees=(tree,), alternatives={"perturbed": tree})
+
+
+def private_release(table: Table, telling: Telling) -> Release:
+    """Counts that claim epsilon 0.1: the true ones, or none of them."""
+    tree = counted_tree(Leaf(), table)
+    assert isinstance(tree, Leaf)
+    counts = {name: count if telling == "much" else 1 for name, count in (tree.counts or {}).items()}
+    return Release(
+        {"use": "conformance"},
+        table.schema,
+        (replace(tree, counts=counts),),
+        selection={"measure": "none"},
+        counted="noisy",
+        guarantee={"epsilon": {"at_most": 0.1, "delta": 0.0}},
+    )
+
+
+def running(telling: Telling) -> Mechanism:
+    def run(table: Table, rng: np.random.Generator) -> Release:
+        return private_release(table, telling)
+
+    return run

@@ -1,0 +1,157 @@
+"""Another process, in which hashes, the time zone and all that happens once at an import come out otherwise."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from queue import SimpleQueue
+from typing import IO, Any
+
+from leafgate.api.components import AttackModel, Component
+from leafgate.api.metrics import Metric
+from leafgate.testing.sandbox import digest
+from leafgate.testing.subjects import AttackSubject, BuilderSubject, MetricSubject
+
+LONGEST = 600.0
+"""Seconds one plugin may take there."""
+
+
+def asked_elsewhere(component: Component, more: Sequence[Any]) -> Any:
+    """A digest of what comes of it there, by the setting; in a text what it ends in; None where it cannot be sent."""
+    whole = _packed((component, more))
+    packed = whole or _packed((component, ()))
+    told = _worker().asked(packed) if packed else None
+    return told if whole or not isinstance(told, str) else None
+
+
+def _packed(thing: Any) -> bytes:
+    """As it is sent; empty where it cannot be."""
+    try:
+        return pickle.dumps(thing)
+    except Exception:
+        return b""
+
+
+class Worker:
+    """One other process for all plugins that this one asks about."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.end)
+
+    def asked(self, packed: bytes) -> Any:
+        """What comes of a plugin there; the process that a plugin took down with it is started anew."""
+        process = self._running()
+        late = threading.Timer(LONGEST, process.kill)
+        late.start()
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            pickle.dump((sys.path, packed), process.stdin)
+            process.stdin.flush()
+            return pickle.load(process.stdout)  # noqa: S301  from the process started here
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self.end()
+            return "no answer"
+        finally:
+            late.cancel()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "leafgate.testing.subprocess_worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | otherwise(),
+            )
+        return self.process
+
+    def end(self) -> None:
+        if self.process is not None:
+            with self.process as process:
+                process.kill()
+            self.process = None
+
+
+def otherwise() -> Mapping[str, str]:
+    """An environment with other hashes, and a time zone where it is another hour."""
+    hashes = "2" if os.environ.get("PYTHONHASHSEED") != "2" else "3"
+    zone = "KIT+11:30" if time.localtime().tm_gmtoff > 0 else "KIT-13:45"
+    return {"PYTHONHASHSEED": hashes, "TZ": zone, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+@cache
+def _worker() -> Worker:
+    return Worker()
+
+
+# --- What comes of a plugin in each setting it can use, as digests that two processes can compare ---
+
+
+def outcomes(component: Component, more: Sequence[Any]) -> dict[str, str]:
+    """By the setting's name a digest of what was believed, scored or built."""
+    return {name: digest(text) for name, text in _subject(component, more).first.items()}
+
+
+def _subject(component: Any, more: Sequence[Any]) -> AttackSubject | MetricSubject | BuilderSubject:
+    if isinstance(component, AttackModel):
+        return AttackSubject(component, more)
+    return MetricSubject(component, more) if isinstance(component, Metric) else BuilderSubject(component, more)
+
+
+# --- The other process: makes a plugin again, and says what comes of it, until there is nothing more to read ---
+
+
+def main() -> None:
+    """Answer what stands on stdin, one after the other; what plugins print goes nowhere.
+
+    The process ends with the one that started it, also in the midst of an answer.
+    """
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = open(os.devnull, "w")  # noqa: SIM115  as long as this process
+    os.dup2(nowhere.fileno(), 1)
+    questions: SimpleQueue[tuple[list[str], bytes]] = SimpleQueue()
+    threading.Thread(target=_listen, args=(questions,), daemon=True).start()
+    try:
+        while True:
+            _answer(questions.get(), answers)
+    finally:
+        os._exit(1)  # a plugin that leaves; the thread, which waits at stdin, would hold up any other end
+
+
+def _listen(questions: SimpleQueue[tuple[list[str], bytes]]) -> None:
+    """Queue what stands on stdin; leave at its end, which comes when the other process closes it or is gone."""
+    try:
+        while True:
+            questions.put(pickle.load(sys.stdin.buffer))  # noqa: S301  from the process that started this one
+    finally:
+        os._exit(0)
+
+
+def _answer(asked: tuple[list[str], bytes], answers: IO[bytes]) -> None:
+    """What came of it, or the kind of error; of a plugin that is not to be found here, None."""
+    sys.path[:], packed = asked
+    told: Any
+    try:
+        component, more = pickle.loads(packed)  # noqa: S301  as above
+    except Exception:
+        told = None
+    else:
+        try:
+            told = outcomes(component, more)
+        except Exception as error:
+            told = type(error).__name__
+    pickle.dump(told, answers)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Known: what the policy grants the adversary, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from leafgate.types.schema import Value
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from leafgate.types.release import Release
+    from leafgate.types.schema import Schema
+    from leafgate.types.table import Table
+
+    Mechanism = Callable[[Table, np.random.Generator], Release]
+
+
+# --- Fact: something an adversary knows of people in general, not of one person ---
+
+
+@dataclass(frozen=True)
+class Between:
+    """Numbers from `low` to `high`, both among them."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def words(self) -> str:
+        """What comes after a column's name: <= 17."""
+        if self.low == self.high:
+            return f"= {self.low:g}"
+        if math.isinf(self.low):
+            return f"<= {self.high:g}"
+        return f">= {self.low:g}" if math.isinf(self.high) else f"from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Of the people who meet `where`, a share from `low` to `high` has one of `values` in `column`.
+
+    `where` asks for public columns: of each the values, or the numbers, that are meant; it is empty
+    for everyone. `column` is categorical and not public; None among values is a missing cell. The
+    share is of people, who count by their weight.
+    """
+
+    where: Mapping[str, tuple[Value, ...] | Between]
+    column: str
+    values: tuple[Value, ...]
+    low: float
+    high: float
+
+    def holds_for(self, public: Table) -> NDArray[np.bool_]:
+        """Which rows of a table with the public columns the fact speaks of."""
+        import numpy as np
+
+        met = np.ones(len(public), dtype=np.bool_)
+        for name, wanted in self.where.items():
+            met &= meets(public, name, wanted)
+        return met
+
+    def words(self) -> str:
+        """The fact in words: no more than 0.2 of the people with age <= 17 are 'Married' (marital)."""
+        conditions = ", ".join(f"{name} {_words(wanted)}" for name, wanted in self.where.items())
+        people = f"the people with {conditions}" if conditions else "the people"
+        return f"{self._share_words()} of {people} are {_words(self.values)} ({self.column})"
+
+    def _share_words(self) -> str:
+        if self.low == self.high:
+            return {0.0: "none", 1.0: "all"}.get(self.low, f"{self.low:g}")
+        if self.low <= 0:
+            return f"no more than {self.high:g}"
+        return f"at least {self.low:g}" if self.high >= 1 else f"from {self.low:g} to {self.high:g}"
+
+
+def meets(table: Table, name: str, wanted: tuple[Value, ...] | Between) -> NDArray[np.bool_]:
+    """Which rows of a table have one of the values, or a number in the range, in a column."""
+    import numpy as np
+
+    if isinstance(wanted, Between):
+        numbers = table.numbers(name)
+        return (numbers >= wanted.low) & (numbers <= wanted.high)
+    domain = table.schema[name].domain
+    return np.isin(table.codes(name), [domain.index(value) for value in wanted])
+
+
+def _words(wanted: tuple[Value, ...] | Between) -> str:
+    if isinstance(wanted, Between):
+        return wanted.words()
+    return " or ".join("missing" if value is None else repr(value) for value in wanted)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The adversary's side of an attack.
+
+    `public` holds one row for each distinct public record (the quasi-identifiers of everyone in
+    the table) with its weight in people; `population`, where the policy names one, those of the
+    larger population the people come from; `schema` the roles and domains of all columns.
+    `distribution` gives, where the policy grants it, each secret's overall shares; `people` those of
+    the table whose secrets are known, with the public columns and one secret or more; `facts` what
+    is known of people in general. `label_accuracies` gives for each predicted class the share of the people with this
+    prediction who have it, as somebody with test data would know it: granted where a release's labels are worth more
+    than its numbers say (`Release.needs_label_accuracies`), else None; `vote_accuracies` the same of the class that
+    most trees of a forest say, where the forest adds up numbers (`Release.votes_beside_prediction`). `mechanism`
+    runs the public algorithm on a table of the attacker's own; None when it is not public.
+    `seed` is for attacks that toss coins, so that an audit repeats.
+    """
+
+    schema: Schema
+    public: Table
+    distribution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    mechanism: Mechanism | None = None
+    seed: int = 0
+    population: Table | None = None
+    people: Table | None = None
+    facts: tuple[Fact, ...] = ()
+    label_accuracies: Mapping[str, float] | None = None
+    vote_accuracies: Mapping[str, float] | None = None
+
+    @property
+    def records(self) -> pd.DataFrame:
+        return self.public.frame
+
+    @property
+    def weight(self) -> NDArray[np.int64]:
+        """People who share each of `records`."""
+        return self.public.weight
+
+
+def lent(known: Known) -> Known:
+    """The same knowledge for a plugin: what that writes into it reaches nobody else."""
+    population, people = (None if table is None else table.lent() for table in (known.population, known.people))
+    return replace(known, public=known.public.lent(), population=population, people=people)

@@ -1,0 +1,339 @@
+"""Release: everything an adversary gets to see, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+from leafgate.types.noise import Noise
+from leafgate.types.schema import Schema
+from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafgate.algorithms.node_counts import FileNumbers
+    from leafgate.types.table import Table
+
+
+# --- How much is told on the leaves of a tree ---
+
+Level = Literal["labels", "error_rates", "shares", "counts"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""Every level, the one that tells least first."""
+
+
+def more(one: Level, other: Level) -> bool:
+    """Does `one` tell more than `other`?"""
+    return LEVELS.index(one) > LEVELS.index(other)
+
+
+Severity = Literal["low", "medium", "high"]
+"""low: of the algorithm; medium: of all people together; high: of small groups, or of single people."""
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """One thing a file tells: its `kind`, how much harm it can do, and what it is, in words without any cell.
+
+    `level` is the publication level of the leaves that it amounts to, None where it is about something else.
+    """
+
+    kind: str
+    severity: Severity
+    says: str
+    level: Level | None = None
+
+    def described(self) -> dict[str, Any]:
+        """As JSON has it."""
+        told = {"kind": self.kind, "severity": self.severity, "says": self.says}
+        return told if self.level is None else told | {"level": self.level}
+
+    def written(self) -> dict[str, Any]:
+        """As files of leafgate have it: of other content not where it stood, in words that no reader could check."""
+        says = self.says.partition(" (")[0] if self.kind == "other_content" else self.says
+        return replace(self, says=says).described()
+
+
+OTHER_CONTENT = "other content, which nobody needs to predict"
+
+
+@dataclass(frozen=True)
+class AuditedFile:
+    """The file whose bytes were audited: its `name` without any folder, its `format`, the SHA-256 of these bytes.
+
+    Make it `of` the bytes that were read, never of a second reading: the file may have been replaced in between.
+    """
+
+    name: str
+    format: str
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path, format: str, content: bytes) -> Self:
+        """The file at `path`, of which `content` was read. Bytes of the name that are no text are replaced."""
+        name = os.fsencode(path.name).decode("utf-8", "replace")
+        return cls(name, format, hashlib.sha256(content).hexdigest())
+
+    def described(self) -> dict[str, Any]:
+        """As a report has it."""
+        return {"name": self.name, "format": self.format, "sha256": self.sha256}
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """The file a release was read from, if that is somebody else's model: its format, digest, and what it discloses."""
+
+    format: str
+    sha256: str
+    discloses: tuple[Disclosure, ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """As a release file has it."""
+        told = [item.written() for item in self.discloses]
+        return {"format": self.format, "sha256": self.sha256, "discloses": told}
+
+
+@dataclass(frozen=True)
+class NaiveBayes:
+    """The share of each class, and each column's normal distribution (mean, variance) within each of them.
+
+    Source: Mitchell, "Machine Learning", 1997, section 6.9. Classes without a share are never predicted.
+    """
+
+    shares: Mapping[str, float]
+    normals: Mapping[str, Mapping[str, tuple[float, float]]]
+
+    def chances(self, table: Table, classes: tuple[str, ...]) -> NDArray[np.float64]:
+        """For each row of the table the probability of each class; a missing number says nothing."""
+        import numpy as np
+
+        logs = np.full((len(table), len(classes)), -np.inf)
+        for i, label in enumerate(classes):
+            if label in self.shares:
+                logs[:, i] = np.log(self.shares[label])
+                for name, within in self.normals.items():
+                    mean, variance = within[label]
+                    distance = (table.numbers(name) - mean) ** 2 / variance
+                    logs[:, i] -= np.nan_to_num(0.5 * (distance + np.log(variance)), nan=0.0)
+        found = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def described(self) -> dict[str, Any]:
+        """The model as a release tells it."""
+        normals = {name: {label: list(normal) for label, normal in of.items()} for name, of in self.normals.items()}
+        return {"shares": dict(self.shares), "normals": normals}
+
+
+Counted = Literal["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"]
+Combine = Literal["one", "vote", "sum", "mean_per_tree", "boost"]
+Model = Literal["trees", "naive_bayes", "none"]
+
+
+@dataclass(frozen=True)
+class Publish:
+    """What the policy publishes: how much on the leaves, and whether the selection measure."""
+
+    leaves: Level = "counts"
+    measure: bool = True
+
+
+@dataclass(frozen=True)
+class Records:
+    """Published records; a cell is a value, None, {"in": [...]}, {"from", "to"} or {"withheld": true}."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    weight: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is published: trees or records, what their numbers count, and what is claimed of them.
+
+    `selection` is what is known of the algorithm (measure, filters, parameters); `guarantee` the
+    claims, checked in every audit. `bayes` is the model where that is no tree. `noise` is the law of what was
+    added to a column's numbers in `records`. `origins` is the owner's alone, in no file and before no attack: for
+    each published record the row of the table it was made from. So is `trail`: what the builder did and why, step by
+    step, as JSON. So are `node_numbers`: what a model's file counts on its nodes. `sealed` are the bytes of the release
+    file this was read from; `file` tells of somebody else's model file that this was read from, which is what will be
+    published then. `audited_file` names whichever of the two files was read, for reports; it is not part of the
+    release, whose bytes do not depend on a file's name.
+    """
+
+    builder: Mapping[str, Any]
+    schema: Schema
+    trees: tuple[Node, ...] = ()
+    publish: Publish = Publish()
+    counted: Counted = "exact"
+    selection: Mapping[str, Any] | None = None
+    guarantee: Mapping[str, Any] = field(default_factory=dict)
+    combine: Combine = "one"
+    model: Model = "trees"
+    alternatives: Mapping[str, Node] = field(default_factory=dict)
+    records: Records | None = None
+    noise: Mapping[str, Noise] = field(default_factory=dict)
+    bayes: NaiveBayes | None = None
+    file: ModelFile | None = None
+    origins: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
+    node_numbers: FileNumbers | None = field(default=None, repr=False, compare=False)
+    trail: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
+    sealed: bytes | None = field(default=None, repr=False, compare=False)
+    audited_file: AuditedFile | None = field(default=None, repr=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        """Its first tree, for notebooks."""
+        from leafgate.reports.notebook import release_frame
+
+        return release_frame(self)
+
+    @property
+    def target(self) -> str:
+        return self.schema.target.name
+
+    @property
+    def learned(self) -> tuple[Node, ...]:
+        """Every tree that people can be sent down: the model's, and alternatives that ask no column under noise."""
+        noisy = self.noisy_alternatives
+        return (*self.trees, *(tree for name, tree in self.alternatives.items() if name not in noisy))
+
+    @property
+    def noisy_alternatives(self) -> dict[str, Node]:
+        """The alternatives that ask for numbers under noise, by name: trees for published records, not for people."""
+        noisy = set(self.noise)
+        return {name: tree for name, tree in self.alternatives.items() if columns_asked(tree) & noisy}
+
+    def shows(self, column: str) -> bool:
+        """Do the published records show this column's cells as they are?"""
+        if self.records is None or column not in self.records.columns or column in self.noise:
+            return False
+        place = self.records.columns.index(column)
+        return all(row[place] is None or isinstance(row[place], str | int | float) for row in self.records.rows)
+
+    @property
+    def predicts_numbers(self) -> bool:
+        """Are its trees of regression: do all leaves tell a value of the class of numbers, and none a label?"""
+        every = (leaf for tree in self.trees for leaf in leaves(tree))
+        return bool(self.trees) and self.schema.target.edges is not None and all(map(_is_number, every))
+
+    @property
+    def tells_numbers(self) -> bool:
+        """Does some leaf tell a number of the class of numbers?"""
+        trees = (*self.trees, *self.alternatives.values())
+        every = (leaf for tree in trees for leaf in leaves(tree))
+        return bool(trees) and self.schema.target.edges is not None and any(leaf.value is not None for leaf in every)
+
+    @property
+    def tells_scores(self) -> bool:
+        """Does some leaf have scores of the classes?"""
+        trees = (*self.trees, *self.alternatives.values())
+        return any(leaf.scores is not None for tree in trees for leaf in leaves(tree))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.schema.classes
+
+    @property
+    def approximate(self) -> bool:
+        """Do its numbers only approximate shares of people: of a sample, of changed cells, or with noise on them?"""
+        return self.counted in {"sampled", "perturbed", "noisy"}
+
+    def is_empty(self, leaf: Leaf) -> bool:
+        """Does everybody see that the leaf counts nobody?
+
+        A leaf of nobody has neither shares nor an error rate, so it stands bare among leaves that have them.
+        """
+        if leaf.counts is not None:
+            return not any(leaf.counts.values())
+        bare = leaf.shares is None and leaf.error_rate is None and leaf.scores is None and leaf.value is None
+        return bare and self.publish.leaves in {"shares", "error_rates"}
+
+    @property
+    def needs_label_accuracies(self) -> bool:
+        """Is what a label is worth a matter of how often it is right: is it no leaf's own statistic that tells it?
+
+        So it is where a leaf of people has a label alone, where the trees of an ensemble are right together more often
+        than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
+        that claims differential privacy, beside which nothing is believed that follows from the table.
+        """
+        if not self.trees or "epsilon" in self.guarantee or self.combine == "boost" or self.tells_numbers:
+            return False
+        every = [leaf for tree in self.trees for leaf in leaves(tree)]
+        if all(leaf.label is None for leaf in every):
+            return False
+        return len(self.learned) > 1 or self.approximate or any(self._has_label_alone(leaf) for leaf in every)
+
+    @property
+    def votes_beside_prediction(self) -> bool:
+        """Do several trees' labels vote, beside numbers that the model adds up to predict?"""
+        return len(self.trees) > 1 and self.combine in {"sum", "mean_per_tree"} and not self.tells_numbers
+
+    def _has_label_alone(self, leaf: Leaf) -> bool:
+        """Does it tell of people by its label alone? There may be some where the draw of a sample left it empty."""
+        if leaf.label is None:
+            return False
+        return self.counted != "exact" if self.is_empty(leaf) else leaf.has_no_statistic
+
+
+def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:
+    """The draft cut down to what the policy publishes.
+
+    Leaves keep their label and the one statistic of `publish.leaves`, beside counts the scores made of them;
+    without `publish.measure` the selection facts go, and with them the builder's options named in
+    `tells_measure`. A release that was read from a file is published as it is.
+    """
+    if draft.sealed is not None or draft.file is not None:
+        return draft
+
+    def cut_down(node: Node) -> Node:
+        return node if publish.leaves == "counts" else map_leaves(node, lambda leaf: at_level(leaf, publish.leaves))
+
+    builder = dict(draft.builder)
+    if not publish.measure:
+        builder = {key: value for key, value in builder.items() if key not in tells_measure}
+    return replace(
+        draft,
+        builder=builder,
+        trees=tuple(map(cut_down, draft.trees)),
+        alternatives={name: cut_down(tree) for name, tree in draft.alternatives.items()},
+        publish=publish,
+        selection=draft.selection if publish.measure else None,
+    )
+
+
+def _is_number(leaf: Leaf) -> bool:
+    return leaf.value is not None and leaf.label is None
+
+
+def at_level(leaf: Leaf, level: Level) -> Leaf:
+    """A leaf with counts, told at `level`; of a leaf nobody reaches only the label is left.
+
+    Shares of nobody there are none. Among leaves with shares such a leaf tells that it is empty: `Release.is_empty`.
+    """
+    if leaf.counts is None or level == "counts":
+        return leaf
+    size = sum(leaf.counts.values())
+    bare = Leaf(label=leaf.label, value=leaf.value)
+    if level == "labels" or size == 0:
+        return bare
+    if level == "shares":
+        return replace(bare, shares={name: count / size for name, count in leaf.counts.items()})
+    return replace(bare, error_rate=1 - leaf.counts.get(leaf.label or "", 0) / size)
+
+
+def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
+    """The same tree with every leaf replaced by `change(leaf)`."""
+    match node:
+        case Leaf():
+            return change(node)
+        case Cut():
+            return replace(node, low=map_leaves(node.low, change), high=map_leaves(node.high, change))
+        case Fan():
+            branches = tuple(Branch(b.values, map_leaves(b.node, change)) for b in node.branches)
+            other = None if node.other is None else map_leaves(node.other, change)
+            return replace(node, branches=branches, other=other)

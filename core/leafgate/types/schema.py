@@ -1,0 +1,188 @@
+"""What the columns mean: roles, domains, and what the adversary knows of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from leafgate.errors import PolicyError
+from leafgate.types.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
+    """Each bin in words: an edge belongs to the bin above it, the last to the last bin.
+
+    >>> bin_names((0, 10, 20.5))
+    ('[0, 10)', '[10, 20.5]')
+    """
+    written = [short if float(short) == edge else repr(float(edge)) for edge in edges for short in [f"{edge:.15g}"]]
+    last = len(edges) - 2
+    return tuple(f"[{written[i]}, {written[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
+
+
+def bin_of(numbers: NDArray[np.float64], edges: Sequence[float]) -> NDArray[np.int64]:
+    """Each number's bin; what lies outside counts to the first or the last."""
+    import numpy as np
+
+    return np.searchsorted(np.asarray(edges[1:-1], dtype=float), numbers, side="right").astype(np.int64)
+
+
+def bins_between(edges: Sequence[float], low: float, high: float, *, open_low: bool = False) -> NDArray[np.bool_]:
+    """Which bins hold a float from `low` (itself left out where `open_low`) to `high`.
+
+    An edge belongs to the bin above it, the last to the last bin. The answer is exact: between an edge and the
+    float just below it lies no number, so a range that begins there does not touch the bin below.
+
+    >>> bins_between((0, 5000, 10000), math.nextafter(5000, -math.inf), 10000, open_low=True).tolist()
+    [False, True]
+    """
+    import numpy as np
+
+    smallest = math.nextafter(low, math.inf) if open_low else low
+    starts = np.asarray(edges[:-1], dtype=float)
+    largest = np.nextafter(np.asarray(edges[1:], dtype=float), -np.inf)
+    largest[-1] = edges[-1]
+    return np.asarray(np.maximum(starts, smallest) <= np.minimum(largest, high))
+
+
+Role = Literal["quasi_identifier", "sensitive", "private", "class", "key", "weight", "identifier", "ignored"]
+Value = str | None
+"""A categorical cell; None is a missing one, where the policy keeps those."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its roles and its domain, `values` (categorical) or `bounds` (numeric).
+
+    `bins` are the edges of the intervals in which a secret number is believed to lie. A class of numbers has the
+    names of its intervals as `values`, and their `edges`.
+    """
+
+    name: str
+    roles: frozenset[str]
+    values: tuple[str, ...] | None = None
+    bounds: tuple[float, float] | None = None
+    ordered: bool = False
+    declared: bool = True
+    missing: bool = False
+    bins: tuple[float, ...] | None = None
+    hierarchy: Hierarchy | None = None
+    edges: tuple[float, ...] | None = None
+
+    @property
+    def numeric(self) -> bool:
+        return self.values is None
+
+    @property
+    def countable(self) -> bool:
+        """Are there finitely many things to believe of a cell: values, or bins?"""
+        return self.values is not None or self.bins is not None
+
+    @property
+    def public(self) -> bool:
+        """Does the adversary know this of everyone?"""
+        return "quasi_identifier" in self.roles
+
+    @cached_property
+    def domain(self) -> tuple[Value, ...]:
+        """Every value a categorical cell may have, None last where missing is one of them; a number's bins."""
+        if self.bins is not None:
+            return bin_names(self.bins)
+        if self.values is None:
+            raise PolicyError("a numeric column has bounds, not values", place=self.name)
+        return (*self.values, None) if self.missing else self.values
+
+    @cached_property
+    def domain_set(self) -> frozenset[Value]:
+        """The values of `domain`, to look one up in constant time: a domain may have a hundred thousand."""
+        return frozenset(self.domain)
+
+    def described(self) -> dict[str, Any]:
+        """The column as a release tells it: public facts of the policy, nothing of the data."""
+        told: dict[str, Any] = {"role": sorted(self.roles)}
+        if self.values is not None:
+            told["values"] = list(self.values)
+        if self.bounds is not None:
+            told["bounds"] = list(self.bounds)
+        told |= {key: True for key in ("ordered", "missing") if getattr(self, key)}
+        told |= {"bins": list(self.bins)} if self.bins else {}
+        return told | ({"edges": list(self.edges)} if self.edges else {})
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns that matter to builders, attacks and metrics, in the policy's order.
+
+    `dropped` names the columns that the policy declares and no builder is given: identifiers, keys, ignored ones and
+    the weight.
+    """
+
+    columns: tuple[Column, ...]
+    dropped: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def __getitem__(self, name: str) -> Column:
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def having(self, role: Role) -> tuple[Column, ...]:
+        """The columns that carry `role`."""
+        return tuple(column for column in self.columns if role in column.roles)
+
+    @cached_property
+    def public(self) -> tuple[Column, ...]:
+        """The quasi-identifiers: what the adversary knows of everyone."""
+        return self.having("quasi_identifier")
+
+    @property
+    def secrets(self) -> tuple[Column, ...]:
+        return self.having("sensitive")
+
+    @cached_property
+    def target(self) -> Column:
+        """The class column; PolicyError when the policy names none."""
+        found = self.having("class")
+        if not found:
+            raise PolicyError(
+                "no column has the role `class`", place="data.columns", remedy="say what the tree predicts"
+            )
+        return found[0]
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The class values, in the order the policy declares them."""
+        values = self.target.values
+        if values is None:
+            raise PolicyError(
+                "the class is numeric",
+                place=f"data.columns.{self.target.name}",
+                remedy="declare its `values`; regression trees are not grown here",
+            )
+        return values
+
+    @cached_property
+    def features(self) -> tuple[Column, ...]:
+        """Everything a tree may ask about: known to the adversary or not, but never the class."""
+        asked = {"quasi_identifier", "private", "sensitive"}
+        return tuple(c for c in self.columns if c.roles & asked and "class" not in c.roles)
+
+    @property
+    def boundless(self) -> Schema:
+        """The same columns, their numbers as far out as they like."""
+        return Schema(tuple(replace(c, bounds=None) if c.numeric else c for c in self.columns))
+
+    def described(self) -> dict[str, Any]:
+        """What a release says of the columns; the key, which builders never see, is left out."""
+        return {c.name: c.described() for c in self.columns if "key" not in c.roles}

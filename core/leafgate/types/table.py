@@ -1,0 +1,217 @@
+"""Table: distinct records, and how many people share each."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.errors import DataError
+from leafgate.types.schema import Column, Schema, bin_of
+
+DENSE = 4
+"""Up to so many possible records for each row, a table of all of them is cheaper than a sort."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A multiset of people.
+
+    `frame` holds one row for each distinct record, sorted: categorical columns as
+    pandas categoricals over the declared domain, numeric ones as floats, missing cells as NaN.
+    `weight` says how many people (whole, at least 1) share each row. `dropped` people were left
+    out for missing cells, and `commented` lines that may have been people as comments.
+    `repeated_identifiers` names the identifier columns, dropped as the file was read, in which some rows are alike:
+    several rows may be one person's. `sha256` is of
+    the bytes read, empty for a table made in memory. `protected` says of single columns which rows'
+    cells are secret; it is the owner's alone, no attack is told. `rows` says how many rows of the file each record
+    comes from, where a column says for how many people a row stands; None where every row is a person. Unless the
+    policy says that these people are all in the table (`counts_people`), `persons` are the rows.
+    """
+
+    schema: Schema
+    frame: pd.DataFrame
+    weight: NDArray[np.int64]
+    dropped: int = 0
+    commented: int = field(default=0, kw_only=True)
+    repeated_identifiers: tuple[str, ...] = field(default=(), kw_only=True)
+    sha256: str = ""
+    protected: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict, compare=False)
+    rows: NDArray[np.int64] | None = field(default=None, compare=False, kw_only=True)
+    counts_people: bool = field(default=True, compare=False, kw_only=True)
+    _codes: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.weight.setflags(write=False)
+        if self.rows is not None:
+            self.rows.setflags(write=False)
+        for marks in self.protected.values():
+            marks.setflags(write=False)
+
+    def lent(self) -> Table:
+        """The same table for a plugin: what that writes into it reaches nobody else."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "frame", self.frame.copy(deep=False))
+        return twin
+
+    @cached_property
+    def people(self) -> int:
+        return int(self.weight.sum())
+
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """How many people share each record, as limits count them: rows, where weights do not count people."""
+        return self.weight if self.rows is None or self.counts_people else self.rows
+
+    @property
+    def weighted(self) -> bool:
+        """Do weights differ from the people that limits count?"""
+        return self.persons is not self.weight and not np.array_equal(self.persons, self.weight)
+
+    def __len__(self) -> int:
+        """How many distinct records there are."""
+        return len(self.frame)
+
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """A column as positions in its domain: values, a missing cell being the last, or a number's bins."""
+        if name not in self._codes:
+            column = self.schema[name]
+            if column.bins is not None:
+                codes = bin_of(self.numbers(name), column.bins)
+            else:
+                codes = self.frame[name].cat.codes.to_numpy().astype(np.int64)
+            if column.values is not None:
+                codes = np.where(codes < 0, len(column.values), codes)
+            codes.setflags(write=False)
+            self._codes[name] = codes
+        return self._codes[name]
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A numeric column as floats, NaN where missing."""
+        return self.frame[name].to_numpy(dtype=np.float64)
+
+    @cached_property
+    def public(self) -> tuple[Table, NDArray[np.int64]]:
+        """What outsiders know of everyone: the table of the quasi-identifiers, and each row's row in it."""
+        return self.project([column.name for column in self.schema.public])
+
+    @cached_property
+    def without_key(self) -> Table:
+        """The table as builders and attacks may see it."""
+        names = [column.name for column in self.schema.columns if "key" not in column.roles]
+        return self if len(names) == len(self.schema.columns) else self._projected(names, self.protected)[0]
+
+    def project(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
+        """The table of `names` alone, and for every row of this table its row in that one; no cell is marked."""
+        return self._projected(names, {})
+
+    def _projected(
+        self, names: Sequence[str], protected: Mapping[str, NDArray[np.bool_]]
+    ) -> tuple[Table, NDArray[np.int64]]:
+        """People with equal cells of `names` are one record where equal cells of theirs are `protected`."""
+        schema = Schema(tuple(self.schema[name] for name in names), dropped=self.schema.dropped)
+        frame = self.frame.loc[:, list(names)]
+        first, inverse = distinct_rows(frame, schema, list(protected.values()))
+        weight = _summed(self.weight, inverse, len(first))
+        rows = None if self.rows is None else _summed(self.rows, inverse, len(first))
+        marks = {name: cells[first] for name, cells in protected.items()}
+        frame = frame.iloc[first].reset_index(drop=True)
+        counts = self.counts_people
+        return Table(schema, frame, weight, protected=marks, rows=rows, counts_people=counts), inverse
+
+
+def _summed(weight: NDArray[np.int64], inverse: NDArray[np.int64], records: int) -> NDArray[np.int64]:
+    """The weights of the rows of each record."""
+    return np.bincount(inverse, weights=weight, minlength=records).astype(np.int64)
+
+
+def make_table(
+    schema: Schema,
+    frame: pd.DataFrame,
+    weight: NDArray[np.int64] | None = None,
+    *,
+    dropped: int = 0,
+    commented: int = 0,
+    repeated_identifiers: tuple[str, ...] = (),
+    sha256: str = "",
+    counts_people: bool | None = None,
+) -> Table:
+    """A Table from typed rows: equal records become one, with the sum of their weights.
+
+    Records stay apart when the schema has a key. Row order and column order do not matter. `counts_people` says, where
+    weights come from a column, whether they count people of the table; None where every row of weight n is n people.
+    """
+    frame = frame.loc[:, [column.name for column in schema.columns]]
+    weight = np.ones(len(frame), dtype=np.int64) if weight is None else weight
+    first, inverse = distinct_rows(frame, schema)
+    return Table(
+        schema,
+        frame.iloc[first].reset_index(drop=True),
+        _summed(weight, inverse, len(first)),
+        dropped,
+        sha256,
+        commented=commented,
+        rows=None if counts_people is None else _summed(np.ones_like(weight), inverse, len(first)),
+        counts_people=counts_people is not False,
+        repeated_identifiers=repeated_identifiers,
+    )
+
+
+def typed_column(column: Column, cells: Sequence[Any]) -> pd.Series:
+    """Cells (None where missing) as a Table holds them; DataError outside the declared domain."""
+    if column.numeric:
+        return pd.Series([np.nan if cell is None else cell for cell in cells], dtype=float)
+    typed = pd.Series(pd.Categorical(cells, categories=list(column.values or ())))
+    if typed.isna().sum() != sum(cell is None for cell in cells):
+        raise DataError(f"column {column.name!r}: a value outside the declared domain")
+    return typed
+
+
+def distinct_rows(
+    frame: pd.DataFrame, schema: Schema, marks: Sequence[NDArray[np.bool_]] = ()
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the first of each distinct record, sorted by record, and each row's record.
+
+    Rows whose `marks` differ are different records.
+
+    Records are compared as one mixed-radix number as long as that fits into 64 bits, then ranked
+    and compared on; so the cost is a few sorts of integers however many columns there are. Numbers
+    that are few are not sorted at all, but ticked off.
+    """
+    rank = np.zeros(len(frame), dtype=np.int64)
+    span = 1
+    coded = [_ordered_codes(frame[column.name], column) for column in schema.columns]
+    for codes, size in (*coded, *((mark.astype(np.int64), 2) for mark in marks)):
+        if span * size > 2**62:
+            rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
+            span = len(frame)
+        rank *= size
+        rank += codes
+        span *= size
+    if span <= DENSE * len(rank):
+        return _ticked_off(rank, span)
+    _, first, inverse = np.unique(rank, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def _ticked_off(rank: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same as np.unique tells, for ranks below `span`."""
+    place = np.full(span, -1, dtype=np.int64)
+    place[rank[::-1]] = np.arange(len(rank) - 1, -1, -1)
+    found = np.flatnonzero(place >= 0)
+    first = place[found]
+    place[found] = np.arange(len(found))
+    return first, place[rank]
+
+
+def _ordered_codes(series: pd.Series, column: Column) -> tuple[NDArray[np.int64], int]:
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return series.cat.codes.to_numpy().astype(np.int64) + 1, len(series.cat.categories) + 1
+    values, codes = np.unique(series.to_numpy(dtype=object if series.dtype == object else None), return_inverse=True)
+    return codes.astype(np.int64), max(len(values), 1)

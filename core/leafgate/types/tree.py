@@ -1,0 +1,119 @@
+"""A tree is a recursive value that reads like the papers: Leaf, Cut, Fan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from leafgate.types.schema import Value
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where a path ends: the class it predicts and whatever else is published about it.
+
+    `counts` are people per class, `shares` fractions per class, `error_rate` the fraction of
+    the leaf's people that have another class than `label`. A leaf nobody reaches has neither
+    shares nor an error rate. `value` is a predicted number, or its part of a sum or a mean.
+    `scores` are what it adds to each class where several trees are added up.
+    """
+
+    label: str | None = None
+    counts: Mapping[str, int | float] | None = None
+    shares: Mapping[str, float] | None = None
+    error_rate: float | None = None
+    value: float | None = None
+    scores: Mapping[str, float] | None = None
+
+    @property
+    def has_no_statistic(self) -> bool:
+        """Does it tell nothing of how many of its people have which class?"""
+        return self.counts is None and self.shares is None and self.error_rate is None
+
+    @property
+    def size(self) -> float | None:
+        """People in the leaf, where the counts are published."""
+        return None if self.counts is None else sum(self.counts.values())
+
+    @property
+    def words(self) -> str:
+        """What it tells, for people to read."""
+        if self.counts is not None:
+            return ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "nobody"
+        if self.value is not None and self.label is None:
+            return f"{self.value:.6g}"
+        if self.shares is not None:
+            return ", ".join(f"{share:.3g} {name}" for name, share in self.shares.items() if share)
+        return f"{self.label}" + (f", error rate {self.error_rate:.3g}" if self.error_rate is not None else "")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A numeric test: `column <= at` goes low, unless `strict`, which sends `< at` low."""
+
+    column: str
+    at: float
+    low: Node
+    high: Node
+    missing: Literal["low", "high"] | None = None
+    strict: bool = False
+    float32: bool = False
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way out of a Fan: the values that take it."""
+
+    values: tuple[Value, ...]
+    node: Node
+
+
+@dataclass(frozen=True)
+class Fan:
+    """A categorical test; `other` takes the values that no branch names."""
+
+    column: str
+    branches: tuple[Branch, ...]
+    other: Node | None = None
+
+
+Node = Leaf | Cut | Fan
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below, in the order they are written."""
+    match node:
+        case Cut():
+            return (node.low, node.high)
+        case Fan():
+            below = tuple(branch.node for branch in node.branches)
+            return below if node.other is None else (*below, node.other)
+        case Leaf():
+            return ()
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """Every leaf once, from left to right; deep trees need no recursion."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Leaf):
+            yield here
+        waiting.extend(reversed(children(here)))
+
+
+def columns_asked(node: Node) -> frozenset[str]:
+    """The columns that some test of the tree asks about."""
+    asked: set[str] = set()
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if not isinstance(here, Leaf):
+            asked.add(here.column)
+        waiting.extend(children(here))
+    return frozenset(asked)
+
+
+MAX_DEPTH = 200
+"""Deeper trees are refused: nothing people publish comes near it, and JSON readers give up beyond."""

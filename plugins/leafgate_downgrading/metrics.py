@@ -1,0 +1,117 @@
+"""What downgrading costs, of the published records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leafgate import Case
+from leafgate.errors import InconclusiveError
+from leafgate.types.release import Records
+from leafgate_downgrading.c45_missing import Growing, believed
+from leafgate_downgrading.grid import (
+    HIDDEN,
+    WITHHELD,
+    Grid,
+    Mask,
+    Shares,
+    cells_of,
+    cells_read,
+    coded_by,
+    indicators,
+    ranges,
+    secret_cells,
+)
+from leafgate_downgrading.tree_adversaries import Kept, TreesLearned
+
+if TYPE_CHECKING:
+    from leafgate_downgrading import CellsWithheld, Functionality
+
+
+# --- The loss of function: how much worse models are that are learned from what is left of a table ---
+
+READER = Growing()
+"""How a reader of the table learns: C4.5 as it is."""
+
+
+def errors(seen: Grid, whole: Grid, kept: Kept | None = None) -> Shares:
+    """For each column as the class the share of the whole table's people that a tree learned from `seen` gets wrong."""
+    trees = TreesLearned(seen, READER, kept)
+    shown, nothing = indicators(whole.codes, whole), np.zeros(whole.codes.shape, dtype=np.bool_)
+    return np.array([_error(trees, column, whole, shown, nothing) for column in range(len(whole.sizes))])
+
+
+def _error(trees: TreesLearned, column: int, whole: Grid, shown: Shares, nothing: Mask) -> float:
+    told = believed(trees.tree(column), whole, shown, nothing).argmax(axis=1)
+    return float(whole.weight[told != whole.codes[:, column]].sum() / whole.weight.sum())
+
+
+class Usefulness:
+    """What a table lets a reader learn, held against the whole table."""
+
+    def __init__(self, whole: Grid, weights: Shares, kept: Kept) -> None:
+        self.whole, self.weights, self.kept = whole, weights / weights.sum(), kept
+        self.before = errors(whole, whole, kept)
+
+    def loss(self, hidden: Mask) -> float:
+        """F: the rise of the error with these cells hidden, the mean over the columns by the owner's weights.
+
+        Source: Chang 2003, section 4 (F, a function of the error on the data to be released).
+        Departure: judged on the whole table, so that withholding difficult cells is no gain; resubstitution, for
+        the table is the population the release describes.
+        """
+        seen = self.whole.showing(np.where(hidden, HIDDEN, self.whole.codes))
+        rise = errors(seen, self.whole, self.kept) - self.before
+        return float(self.weights @ rise)
+
+
+def cells_withheld(options: CellsWithheld, case: Case) -> float:
+    """How many cells the records withhold besides the secret ones, or which share of the other cells."""
+    records, table = _records(case), case.table.without_key
+    secret = secret_cells(table)
+    further = float(sum(_further(case, records, secret)))
+    if options.among == "count":
+        return further
+    rows = secret.any(axis=1) if options.among == "threatened" else np.ones(len(table), dtype=np.bool_)
+    visible = float((~secret[rows] * table.weight[rows, None]).sum())
+    return further / visible if visible else 0.0
+
+
+def _further(case: Case, records: Records, secret: Mask) -> Iterator[int]:
+    """Of each record the people whose cells it withholds though they are not secret."""
+    if case.origins is None and not any(WITHHELD in row for row in records.rows):
+        return
+    if case.origins is None:
+        raise InconclusiveError("whose the records are is not known, so which withheld cells are secret cannot be told")
+    places = [[column.name for column in case.table.without_key.schema.columns].index(name) for name in records.columns]
+    for row, weight, origin in zip(records.rows, records.weight, case.origins, strict=True):
+        hidden = [place for cell, place in zip(row, places, strict=True) if cell == WITHHELD]
+        yield weight * sum(not secret[origin, place] for place in hidden)
+
+
+def functionality(options: Functionality, case: Case) -> Mapping[str, float]:
+    """For each class column the rise of the error of a tree learned from the records instead of the table.
+
+    Both trees are judged on the table. InconclusiveError for a class the records do not have.
+    """
+    records = _records(case)
+    table, _ = case.table.project(records.columns)
+    strange = [name for name in options.columns or () if name not in records.columns]
+    if strange:
+        raise InconclusiveError(f"the records have no column {strange[0]!r}")
+    whole = cells_of(table)
+    visible = np.zeros((len(table), len(records.columns)), dtype=np.bool_)
+    edges = ranges(whole, visible)
+    before, _ = coded_by(edges, whole, visible)
+    after, _ = coded_by(edges, *cells_read(records, table.schema))
+    rise = errors(after, before) - errors(before, before)
+    wanted = options.columns or records.columns
+    return {name: float(rise[records.columns.index(name)]) for name in wanted}
+
+
+def _records(case: Case) -> Records:
+    if case.release.records is None:
+        raise InconclusiveError("the release has no records")
+    return case.release.records

@@ -1,0 +1,259 @@
+"""Downgrading: withholding cells, a few at a time, until no adversary is too sure of a protected one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from leafgate_downgrading.adversaries import CLOSE, Jury, learned
+from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, coded
+from leafgate_downgrading.metrics import Usefulness
+from leafgate_downgrading.naive_bayes import information, most_telling, pair_counts, recounted
+from leafgate_downgrading.search_plan import Plans, Question, planned
+from leafgate_downgrading.tree_adversaries import Kept
+
+if TYPE_CHECKING:
+    from leafgate_downgrading import CellAttack
+
+
+# --- What a search for cells to withhold is after, and how far it has come ---
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is to be reached, and by what means.
+
+    No protected cell may be believed with more than `tau`, no cell that is withheld for its sake with more than `rho`
+    (1: no limit); models may err by `v` more, by the `weights` of the columns as classes; cells of the `allowed`
+    columns may be withheld. A share `allow` of the protected cells may stay as they are. With `truth` only
+    belief in the true value counts.
+    """
+
+    against: Sequence[CellAttack]
+    tau: float
+    rho: float
+    v: float
+    weights: Shares
+    allowed: Mask
+    allow: float = 0.0
+    truth: bool = False
+    width: int = 4
+
+
+@dataclass
+class Search:
+    """How far it has come: hidden cells, rows given up (and why), the loss of function, and every step so far.
+
+    `stuck` are rows for which nothing more could be done, since `hidden` last changed or before.
+    """
+
+    hidden: Mask
+    stuck: set[int] = field(default_factory=set)
+    given_up: dict[int, str] = field(default_factory=dict)
+    loss: float = 0.0
+    rounds: int = 0
+    steps: list[Mapping[str, Any]] = field(default_factory=list)
+    kept: Kept = field(default_factory=dict)
+    moved: bool = False
+    desperate: set[int] = field(default_factory=set)
+    _seen: tuple[Grid, Shares] | None = None
+
+    def counts(self, grid: Grid) -> Shares:
+        """The grid's pair counts, made from the last round's where only some records have changed."""
+        last = self._seen
+        if last is not None and last[0].sizes == grid.sizes:
+            counts = recounted(last[1], last[0], grid)
+        else:
+            counts = pair_counts(grid)
+        self._seen = grid, counts
+        return counts
+
+
+# --- One round of downgrading: who sees what, what worries, and when a row is given up ---
+
+FEW = 64
+"""With no more visible cells than this in all threatened rows, other rows are drawn in before one is given up."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One round: what is seen, by whom, each cell's limit, and how sure the surest is of each hidden cell of `rows`."""
+
+    grid: Grid
+    counts: Shares
+    jury: Jury
+    limits: Shares
+    rows: Rows
+    sure: Shares
+    worrying: Mask
+
+
+def viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> View:
+    grid, truth = coded(cells, search.hidden)
+    counts = search.counts(grid)
+    jury = Jury([learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None)
+    limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
+    rows = np.flatnonzero(search.hidden.any(axis=1))
+    sure = jury.strongest(grid.codes[rows], rows)
+    worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up)).reshape(-1, 1)
+    worrying = _not_stuck(worrying, rows, aim, search)
+    return View(grid, counts, jury, limits, rows, sure, worrying)
+
+
+def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
+    """For each column with how much a cell that was withheld for others may be believed.
+
+    That is rho where no value has more than half of the visible cells. Where one has a share b > 1/2, a guess is
+    right so often without any inference; there the same reduction of its error is allowed: 1 - 2 (1 - rho)(1 - b).
+
+    Departure: Chang 2003 has one threshold; below b it could not be kept by withholding anything.
+    """
+    people = np.diag(counts)
+    shown = [people[grid.values_of(column)] for column in range(len(grid.sizes))]
+    most = np.array([one.max() / one.sum() if one.sum() else 0.0 for one in shown])
+    return np.maximum(rho, 1 - 2 * (1 - rho) * (1 - most))
+
+
+def _not_stuck(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
+    """What worries in rows for which something may be done; where only stuck ones are left they are tried once more.
+
+    If nothing has changed since, it takes a last resort.
+    """
+    free = worrying & ~np.isin(rows, list(search.stuck))[:, None]
+    if free.any() or not worrying.any():
+        return free
+    if not search.moved:
+        worrying = _last_resort(worrying, rows, aim, search)
+    search.stuck, search.moved = set(), False
+    return worrying
+
+
+def _last_resort(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
+    """What still worries once one more cell of each such row is to go, whether or not it seems to help.
+
+    Rows that have none left are given up; but where there are few cells in all, another threatened row loses one first,
+    for what it shows may teach the adversary.
+    """
+    free = ~search.hidden[rows] & aim.allowed
+    worries, some = worrying.any(axis=1), np.asarray(free.any(axis=1))
+    search.desperate = set(rows[worries & some].tolist())
+    others = rows[~worries & some & ~np.isin(rows, list(search.given_up))]
+    if (worries & ~some).any() and len(others) and free.sum() <= FEW:
+        search.desperate.add(int(others[0]))
+        return worrying
+    search.given_up |= dict.fromkeys(rows[worries & ~some].tolist(), "nothing left to withhold")
+    return worrying & some.reshape(-1, 1)
+
+
+def downgraded(cells: Cells, protected: Mask, aim: Aim, kept: Kept | None = None) -> Search:
+    """A search that has ended: nothing worries any more, or every row that does was given up.
+
+    Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
+    worrying rows few cells are planned that will do; the plans are carried out as far as the loss of function
+    allows. When no protected cell worries any more, what was withheld for their sake and can be restored does
+    (ramification), and rows are planned with all their hidden cells in view. Cells are never shown again, so the
+    rounds come to an end. Trees are taken from `kept` where they were grown from the same records before.
+
+    Source: Chang 2003, sections 4, 5 and 7.
+    Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
+    """
+    search = Search(protected.copy(), kept={} if kept is None else kept)
+    whole, _ = coded(cells, np.zeros_like(protected))
+    use = Usefulness(whole, aim.weights, search.kept)
+    while (view := viewed(cells, protected, aim, search)).worrying.any():
+        _round(view, protected, use, aim, search)
+    search.loss = use.loss(search.hidden)
+    return search
+
+
+def _round(view: View, protected: Mask, use: Usefulness, aim: Aim, search: Search) -> None:
+    search.rounds += 1
+    column = _most_threatened(view, protected, aim)
+    direct = bool((view.worrying & protected[view.rows]).any())
+    todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
+    question = _question(view, column, protected, aim, direct=direct)
+    found = planned(view.jury, todo, question)
+    plans = {row: _root(row, question) for row in search.desperate} | found.whole | found.steps
+    search.desperate = set()
+    search.stuck |= set(todo.tolist()) - set(plans)
+    _tolerate(todo, found, protected, aim, search)
+    ready = sorted((row for row in plans if row not in search.given_up), key=lambda row: (len(plans[row]), row))
+    _carry_out(ready, plans, column, view, use, aim, search)
+    search.moved |= bool(ready)
+
+
+def _question(view: View, column: int, protected: Mask, aim: Aim, *, direct: bool) -> Question:
+    """What is to be planned: for protected cells alone as long as one of them worries."""
+    limits = np.where(protected, view.limits, 1.0) if direct else view.limits
+    prices = np.array([_price(view, aim, each) for each in range(len(aim.allowed))])
+    order = np.append(most_telling(view.counts, view.grid, column), column)
+    return Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
+
+
+def _most_threatened(view: View, protected: Mask, aim: Aim) -> int:
+    """The column with the largest sum of belief in cells that must not be inferred, by the owner's weights.
+
+    Columns where protected cells worry come before those where only withheld ones do.
+
+    Source: Chang 2003, section 5: (1 - Cr_j) TE_j / S, the mean belief times the number of cells.
+    """
+    counted = protected[view.rows] | view.worrying
+    threat = aim.weights * (view.sure * counted * view.grid.weight[view.rows, None]).sum(axis=0)
+    direct = (view.worrying & protected[view.rows]).any(axis=0)
+    return int(np.where(direct if direct.any() else view.worrying.any(axis=0), threat, -np.inf).argmax())
+
+
+def _root(row: int, question: Question) -> tuple[int, ...]:
+    """The first cell of a row that a tree would ask, of those that can be withheld."""
+    free = question.allowed & (question.codes[row] != HIDDEN)
+    return (next(int(column) for column in question.order if free[column]),)
+
+
+def _price(view: View, aim: Aim, column: int) -> float:
+    """What withholding a cell of a column loses: the bits it tells of the others as classes, by the owner's weights."""
+    told = information(view.counts, view.grid, column)
+    told[column] = 0.0
+    return float(aim.weights @ told)
+
+
+def _tolerate(todo: Rows, found: Plans, protected: Mask, aim: Aim, search: Search) -> None:
+    """Give up the rows that cost the most, those without a plan first, as many as may stay unprotected."""
+    at_stake = protected.sum(axis=1)
+    budget = aim.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
+    for row in sorted(todo.tolist(), key=lambda row: -len(found.whole.get(row, range(len(aim.allowed) + 1)))):
+        if at_stake[row] and at_stake[row] <= budget + CLOSE:
+            search.given_up[row] = "tolerated"
+            budget -= at_stake[row]
+
+
+def _carry_out(
+    rows: Sequence[int],
+    plans: Mapping[int, tuple[int, ...]],
+    column: int,
+    view: View,
+    use: Usefulness,
+    aim: Aim,
+    search: Search,
+) -> None:
+    """Withhold what is planned for these rows if models stay good enough, else of as many of them as they do."""
+    if not rows:
+        return
+    hidden = search.hidden.copy()
+    for row in rows:
+        hidden[row, list(plans[row])] = True
+    loss = use.loss(hidden)
+    if loss <= aim.v + CLOSE:
+        search.hidden = hidden
+        before = dict(zip(view.rows.tolist(), view.sure[:, column].tolist(), strict=True))
+        for row in rows:
+            why = {"round": search.rounds, "row": row, "for": column, "believed": before[row], "loss": loss}
+            search.steps += [why | {"withheld": cell} for cell in plans[row]]
+    elif len(rows) == 1:
+        search.given_up[rows[0]] = "models would become too bad"
+    else:
+        half = len(rows) // 2
+        _carry_out(rows[:half], plans, column, view, use, aim, search)
+        _carry_out(rows[half:], plans, column, view, use, aim, search)

@@ -1,0 +1,260 @@
+"""One counter of one tree: how far its distributions with and without a person are apart.
+
+A counter of n people is kept by each with probability beta, and shown as 0 when fewer than k are kept: T(Bin(n,
+beta)). Its privacy profile is the largest hockey-stick divergence H_a(P||Q) = sum max(P - a Q, 0), a = e^epsilon,
+over all n, of n people against n - 1 (a person is removed) and the other way round (added).
+
+Both divergences are differences of tail probabilities, for the likelihood ratio rises with the count: of n against n
+- 1 it is n (1 - beta) / (n - j) at count j, and at most 1 where 0 is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.errors import PolicyError
+
+Floats = NDArray[np.float64]
+
+
+TINY, LEFT_OUT = 1e-60, 1e-50
+"""Chances below the first are left out, of at most 10^9 counts; the second is more than all of them together."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The largest divergences at some epsilons (0 or more, rising): a person removed, and added."""
+
+    epsilons: Floats
+    removed: Floats
+    added: Floats
+
+
+def profile(k: int, beta: float, epsilons: Floats) -> Profile:
+    """The privacy profile of one counter, the supremum over every n.
+
+    Ends rigorously: showing 0 below k is post-processing, and without it the divergence falls with n;
+    once that is at or below the largest found so far, for every epsilon, no larger n can have more.
+    Chances below TINY at the upper end are left out, and more than their sum is added to the result.
+    """
+    a = np.exp(epsilons)
+    removed, added = np.zeros(len(a)), np.zeros(len(a))
+    before = Sums.of(np.ones(1))
+    n = 0
+    while True:
+        n += 1
+        chances = _one_more(before.chances, beta)
+        now = Sums.of(chances[:-1] if chances[-1] < TINY else chances)
+        if n >= k:
+            pair = Pair(n, beta, now, before)
+            _raise_to(removed, pair.removed(k, a))
+            _raise_to(added, pair.added(k, a))
+            if n % 16 == 0 and _within(pair.removed(0, a), removed) and _within(pair.added(0, a), added):
+                return Profile(epsilons, np.minimum(removed + LEFT_OUT, 1), np.minimum(added + LEFT_OUT, 1))
+        before = now
+
+
+def _raise_to(largest: Floats, first: Floats) -> None:
+    """Take the larger of each; behind its `first` a divergence is 0."""
+    np.maximum(largest[: len(first)], first, out=largest[: len(first)])
+
+
+def _within(first: Floats, largest: Floats) -> bool:
+    return bool((first <= largest[: len(first)]).all())
+
+
+def chances_of(n: int, beta: float, k: int) -> Floats:
+    """The distribution of one counter of n people as it is shown: over 0 to n, nothing from 1 to k - 1."""
+    chances = np.ones(1)
+    for _ in range(n):
+        chances = _one_more(chances, beta)
+    shown = chances.copy()
+    shown[0], shown[1:k] = chances[:k].sum(), 0.0
+    return shown
+
+
+def _one_more(chances: Floats, beta: float) -> Floats:
+    """The distribution of Bin(n + 1, beta) from that of Bin(n, beta)."""
+    more = np.zeros(len(chances) + 1)
+    more[:-1] = (1 - beta) * chances
+    more[1:] += beta * chances
+    return more
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The chances of the counts from 0; for each count, and one more, those of it and all above, and of all below."""
+
+    chances: Floats
+    above: Floats
+    below: Floats
+
+    @classmethod
+    def of(cls, chances: Floats) -> Sums:
+        above, below = np.zeros(len(chances) + 1), np.zeros(len(chances) + 1)
+        np.add.accumulate(chances[::-1], out=above[-2::-1])
+        np.add.accumulate(chances, out=below[1:])
+        return cls(chances, above, below)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A counter of `n` people against one of n - 1, whose counts may end one earlier.
+
+    A divergence falls as a rises: only the first of the rising `a` are answered for, behind them it is 0.
+    """
+
+    n: int
+    beta: float
+    now: Sums
+    before: Sums
+
+    def removed(self, k: int, a: Floats) -> Floats:
+        """H_a(P_n || P_{n-1}) for a >= 1: the counts from `k` up whose ratio is above a."""
+        last = len(self.now.chances)
+        most = (1 - self.beta) / (1 - (last - 1) / self.n) if last <= self.n else np.inf
+        a = _up_to(a, most)
+        first = np.floor(self.n * (1 - (1 - self.beta) / a)).astype(np.int64) + 1
+        first = np.minimum(np.maximum(first, k), last)
+        without = self.before.above[np.minimum(first, len(self.before.chances))]
+        return np.asarray(np.maximum(self.now.above[first] - a * without, 0))
+
+    def added(self, k: int, a: Floats) -> Floats:
+        """H_a(P_{n-1} || P_n) for a >= 1: what is shown as 0, and the counts whose ratio is above a."""
+        last, earlier = len(self.now.chances), len(self.before.chances)
+        shown = min(k, last)
+        hidden, still = self.now.below[shown], self.before.below[min(shown, earlier)]
+        ratio = still / hidden if hidden > 0 else np.inf if still > 0 else 0.0
+        a = _up_to(a, max((1 - k / self.n) / (1 - self.beta), ratio))
+        end = np.ceil(self.n * (1 - a * (1 - self.beta))).astype(np.int64)
+        end = np.minimum(np.maximum(end, k), last)
+        without = self.before.below[np.minimum(end, earlier)]
+        return np.asarray(np.maximum(without - a * self.now.below[end], 0))
+
+
+def _up_to(a: Floats, most: float) -> Floats:
+    """The numbers up to `most`, or a little above."""
+    return a[: np.searchsorted(a, most * (1 + 1e-9), side="right")]
+
+
+# --- The tight guarantee: the privacy-loss distribution of one tree, composed once for each tree ---
+
+Neighbours = Literal["add_remove", "replace_one"]
+STEP = 1e-3
+"""Of the epsilons a tree's loss is rounded to, in nats."""
+
+FINE, FAR, COARSE = 1.0, 14.0, 20
+"""Up to the first every step is used, up to the second every twentieth; a loss beyond counts as certain."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Privacy-loss distributions of one tree: in which direction the worse is, composition decides."""
+
+    directions: tuple[Any, ...]
+
+    def _composed(self, trees: int) -> tuple[Any, ...]:
+        with np.errstate(all="ignore"):  # the library divides by chances that underflow
+            return tuple(one.self_compose(trees) for one in self.directions)
+
+    def delta(self, trees: int, epsilon: float) -> float:
+        """The total delta of `trees` trees at a total `epsilon`."""
+        return max(float(one.get_delta_for_epsilon(epsilon)) for one in self._composed(trees))
+
+    def epsilon(self, trees: int, delta: float) -> float:
+        """The total epsilon of `trees` trees at `delta`; infinite where none is enough."""
+        return max(float(one.get_epsilon_for_delta(delta)) for one in self._composed(trees))
+
+
+def upper(k: int, beta: float, neighbours: Neighbours = "add_remove", *, every: int = 1) -> Losses:
+    """Losses that are nowhere smaller than one tree's: what they promise holds.
+
+    With `every` above 1 only every so many steps are looked at: faster, a little larger, as true.
+    """
+    steps, found = _profile(k, beta, every)
+    removed = _pessimistic(steps, found, found.removed, found.added)
+    added = _pessimistic(steps, found, found.added, found.removed)
+    if neighbours == "replace_one":
+        return Losses((removed.compose(added),))
+    return Losses((removed, added))
+
+
+@lru_cache(maxsize=128)
+def _profile(k: int, beta: float, every: int) -> tuple[NDArray[np.int64], Profile]:
+    """Some steps, and the profile there; the trees of one promise and of its account ask for the same."""
+    fine, end = round(FINE / STEP), round(FAR / STEP)
+    parts = np.arange(0, fine, every), np.arange(fine, end + 1, COARSE * every)
+    steps = np.concatenate(parts)
+    found = profile(k, beta, np.asarray(steps * STEP, dtype=np.float64))
+    for one in (steps, found.epsilons, found.removed, found.added):
+        one.setflags(write=False)
+    return steps, found
+
+
+def lower(k: int, beta: float, n: int, neighbours: Neighbours = "add_remove") -> Losses:
+    """Losses of one pair of tables, `n` people in a counter against n - 1, rounded down: no promise can be better."""
+    with_person, without = chances_of(n, beta, k), chances_of(n - 1, beta, k)
+    removed = _optimistic(with_person, np.append(without, 0.0))
+    added = _optimistic(np.append(without, 0.0), with_person)
+    if neighbours == "replace_one":
+        return Losses((removed.compose(added),))
+    return Losses((removed, added))
+
+
+def _pessimistic(steps: NDArray[np.int64], found: Profile, mine: Floats, other: Floats) -> Any:
+    """The distribution with profile `mine` at epsilons from 0 and, below, what the other direction's implies.
+
+    H_a(P||Q) = 1 - a + a H_{1/a}(Q||P).
+    """
+    a = np.exp(-found.epsilons[:0:-1])
+    below = 1 - a + a * other[:0:-1]
+    deltas = np.concatenate([below, mine])
+    rounded = np.concatenate([-steps[:0:-1], steps])
+    deltas = np.minimum(np.maximum.accumulate(deltas[::-1])[::-1], 1.0)
+    return _library().create_pmf_pessimistic_connect_dots(STEP, rounded, deltas)
+
+
+def _optimistic(p: Floats, q: Floats) -> Any:
+    """The losses ln(p / q) under p, each rounded down to a step; what q cannot give is lost for certain."""
+    held = p > 0
+    with np.errstate(divide="ignore"):
+        loss = np.log(p[held]) - np.log(q[held])
+    certain = float(p[held][np.isinf(loss)].sum())
+    finite = np.isfinite(loss)
+    steps = np.floor(loss[finite] / STEP).astype(int)
+    values, which = np.unique(steps, return_inverse=True)
+    chances = np.bincount(which.reshape(-1), weights=p[held][finite])
+    told = dict(zip(values.tolist(), chances.tolist(), strict=True))
+    return _library().create_pmf(told, STEP, certain, pessimistic_estimate=False)
+
+
+def _library() -> Any:
+    try:
+        from dp_accounting.pld import pld_pmf
+    except ImportError:
+        raise PolicyError(
+            "the tight account needs dp-accounting", remedy='install it: pip install "leafgate[privacy]"'
+        ) from None
+    return pld_pmf
+
+
+def noisy(scale: float, neighbours: Neighbours = "add_remove") -> Any:
+    """The loss of one tree whose every number has discrete Laplace noise of this scale.
+
+    A person is in one number of a tree; who is replaced leaves one and enters another, or changes nothing.
+    """
+    library = _privacy_loss()
+    one = library.from_discrete_laplace_mechanism(1 / scale, 1, value_discretization_interval=STEP)
+    return one.compose(one) if neighbours == "replace_one" else one
+
+
+def _privacy_loss() -> Any:
+    _library()
+    from dp_accounting.pld import privacy_loss_distribution
+
+    return privacy_loss_distribution

@@ -1,0 +1,264 @@
+"""What the account of a release rests on, as far as the release and the policy show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from leafgate import Case
+from leafgate.errors import InconclusiveError, PolicyError
+from leafgate.types.evidence import Private
+from leafgate.types.release import Release
+from leafgate.types.tree import Leaf, leaves
+from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
+from leafgate_dp_random_trees.accounting import Forest, account, claimed, noise_epsilon, of_noise, of_samples
+from leafgate_dp_random_trees.builder import COMBINES, SELECTION
+from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores
+from leafgate_dp_random_trees.randomness import (
+    LEVEL,
+    LOG_LIMIT,
+    Counters,
+    counters_of,
+    log_evidence_against_noise,
+    log_evidence_against_sampling,
+    would_refuse_false_samples,
+    would_refuse_without_noise,
+)
+from leafgate_dp_random_trees.structure import undealt, undrawn
+
+if TYPE_CHECKING:
+    from leafgate_dp_random_trees import DifferentialPrivacy
+
+
+# --- Do the labels and scores of a release follow from the numbers it shows, and from nothing else? ---
+
+
+def strange_facts(release: Release, k: int) -> Iterator[str]:
+    """What says more than the numbers do."""
+    every = [leaf for tree in release.trees for leaf in leaves(tree)]
+    if any(leaf.label != _label(leaf, release) for leaf in every):
+        yield "a label does not follow from the numbers shown"
+    if any(leaf.value is not None for leaf in every):
+        yield "a leaf shows a value beside its numbers"
+    if any(leaf.scores is not None for leaf in every) and not _scores_follow(release, k):
+        yield "the scores do not follow from the numbers shown"
+
+
+def _label(leaf: Leaf, release: Release) -> str | None:
+    numbers = [(leaf.counts or {}).get(name, 0) for name in release.classes]
+    return release.classes[int(np.argmax(numbers))] if any(numbers) else None
+
+
+def _scores_follow(release: Release, k: int) -> bool:
+    if release.sealed is None:
+        return _follow(release, k)
+    if release.sealed not in _SEEN:
+        _SEEN.clear()
+        _SEEN[release.sealed] = _follow(release, k)
+    return _SEEN[release.sealed]
+
+
+_SEEN: dict[bytes, bool] = {}
+"""Of the release looked at last: several metrics and claims ask about the same one, and it takes seconds."""
+
+
+def _follow(release: Release, k: int) -> bool:
+    expected = summed_scores(release.trees, release.schema, k)
+    for tree, scores in zip(release.trees, expected, strict=True):
+        shown = [[(leaf.scores or {}).get(name, np.nan) for name in release.classes] for leaf in leaves(tree)]
+        if not np.allclose(shown, scores, rtol=0, atol=1.1 * 10**-DECIMALS) or not np.allclose(
+            shown, np.round(shown, DECIMALS), rtol=0, atol=1e-12
+        ):
+            return False
+    return True
+
+
+COUNTED = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
+Options = DpRandomTrees | DpLaplaceTrees
+
+
+def broken(case: Case, options: Options) -> Iterator[str]:
+    """The conditions of the account that the release, or the policy, breaks."""
+    yield from _told(case.release, options)
+    yield from _domains(case)
+    yield from (undealt if options.structure == "balanced" else undrawn)(
+        case.release.trees, case.table.schema, options.depth
+    )
+    yield from _numbers(case, options)
+
+
+def _told(release: Release, options: Options) -> Iterator[str]:
+    """What the release says of itself."""
+    if dict(release.selection or {}) != SELECTION:
+        yield "the release tells more of how it was made than the account allows"
+    if release.records is not None or release.alternatives:
+        yield "the release shows more than its trees"
+    if release.counted != COUNTED[options.use]:
+        yield f"the leaves do not say that what they show is {COUNTED[options.use]}"
+    if release.guarantee and dict(release.guarantee) != {"epsilon": _claim(options, release)}:
+        yield "the release claims something else than its builder does"
+    if release.combine != COMBINES[options.combine] or release.model != "trees":
+        yield "the trees are put together in another way than the builder's"
+    if options.trees != len(release.trees):
+        yield "the release has more or fewer trees than it says"
+
+
+def _claim(options: Options, release: Release) -> dict[str, Any] | None:
+    """What the builder claims with these options; None where no epsilon is enough."""
+    if isinstance(options, DpLaplaceTrees):
+        return of_noise(options)
+    forest = forest_of(options, release)
+    try:
+        return of_samples(options, forest)
+    except PolicyError:
+        return None
+
+
+def forest_of(options: DpRandomTrees, release: Release) -> Forest:
+    """By the trees there are, not by those it says there are."""
+    assert options.beta is not None
+    return Forest(options.k, options.beta, len(release.trees))
+
+
+def _domains(case: Case) -> Iterator[str]:
+    for column in (*case.table.schema.features, case.table.schema.target):
+        if not column.declared:
+            yield f"the domain of {column.name!r} was taken from the data"
+    if case.release.schema.described() != case.table.without_key.schema.described():
+        yield "the release tells other domains than the policy declares"
+
+
+def _numbers(case: Case, options: Options) -> Iterator[str]:
+    """What the leaves show."""
+    release, k = case.release, options.k if isinstance(options, DpRandomTrees) else 1
+    shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
+    whole = all(isinstance(n, int) for n in shown)
+    if not whole:
+        yield "a leaf shows a number that is not whole"
+    if any(0 < n < k for n in shown):
+        yield "a leaf shows a number below k"
+    if whole and not any(n < 0 for n in shown):
+        yield from _refused(counters_of(release, case.table), options)
+    yield from strange_facts(release, k)
+
+
+def _refused(counters: Counters, options: Options) -> Iterator[str]:
+    """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
+    if isinstance(options, DpRandomTrees) and (counters.shown > counters.people).any():
+        yield "a leaf shows more people than a sample of this table could have there"
+    elif log_evidence(counters, options) >= LOG_LIMIT:
+        yield f"the numbers are not drawn from this table as the release claims: they are not {COUNTED[options.use]} so"
+
+
+def log_evidence(counters: Counters, options: Options) -> float:
+    """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
+    if isinstance(options, DpLaplaceTrees):
+        return log_evidence_against_noise(counters, options.scale)
+    assert options.beta is not None
+    return log_evidence_against_sampling(counters, options.k, options.beta)
+
+
+def false_counts_refused(case: Case, options: Options) -> Mapping[str, bool]:
+    """For each kind of counts that were never drawn: would the test refuse them in the place of this release's?
+
+    Raises InconclusiveError where it would not, and this audit did not run the builder: then nothing shows that the
+    numbers were drawn.
+    """
+    counters = counters_of(case.release, case.table)
+    if isinstance(options, DpLaplaceTrees):
+        refused = would_refuse_without_noise(counters, options.scale)
+    else:
+        assert options.beta is not None
+        refused = would_refuse_false_samples(counters, options.k, options.beta)
+    if not case.built and not all(refused.values()):
+        missed = " or ".join(name for name, caught in refused.items() if not caught)
+        raise InconclusiveError(
+            f"the release shows too little to tell numbers that are {COUNTED[options.use]} from {missed}",
+            place="build",
+            remedy="let the audit run the builder, and publish what it writes",
+        )
+    return refused
+
+
+# --- Accounting for a release anew: from what it shows and says of itself, and from the policy ---
+
+BUILDERS: dict[object, type[Options]] = {
+    "dp_random_trees": DpRandomTrees,
+    "dp_laplace_trees": DpLaplaceTrees,
+}
+
+
+def accounted(metric: DifferentialPrivacy, case: Case) -> float:
+    """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
+
+    Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
+    not built in this audit and shows too little to tell whether its numbers were drawn at all.
+    """
+    release, options = case.release, _options(case.release)
+    if options.rehearsal:
+        raise InconclusiveError(
+            "a rehearsal repeats by a seed that others may know", place="build.rehearsal", remedy="leave it out"
+        )
+    if release.publish.leaves != "counts" or release.selection is None:
+        raise InconclusiveError(
+            "what the account rests on cannot be seen in this release",
+            place="publish",
+            remedy="publish {leaves: counts, measure: true}: it costs nothing",
+        )
+    epsilon = _epsilon(metric, options, release)
+    if math.isinf(epsilon) or any(broken(case, options)):
+        return math.inf
+    false_counts_refused(case, options)
+    return claimed(epsilon)
+
+
+def _options(release: Release) -> Options:
+    """The builder's options as the release tells them; InconclusiveError where it does not, or tells others besides."""
+    builder = BUILDERS.get(release.builder.get("use"))
+    if builder is None:
+        raise InconclusiveError("no account is known for this builder's releases")
+    try:
+        told = builder.model_validate(dict(release.builder))
+    except ValidationError:
+        raise InconclusiveError("the release does not say, in the builder's own words, how it was made") from None
+    silent = set(builder.model_fields) - set(release.builder)
+    if silent or (isinstance(told, DpRandomTrees) and told.beta is None):
+        raise InconclusiveError("the release does not say all of how it was made")
+    return told
+
+
+def evidence(metric: DifferentialPrivacy, case: Case) -> Mapping[str, Any]:
+    """The conditions that do not hold; where all do, what the test of the numbers can see, and at which level.
+
+    Where trees are of samples also the printed theorem and a lower bound. How far the numbers are from what is claimed
+    is for auditors: it is worked out from the table.
+    """
+    options = _options(case.release)
+    problems = list(broken(case, options))
+    if math.isinf(_epsilon(metric, options, case.release)):
+        problems.append("no epsilon is enough at this delta")
+    if problems:
+        return {"broken": problems}
+    refused = [name for name, caught in false_counts_refused(case, options).items() if caught]
+    against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
+    drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": Private(round(against, 3))}
+    if isinstance(options, DpLaplaceTrees):
+        return drawn
+    forest = forest_of(options, case.release)
+    theorem = account(forest, metric.delta, "theorem", metric.neighbours).epsilon
+    tight = account(forest, metric.delta, "tight", metric.neighbours)
+    told = {"theorem": claimed(theorem)} if math.isfinite(theorem) else {}
+    return told | {"at_least": tight.epsilon_lower} | drawn
+
+
+def _epsilon(metric: DifferentialPrivacy, options: Options, release: Release) -> float:
+    """By the trees there are, not by those it says there are."""
+    if isinstance(options, DpRandomTrees):
+        forest = forest_of(options, release)
+        few = metric.delta == 0 or metric.delta < forest.floor
+        return math.inf if few else account(forest, metric.delta, "tight", metric.neighbours).epsilon
+    return noise_epsilon(len(release.trees), options.scale, metric.delta, metric.neighbours)

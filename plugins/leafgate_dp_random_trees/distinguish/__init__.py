@@ -1,0 +1,1 @@
+"""Attacks that bound epsilon from below."""

@@ -1,0 +1,271 @@
+"""Trying to refute a claim of differential privacy, by running the builder where it should betray most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate import Belief, Known, Release
+from leafgate.algorithms.routing import count_leaves
+from leafgate.errors import InconclusiveError
+from leafgate_dp_random_trees.distinguish.epsilon_bounds import from_errors, from_one_run
+from leafgate_dp_random_trees.distinguish.features import features, walk
+from leafgate_dp_random_trees.distinguish.neighbours import World, worlds
+
+if TYPE_CHECKING:
+    from leafgate.types.adversary import Mechanism
+    from leafgate_dp_random_trees import Distinguish
+
+Floats = NDArray[np.float64]
+THRESHOLDS = 64
+USUAL_RUNS = 100
+"""With the person, and as many without, where a claim could be refuted by fewer."""
+FEWEST_RUNS, MOST_RUNS = 20, 1_000_000
+COSTS = (1.5e-4, 1e-5, 6e-6, 2.5e-8, 5e-8)
+"""Seconds for a tree, a node, a number with noise, a person in a tree and a record in a tree."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed: epsilon at delta, and what it is about."""
+
+    epsilon: float
+    delta: float
+    replaced: bool
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The epsilon that runs show: in which world, by which number of a release, and at best by so many runs."""
+
+    epsilon: float
+    world: str
+    by: str
+    runs: int
+    at_best: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many releases with somebody, and as many without, are made; what that costs, and what it can show at best.
+
+    `seconds_each` are those forecast for each of the runs; `wanted` is how many there would be without a limit to them.
+    """
+
+    runs: int
+    wanted: int
+    seconds_each: float
+    at_best: float
+
+
+def distinguish(options: Distinguish, release: Release, known: Known) -> Belief:
+    """What running the builder shows of its claim; in no case that the claim holds.
+
+    Raises InconclusiveError where nothing is claimed, the builder is not known, or so few runs are possible in the
+    time given that the claim would not be refuted even if the person were seen in every one.
+    """
+    claim = claim_of(release)
+    plan = planned(options, release, known, claim)
+    if plan.at_best <= claim.epsilon:
+        enough = _enough(options, claim)
+        raise InconclusiveError(
+            f"{plan.runs} runs show epsilon >= {plan.at_best:.3g} at best, which cannot refute {claim.epsilon:.4g}",
+            place="distinguish",
+            remedy=f"allow `runs: {enough}` and `seconds: {math.ceil(enough * plan.seconds_each)}`",
+        )
+    if options.method == "one_run":
+        from leafgate_dp_random_trees.distinguish.one_run import one_run
+
+        found = one_run(options, release, known, claim, plan)
+    else:
+        found = many_runs(options, release, known, claim, plan)
+    return Belief(None, None, evidence=_evidence(options, claim, found))
+
+
+def forecast(options: Distinguish, release: Release, known: Known) -> str:
+    """How many runs there will be, and about how long they take; empty where the attack cannot run."""
+    plan = planned(options, release, known, claim_of(release))
+    fewer = f" of the {plan.wanted:,} wanted" if plan.runs < plan.wanted else ""
+    return f"{plan.runs:,} runs{fewer}, forecast to take {math.ceil(plan.runs * plan.seconds_each)} s"
+
+
+def planned(options: Distinguish, release: Release, known: Known, claim: Claim) -> Plan:
+    """As many runs as are wanted and as the forecast allows: no clock is read, so an audit repeats."""
+    if known.mechanism is None:
+        raise InconclusiveError(
+            "there is no builder to run", place="publish.measure", remedy="build here, and publish {measure: true}"
+        )
+    wanted = options.runs or max(USUAL_RUNS, _enough(options, claim))
+    if options.method == "one_run":
+        k, beta, _ = numbers_of(release)
+        each = seconds_of_a_run(release, wanted * (round(k / beta) + 1), wanted) / wanted
+        runs = min(wanted, int(options.seconds / each))
+        return Plan(runs, wanted, each, _at_best(options, runs, claim))
+    tables = [world.along for world in _worlds(release, known, claim)]
+    costs = [seconds_of_a_run(release, table.people, len(table)) for table in tables]
+    each = sum(costs) + max(costs)  # with the person and without; one half in every world, one in the chosen one
+    runs = min(wanted, int(options.seconds / each))
+    return Plan(runs, wanted, each, _at_best(options, runs, claim))
+
+
+def seconds_of_a_run(release: Release, people: int, records: int) -> float:
+    """About how long it takes to make such a release of a table of these people, and to look at it.
+
+    Fitted to runs on Adult and on made-up surveys: docs/dp-random-trees.md.
+    """
+    trees, nodes = len(release.trees), sum(1 for tree in release.trees for _ in walk(tree))
+    noisy = count_leaves(release) * len(release.classes) if release.counted == "noisy" else 0
+    parts = trees, nodes, noisy, trees * people, trees * records
+    return sum(part * cost for part, cost in zip(parts, COSTS, strict=True))
+
+
+def _at_best(options: Distinguish, runs: int, claim: Claim) -> float:
+    """The epsilon that so many runs show if they always tell the person's presence; 0 of fewer than are allowed."""
+    if runs < FEWEST_RUNS:
+        return 0.0
+    if options.method == "one_run":
+        guesses = 2 * max(runs // 4, 1)
+        return from_one_run(guesses, guesses, runs, claim.delta, options.confidence)
+    half = (runs + 1) // 2
+    return from_errors((half, half), (0, half), claim.delta, options.confidence)
+
+
+def _enough(options: Distinguish, claim: Claim) -> int:
+    """The fewest runs, to a tenth or so, that could refute the claim; MOST_RUNS where none could."""
+    runs = FEWEST_RUNS
+    while runs < MOST_RUNS and _at_best(options, runs, claim) <= claim.epsilon:
+        runs += runs // 10
+    return min(runs, MOST_RUNS)
+
+
+def claim_of(release: Release) -> Claim:
+    """The claim of a release; InconclusiveError where there is none that can be read."""
+    told = release.guarantee.get("epsilon")
+    told = told if isinstance(told, Mapping) else {"at_most": told}
+    epsilon, delta = told.get("at_most"), told.get("delta", 0)
+    if not isinstance(epsilon, int | float) or not isinstance(delta, int | float):
+        raise InconclusiveError("the release claims no epsilon that could be refuted")
+    return Claim(float(epsilon), float(delta), told.get("neighbours") == "replace_one")
+
+
+def many_runs(options: Distinguish, release: Release, known: Known, claim: Claim, plan: Plan) -> Shown:
+    """The epsilon shown in the made-up world that betrays most.
+
+    Half of the runs, in every world, choose the world, what to look at and where to draw the line. The other half are
+    made in that world alone and count errors, so all of the confidence is theirs.
+    """
+    assert known.mechanism is not None
+    rng = np.random.default_rng(known.seed)
+    half = (plan.runs + 1) // 2
+    tests = [chosen_test(world, known.mechanism, half, claim.delta, rng) for world in _worlds(release, known, claim)]
+    best = max(tests, key=lambda test: test.rough)
+    epsilon = epsilon_shown(best, known.mechanism, half, claim.delta, options.confidence, rng)
+    return Shown(epsilon, best.world.name, best.name, plan.runs, plan.at_best)
+
+
+def _worlds(release: Release, known: Known, claim: Claim) -> list[World]:
+    k, beta, depth = numbers_of(release)
+    return list(worlds(known.schema, k, beta, depth, replaced=claim.replaced))
+
+
+def numbers_of(release: Release) -> tuple[int, float, int]:
+    """What the builder says of its threshold, its rate and its depth, where it says something."""
+    k, beta, depth = (release.builder.get(name) for name in ("k", "beta", "depth"))
+    return (
+        k if isinstance(k, int) else 10,
+        beta if isinstance(beta, float) and 0 < beta < 1 else 0.5,
+        depth if isinstance(depth, int) else 1,
+    )
+
+
+@dataclass(frozen=True)
+class PresenceTest:
+    """In one world: an alarm where the named number of a release, times the sign, is above the line.
+
+    `rough` is about the epsilon that this showed where it was chosen.
+    """
+
+    world: World
+    name: str
+    sign: int
+    line: float
+    rough: float
+
+    def alarms(self, runs: Sequence[Mapping[str, float]]) -> int:
+        return sum(self.sign * _finite(run.get(self.name, math.nan)) > self.line for run in runs)
+
+
+def _finite(value: float) -> float:
+    return float(np.nan_to_num(value, nan=-1e9, posinf=1e9, neginf=-1e9))
+
+
+def chosen_test(world: World, mechanism: Mechanism, runs: int, delta: float, rng: np.random.Generator) -> PresenceTest:
+    """What tells best in this world whether the person is there, by so many runs with them and as many without."""
+    samples = [[features(mechanism(table, rng), world) for _ in range(runs)] for table in (world.without, world.along)]
+    names = sorted({name for sample in samples for run in sample for name in run})
+    without, along = (
+        np.array([[_finite(run.get(name, math.nan)) for name in names] for run in sample]) for sample in samples
+    )
+    rough, (column, sign, line) = _best(without, along, delta)
+    return PresenceTest(world, names[column], sign, line, rough)
+
+
+def epsilon_shown(
+    test: PresenceTest, mechanism: Mechanism, runs: int, delta: float, confidence: float, rng: np.random.Generator
+) -> float:
+    """The epsilon that the test's errors in so many new runs with the person, and as many without, show."""
+    without, along = (
+        [features(mechanism(table, rng), test.world) for _ in range(runs)]
+        for table in (test.world.without, test.world.along)
+    )
+    return from_errors((test.alarms(along), runs), (test.alarms(without), runs), delta, confidence)
+
+
+def _best(without: Floats, along: Floats, delta: float) -> tuple[float, tuple[int, int, float]]:
+    """The column, the sign and the line that tell the two samples apart best, and about the epsilon they show."""
+    best, chosen = -math.inf, (0, 1, 0.0)
+    for column in range(without.shape[1]):
+        for sign in (1, -1):
+            mine, theirs = sign * along[:, column], sign * without[:, column]
+            for line in _lines(np.concatenate([mine, theirs])):
+                hits = (int((mine > line).sum()), len(mine)), (int((theirs > line).sum()), len(theirs))
+                shown = _rough(*hits, delta)
+                if shown > best:
+                    best, chosen = shown, (column, sign, float(line))
+    return best, chosen
+
+
+def _lines(values: Floats) -> Floats:
+    """Lines between the values, at most so many."""
+    apart = np.unique(values)
+    middles = (apart[1:] + apart[:-1]) / 2
+    if len(middles) <= THRESHOLDS:
+        return np.asarray(middles)
+    return np.asarray(np.quantile(middles, np.linspace(0, 1, THRESHOLDS)))
+
+
+def _rough(caught: tuple[int, int], alarms: tuple[int, int], delta: float) -> float:
+    """About the epsilon these errors show, less where there are few of them."""
+    (hits, runs), (false, others) = caught, alarms
+    spread = np.sqrt(1 / (hits + 1) + 1 / (false + 1)), np.sqrt(1 / (runs - hits + 1) + 1 / (others - false + 1))
+    above = np.log((hits + 0.5) / (false + 0.5)) - 2 * spread[0]
+    below = np.log((others - false + 0.5) / (runs - hits + 0.5)) - 2 * spread[1]
+    return float(max(above, below))
+
+
+def _evidence(options: Distinguish, claim: Claim, found: Shown) -> dict[str, Any]:
+    refuted: Sequence[str] = ["epsilon"] if found.epsilon > claim.epsilon else []
+    told = {"tries": ["epsilon"], "epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
+    told |= {"confidence": options.confidence, "world": found.world, "by": found.by}
+    told |= {"runs": found.runs, "at_best": found.at_best}
+    shown = (
+        f"epsilon >= {found.epsilon:.4g} with {100 * options.confidence:g} % confidence by {found.runs} runs (at best "
+        f"{found.at_best:.3g}); claimed {claim.epsilon:.4g}"
+    )
+    meaning = "the claim is refuted" if refuted else "this proves nothing, a better attack may show more"
+    return told | {"says": f"{shown}: {meaning}"} | ({"refutes": refuted} if refuted else {})

@@ -1,0 +1,212 @@
+"""Which cells a forest's tests tell apart in each column, and which of them each leaf holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.routing import NOWHERE, branch_of_code, goes_low
+from leafgate.types.release import Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table
+from leafgate.types.tree import Cut, Fan, Leaf, Node, children, leaves
+from leafgate_dp_random_trees.distinguish.neighbours import World
+from leafgate_dp_random_trees.mechanisms import Ids
+
+Floats = NDArray[np.float64]
+
+
+Bools = NDArray[np.bool_]
+Cells = Mapping[str, Floats]
+"""For each column the chance of its cells (rows) among the people of each class (columns)."""
+
+
+def walk(tree: Node) -> Iterator[Node]:
+    """Every node once, a parent before its children."""
+    waiting = [tree]
+    while waiting:
+        yield (here := waiting.pop())
+        waiting.extend(children(here))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells into which a forest's tests divide each column: values, or intervals between neighbouring cuts."""
+
+    schema: Schema
+    cuts: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, trees: Sequence[Node], schema: Schema) -> Grid:
+        """The coarsest cells that no test of these trees divides."""
+        at: dict[str, set[float]] = {}
+        for node in (node for tree in trees for node in walk(tree) if isinstance(node, Cut)):
+            at.setdefault(node.column, set()).add(node.at)
+        return cls(schema, {name: np.array(sorted(places)) for name, places in at.items()})
+
+    def size(self, name: str) -> int:
+        """How many cells a column has; a numeric one has a last cell for missing numbers."""
+        return len(self.cuts[name]) + 2 if name in self.cuts else len(self.schema[name].domain)
+
+    def ways(self, node: Cut | Fan) -> Ids:
+        """For each cell of the node's column the child that takes it, -1 if none does."""
+        if isinstance(node, Cut):
+            low = np.arange(self.size(node.column)) <= np.searchsorted(self.cuts[node.column], node.at)
+            low[-1] = node.missing == "low"
+            return np.where(low, 0, 1).astype(np.int64)
+        position = {value: i for i, branch in enumerate(node.branches) for value in branch.values}
+        other = -1 if node.other is None else len(node.branches)
+        return np.array([position.get(value, other) for value in self.schema[node.column].domain], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one tree released: counters (leaves by classes) and for each column asked the cells of each leaf."""
+
+    tree: Node
+    counts: Floats
+    boxes: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, tree: Node, grid: Grid) -> Told:
+        """The tree's counters, left to right."""
+        names = grid.schema.classes
+        counts = [[float((leaf.counts or {}).get(name, 0)) for name in names] for leaf in leaves(tree)]
+        paths = list(_paths(tree, grid))
+        asked = sorted({name for path in paths for name in path})
+        boxes = {name: np.array([path.get(name, np.ones(grid.size(name))) for path in paths]) for name in asked}
+        return cls(tree, np.array(counts), {name: box.astype(np.float64) for name, box in boxes.items()})
+
+    @property
+    def shown(self) -> float:
+        """How much to trust its totals: less, the more of its counters are suppressed."""
+        return float(1 / (1 + (self.counts == 0).sum()) ** 2)
+
+    def expected(self, cells: Cells, total: Floats) -> Floats:
+        """The counters if columns told nothing of each other within a class of `total` people."""
+        told = np.tile(total, (len(self.counts), 1))
+        for name, box in self.boxes.items():
+            told = told * (box @ cells[name])
+        return told
+
+    def where(self, people: Mapping[str, Ids], size: int, grid: Grid) -> Ids:
+        """The leaf of each of `size` people, the number of leaves for those who reach none."""
+        found = np.full(size, len(self.counts), dtype=np.int64)
+        waiting: list[tuple[Node, Ids]] = [(self.tree, np.arange(size))]
+        leaf = 0
+        while waiting:
+            node, rows = waiting.pop()
+            if isinstance(node, Leaf):
+                found[rows], leaf = leaf, leaf + 1
+                continue
+            way = grid.ways(node)[people[node.column][rows]]
+            waiting.extend((child, rows[way == i]) for i, child in reversed(list(enumerate(children(node)))))
+        return found
+
+
+def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Bools]]:
+    """For each leaf, left to right, the columns on its path and which of their cells get there."""
+    waiting: list[tuple[Node, dict[str, Bools]]] = [(tree, {})]
+    while waiting:
+        node, path = waiting.pop()
+        if isinstance(node, Leaf):
+            yield path
+            continue
+        way, name = grid.ways(node), node.column
+        below = [(child, {**path, name: path.get(name, True) & (way == i)}) for i, child in enumerate(children(node))]
+        waiting.extend(reversed(below))
+
+
+# --- What of a release may betray a person: a few numbers a release ---
+
+MANY = 2_000
+"""So many numbers beside the trees are looked at."""
+
+
+def features(release: Release, world: World) -> dict[str, float]:
+    """Numbers that may be larger, or smaller, with the person: their counters, cuts, all else told."""
+    shown, others = _where_counted(release, world)
+    told = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
+    told |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}
+    told |= {"everybody shown": _everybody(release), **_structure(release)}
+    beside = {"builder": release.builder, "selection": release.selection, "guarantee": release.guarantee}
+    return {name: float(value) for name, value in told.items()} | dict(_numbers(beside, ""))
+
+
+def _where_counted(release: Release, world: World) -> tuple[Floats, Floats]:
+    """For each tree what is shown where the person would be counted, and how many others are there."""
+    label = str(world.person.frame[release.target].iloc[0])
+    same = np.flatnonzero(world.without.codes(release.target) == world.person.codes(release.target)[0])
+    found = [_followed(tree, world.person, world.without, same) for tree in release.trees]
+    shown = [float((leaf.counts or {}).get(label, 0)) for leaf, _ in found]
+    return np.array(shown), np.array([float(world.without.weight[rows].sum()) for _, rows in found])
+
+
+def _followed(node: Node, person: Table, others: Table, rows: Ids) -> tuple[Leaf, Ids]:
+    """The leaf the person comes to, and which of these rows of others do so too."""
+    while not isinstance(node, Leaf):
+        if isinstance(node, Cut):
+            low = bool(goes_low(node, person.numbers(node.column))[0])
+            rows = rows[goes_low(node, others.numbers(node.column)[rows]) == low]
+            node = node.low if low else node.high
+            continue
+        taken = branch_of_code(node, person)
+        mine = int(taken[person.codes(node.column)[0]])
+        if mine == NOWHERE:
+            return Leaf(), rows[:0]
+        rows = rows[taken[others.codes(node.column)[rows]] == mine]
+        node = children(node)[mine]
+    return node, rows
+
+
+def _log_odds(shown: Floats, others: Floats, release: Release) -> float:
+    """How much likelier the person makes what is shown, by the chances the builder says it has; 0 if it does not."""
+    from scipy.stats import binom
+
+    k, beta = release.builder.get("k"), release.builder.get("beta")
+    if not isinstance(k, int) or not isinstance(beta, float) or not len(shown):
+        return 0.0
+
+    def log_chance(people: Floats) -> Floats:
+        hidden = binom.logcdf(k - 1, people, beta)
+        return np.asarray(np.where(shown >= k, binom.logpmf(shown, people, beta), hidden))
+
+    with np.errstate(invalid="ignore"):
+        told = log_chance(others + 1) - log_chance(others)
+    return float(np.nan_to_num(np.clip(told, -50, 50)).sum())
+
+
+def _everybody(release: Release) -> float:
+    return float(sum(sum((leaf.counts or {}).values()) for tree in release.trees for leaf in leaves(tree)))
+
+
+def _structure(release: Release) -> dict[str, float]:
+    """How many tests and leaves there are, and where the outermost cuts of each number are."""
+    told: dict[str, float] = {"nodes": 0}
+    waiting = list(release.trees)
+    while waiting:
+        node = waiting.pop()
+        told["nodes"] += 1
+        if isinstance(node, Cut):
+            low, high = f"lowest cut of {node.column}", f"highest cut of {node.column}"
+            told[low] = min(told.get(low, node.at), node.at)
+            told[high] = max(told.get(high, node.at), node.at)
+        waiting += children(node)
+    return told
+
+
+def _numbers(told: Any, name: str) -> Iterator[tuple[str, float]]:
+    """Every number in a JSON document, by its path; of lists also the sum."""
+    if isinstance(told, bool | int | float):
+        yield name, float(told)
+    elif isinstance(told, Mapping):
+        for key, value in told.items():
+            yield from _numbers(value, f"{name}.{key}")
+    elif isinstance(told, list | tuple) and len(told) <= MANY:
+        for i, value in enumerate(told):
+            yield from _numbers(value, f"{name}[{i}]")
+        yield f"{name}: sum", float(sum(n for n in told if isinstance(n, int | float)))

@@ -1,0 +1,121 @@
+"""Whole noise with exactly the chances it says, made of whole numbers alone.
+
+Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Algorithms 1 and 2.
+Departure: none; the bits come from a key, as the coins of samples do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+# --- Private coins: a stream nobody can foresee or trace back, from a key drawn once for each forest ---
+
+Ids = NDArray[np.int64]
+SIZE = 32
+"""Bytes of a key."""
+
+
+@dataclass(frozen=True, repr=False)
+class Key:
+    """A secret that further secrets are derived from, each for one use; none tells of another.
+
+    What a forest asks is published, so the generator that draws it can be worked out: it must have nothing in common
+    with the coins but a key that cannot be worked out from it.
+
+    Source: NIST, "SHA-3 Standard: Permutation-Based Hash and Extendable-Output Functions", FIPS 202, 2015 (SHAKE-256).
+    """
+
+    secret: bytes
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator) -> Key:
+        return cls(rng.bytes(SIZE))
+
+    def for_use(self, name: str) -> Key:
+        return Key(hashlib.shake_256(self.secret + name.encode()).digest(SIZE))
+
+    def stream(self, size: int) -> bytes:
+        """So many bytes, the same at every call."""
+        return hashlib.shake_256(self.secret).digest(size)
+
+    def generator(self) -> np.random.Generator:
+        """An ordinary generator, for what is published anyway."""
+        return np.random.default_rng(int.from_bytes(self.secret, "little"))
+
+
+def kept(weight: Ids, beta: float, key: Key) -> Ids:
+    """How many people of each record a sample keeps: each person by a coin of their own, with chance `beta`.
+
+    The coins are 64 bits each, so a chance is met to 2**-64.
+    """
+    heads = np.frombuffer(key.stream(8 * int(weight.sum())), dtype="<u8")
+    heads = heads < np.uint64(min(round(beta * 2.0**64), 2**64 - 1))
+    ends = np.cumsum(weight)
+    total = np.concatenate([[0], np.cumsum(heads)])
+    return np.asarray(total[ends] - total[ends - weight], dtype=np.int64)
+
+
+BLOCK = 512
+"""Bytes that are made at once."""
+
+
+def discrete_laplace(scale: float, size: int, key: Key) -> Ids:
+    """Independent whole numbers z with chances proportional to exp(-|z| / scale).
+
+    Floating point would tell of the number below the noise by the last bits of the sum.
+    """
+    bits, exact = Bits(key), Fraction(scale).limit_denominator(10**9)
+    return np.array([_laplace(bits, exact) for _ in range(size)], dtype=np.int64)
+
+
+class Bits:
+    """Chances that are fractions, from the stream of a key, block by block."""
+
+    def __init__(self, key: Key) -> None:
+        self._key, self._block = key, 0
+        self._held, self._left = 0, 0
+
+    def below(self, limit: int) -> int:
+        """A whole number from 0 to limit - 1, all equally likely."""
+        bits = (limit - 1).bit_length()
+        while True:
+            while self._left < bits:
+                self._refill()
+            drawn = self._held & ((1 << bits) - 1)
+            self._held, self._left = self._held >> bits, self._left - bits
+            if drawn < limit:
+                return drawn
+
+    def _refill(self) -> None:
+        stream = self._key.for_use(str(self._block)).stream(BLOCK)
+        self._held |= int.from_bytes(stream, "little") << self._left
+        self._left, self._block = self._left + 8 * BLOCK, self._block + 1
+
+    def happens(self, numerator: int, denominator: int) -> bool:
+        return self.below(denominator) < numerator
+
+    def decays(self, numerator: int, denominator: int) -> bool:
+        """True with chance exp(-numerator / denominator), which must be at most 1."""
+        k = 1
+        while self.happens(numerator, denominator * k):
+            k += 1
+        return k % 2 == 1
+
+
+def _laplace(bits: Bits, scale: Fraction) -> int:
+    t, s = scale.numerator, scale.denominator
+    while True:
+        u = bits.below(t)
+        if not bits.decays(u, t):
+            continue
+        v = 0
+        while bits.decays(1, 1):
+            v += 1
+        size, negative = (u + t * v) // s, bits.happens(1, 2)
+        if size or not negative:
+            return -size if negative else size

@@ -1,0 +1,58 @@
+"""From options and a table to the release kADET promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leafgate.algorithms.induction.encoding import coded as code_table
+from leafgate.algorithms.induction.growth import finished
+from leafgate.algorithms.induction.pruning import prune
+from leafgate.types.release import Release
+from leafgate.types.table import Table
+from leafgate_kadet.equivalent_table import equivalent_table
+from leafgate_kadet.grow import grow
+from leafgate_kadet.requirements import admissible_of
+from leafgate_kadet.spans import merged
+
+if TYPE_CHECKING:
+    from leafgate_kadet import Kadet
+
+
+def build(options: Kadet, table: Table) -> Release:
+    """The k-anonymous tree with exact counts, its claim, and if wanted the equivalent table.
+
+    Raises NoReleaseError when no tree is k-anonymous, InconclusiveError beyond `max_spans` groups.
+    """
+    coded = code_table(table)
+    root, spans = grow(
+        coded,
+        table.schema,
+        admissible_of(coded, table.schema, options.k, options.require),
+        options.measure,
+        average_gain=options.average_gain,
+        max_spans=options.max_spans,
+    )
+    if options.prune:
+        prune(root, options.confidence)
+    records = equivalent_table(coded, table.schema, merged(spans.all())) if options.publish_table else None
+    return Release(
+        builder=options.described(),
+        schema=table.schema,
+        trees=(finished(coded, root, table.schema),),
+        selection={
+            "measure": options.measure,
+            "average_gain": options.average_gain and options.measure == "gain_ratio",
+            "k": options.k,
+            "pruned": options.prune,
+        },
+        guarantee=_claims(options),
+        records=records,
+    )
+
+
+def _claims(options: Kadet) -> dict[str, Any]:
+    """k, and every requirement under the name of the metric that checks it."""
+    claims: dict[str, Any] = {"k": options.k}
+    for required in options.require:
+        claims.setdefault(required.use, []).append(required.claim())
+    return claims

@@ -1,0 +1,69 @@
+"""The table a k-anonymous tree is a template for.
+
+Each person is replaced by the public conditions of their span, the private conditions of their
+leaf, and their class. Everyone in a span then shows the same public cells, so every combination of
+public cells stands for at least k people.
+
+Source: Friedman, Schuster, Wolff 2006, section 5 (the idea, in one sentence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.induction.encoding import Coded
+from leafgate.algorithms.induction.growth import Sprout, class_counts
+from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
+from leafgate.io.json import canonical
+from leafgate.types.release import Records
+from leafgate.types.schema import Schema
+from leafgate_kadet.spans import Span
+
+Codes = NDArray[np.int64]
+
+
+def equivalent_table(coded: Coded, schema: Schema, spans: Sequence[Span]) -> Records:
+    """One row for each non-empty (span, leaf, class), with its people as weight.
+
+    Columns: the features in policy order, then the class. A cell that no condition limits is the
+    whole domain. Unlike the tree's leaf counts, which pool all spans that reach a leaf, the rows
+    tell each span's own class counts; they are still about at least k people.
+    """
+    refuse_gaps(coded.features, "build.publish_table")
+    rows: list[tuple[Any, ...]] = []
+    weight: list[int] = []
+    for span in spans:
+        public = _meet(conditions(coded, leaf, public=True) for leaf in span.nodes)
+        for leaf, mine in _by_leaf(span, len(coded.classes)):
+            private = conditions(coded, leaf, public=False)
+            cells = [cell_of(feature, (public | private).get(i)) for i, feature in enumerate(coded.features)]
+            counts = class_counts(coded, mine)
+            for value in np.flatnonzero(counts).tolist():
+                rows.append((*cells, schema.classes[value]))
+                weight.append(int(counts[value]))
+    names = (*(feature.column.name for feature in coded.features), schema.target.name)
+    order = sorted(range(len(rows)), key=lambda i: canonical(rows[i]))  # any other order may tell who is where
+    return Records(names, tuple(rows[i] for i in order), tuple(weight[i] for i in order))
+
+
+def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[Sprout, Codes]]:
+    """The span's leaves that hold some of its people, with those people's rows."""
+    inside = np.zeros(n_rows, dtype=bool)
+    inside[span.rows] = True
+    for leaf in span.nodes:
+        mine = leaf.rows[inside[leaf.rows]]
+        if len(mine):
+            yield leaf, mine
+
+
+def _meet(conditions: Iterable[dict[int, Codes]]) -> dict[int, Codes]:
+    """What all of several sets of conditions allow."""
+    met: dict[int, Codes] = {}
+    for each in conditions:
+        for feature, codes in each.items():
+            met[feature] = np.intersect1d(met[feature], codes) if feature in met else codes
+    return met

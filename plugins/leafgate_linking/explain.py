@@ -1,0 +1,59 @@
+"""A group told in words: which conditions lead to it, and what stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leafgate.algorithms.equivalence import Ids, Reached
+from leafgate.algorithms.feasible import Possible, Rest, both, conditions
+from leafgate.types.release import Records
+from leafgate.types.schema import Column, Schema
+
+SHOWN = 4
+"""How many of a group's leaves are told."""
+
+
+def group_words(reached: Sequence[Reached], schema: Schema) -> str:
+    """The public conditions the group's people meet, then each leaf under its private ones."""
+    if not reached:
+        return "no leaf"
+    shared = " and ".join(conditions(_met(reached, schema), schema)) or "everyone"
+    if len(reached) == 1:
+        return f"{shared} -> {reached[0].leaf.words}"
+    told = []
+    for each in reached[:SHOWN]:
+        private = {name: rest for name, rest in each.possible.items() if not schema[name].public}
+        told.append(f"({' and '.join(conditions(private, schema))}: {each.leaf.words})")
+    more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
+    return f"{shared} -> {' or '.join(told)}{more}"
+
+
+def record_words(records: Records, rows: Ids, schema: Schema) -> str:
+    """What the first of the records that match shows of the public columns, and how many there are."""
+    if not len(rows):
+        return "no record"
+    cells = zip(records.columns, records.rows[int(rows[0])], strict=True)
+    shown = " and ".join(_cell(schema[name], cell) for name, cell in cells if schema[name].public)
+    return ("1 record: " if len(rows) == 1 else f"{len(rows)} records, such as ") + (shown or "anything")
+
+
+def _cell(column: Column, cell: Any) -> str:
+    """One published cell: a value, several, a range, or nothing."""
+    if not isinstance(cell, dict):
+        return f"{column.name} = {'missing' if cell is None else f'{cell:g}' if column.numeric else cell}"
+    if "from" in cell:
+        return f"{cell['from']:g} <= {column.name} <= {cell['to']:g}"
+    if "in" in cell:
+        return f"{column.name} in {{{', '.join('missing' if v is None else str(v) for v in cell['in'])}}}"
+    return f"{column.name} withheld"
+
+
+def _met(reached: Sequence[Reached], schema: Schema) -> Possible:
+    """What the tests above all the leaves together leave of each public column."""
+    met: dict[str, Rest] = {}
+    for each in reached:
+        for name, rest in each.possible.items():
+            if schema[name].public:
+                met[name] = both(met[name], rest) if name in met else rest
+    return met

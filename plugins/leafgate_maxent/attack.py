@@ -1,0 +1,259 @@
+"""From a release and what the adversary knows to one belief for each secret."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from leafgate import Belief, Known, Release
+from leafgate.algorithms.derivable import open_about_scores
+from leafgate.types.belief import Told
+from leafgate.types.evidence import Private
+from leafgate.types.schema import Column
+from leafgate.types.tree import Cut, Fan
+from leafgate_maxent.problem.build import Model, model_of
+from leafgate_maxent.problem.leaf_constraints import leaf_statistics
+from leafgate_maxent.problem.problem import Outcome, Problem, Settings
+from leafgate_maxent.problem.split_constraints import Choices
+from leafgate_maxent.problem.tree_index import Floats, Ids, Walked
+from leafgate_maxent.solve.active_set import solve
+from leafgate_maxent.solve.closed_form import closed_form
+from leafgate_maxent.solve.infeasibility import kinds
+
+if TYPE_CHECKING:
+    from leafgate_maxent import Counting, MaxEnt
+
+
+# --- Constraints in words: which choice of the tree says something, and where ---
+
+
+def choice_words(choices: Choices, constraint: int, walked: Walked) -> str:
+    """Because the tree asks T and not W at a node: what an internal constraint is about."""
+    inner = walked.inner[int(choices.node[constraint])]
+    segment, behind = int(choices.segment[constraint]), int(choices.behind[constraint])
+    other = choices.cells.names[int(choices.cells.column[segment])]
+    how = "" if behind < 0 else f" (cut {behind - int(choices.cells.start[segment]) + 1} of its numbers there)"
+    where = " and ".join(_answer(node, child) for node, child in walked.answers(inner.path)) or "at the root"
+    return f"{where}: the tree asks {_asked(inner.node)} and not {other}{how}"
+
+
+def _asked(node: Cut | Fan) -> str:
+    return f"{node.column} <= {node.at:g}" if isinstance(node, Cut) else node.column
+
+
+def leaf_words(walked: Walked, leaf: int) -> str:
+    """The answers that lead to a leaf, and what it tells."""
+    if leaf < 0:
+        return "no leaf"
+    path = " and ".join(_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
+    return f"{path} -> {walked.leaves[leaf].words}"
+
+
+def _answer(node: Cut | Fan, child: int) -> str:
+    if isinstance(node, Cut):
+        sign = "<" if node.strict else "<="
+        return f"{node.column} {sign} {node.at:g}" if child == 0 else f"not {node.column} {sign} {node.at:g}"
+    if child == len(node.branches):
+        return f"{node.column} = any other"
+    values = [str(value) if value is not None else "missing" for value in node.branches[child].values]
+    return f"{node.column} = {values[0]}" if len(values) == 1 else f"{node.column} in {{{', '.join(values)}}}"
+
+
+# --- What a belief says of itself: evidence, and words for a group of people ---
+
+SHOWN = 10
+"""How many of the choices that say most are told."""
+LEAVES = 4
+"""How many of the leaves that a group can reach are told."""
+
+
+def explained(model: Model, groups: Ids) -> Callable[[int], str]:
+    """What the release says of a group: the leaves its people can reach, of the first tree."""
+
+    def explain(group: int) -> str:
+        problem = model.problem
+        row = model.people.one_of(int(np.flatnonzero(groups == group)[0]))
+        leaves = np.unique(problem.strata.leaf[problem.strata.row == row, :1]).tolist()
+        more = f" or {len(leaves) - LEAVES} more" if len(leaves) > LEAVES else ""
+        return " or ".join(leaf_words(problem.trees[0], leaf) for leaf in leaves[:LEAVES]) + more
+
+    return explain
+
+
+def evidence_of(model: Model, outcome: Outcome) -> dict[str, Any]:
+    """How the belief came about, and how sure it is; what depends on single people's cells is for auditors."""
+    problem = model.problem
+    constraints = kinds(problem.linear) | {"internal": sum(map(len, problem.choices))}
+    told: dict[str, Any] = {
+        "solver": outcome.engine,
+        "convex": outcome.convex,
+        "gap": outcome.gap,
+        "constraints": Private({kind: count for kind, count in constraints.items() if count}),
+        "imposed": Private(dict(outcome.active)),
+        "missed": Private(dict(outcome.missed)),
+        "entropy": Private(outcome.entropy),
+        "entropy_at_most": Private(outcome.bound),
+    }
+    told |= {f"without_{kind}": reason for kind, reason in problem.left_out.items()}
+    if outcome.checked is not None:
+        told["engines_apart"] = outcome.checked
+    if not outcome.convex:
+        told["starts"] = Private(list(outcome.found))
+    if outcome.binding:
+        told["because"] = Private(_because(problem, outcome))
+    return told
+
+
+def _because(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
+    """The choices of the tree that say most: the dearest internal constraints."""
+    told: list[Mapping[str, Any]] = []
+    for each in outcome.binding[:SHOWN]:
+        choices = problem.choices[each.tree]
+        words = choice_words(choices, each.constraint, problem.trees[choices.tree])
+        told.append({"choice": words, "price": each.price})
+    return told
+
+
+def infer(options: MaxEnt, release: Release, known: Known) -> list[Belief]:
+    """The belief of the largest entropy about each secret, beside what the leaves alone say."""
+    model = model_of(release, known, internal=options.internal, members=options.members == "all")
+    settings = Settings(options.solver, options.starts, options.time_limit, known.seed)
+    outcome = solve(model.problem, settings)
+    evidence = evidence_of(model, outcome)
+    if options.members != "all":
+        evidence["cost_of_not_knowing_members"] = Private(_cost(options, release, known, model, outcome))
+    leaves = leaves_alone(release, known, options.members == "all", settings)
+    found = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.others)
+    return [open_about_scores(belief, release) for belief in found]
+
+
+def infer_counting(options: Counting, release: Release, known: Known) -> list[Belief]:
+    """The belief of somebody who counts all data sets that agree with the release."""
+    from leafgate_maxent.counting import counted
+
+    model = model_of(release, known, internal=options.internal)
+    deadline = time.monotonic() + options.time_limit
+    found = counted(model.problem, seed=known.seed, deadline=deadline, most_states=options.most_states)
+    evidence: dict[str, Any] = {"exact": found.exact, "counted": Private(found.evidence)}
+    evidence |= {f"without_{kind}": reason for kind, reason in model.problem.left_out.items()}
+    if found.log_data_sets is not None:
+        evidence["log_data_sets"] = Private(found.log_data_sets)
+    leaves = leaves_alone(release, known, True, Settings(time_limit=options.time_limit))
+    beliefs = _beliefs(release, model, known, found.people, evidence, leaves)
+    told: Told = "certain" if found.exact else "guess"  # what is so in every data set is so in this one
+    return [open_about_scores(replace(belief, told=told), release) for belief in beliefs]
+
+
+def _beliefs(
+    release: Release,
+    model: Model,
+    known: Known,
+    people: Floats,
+    evidence: dict[str, Any],
+    leaves: tuple[Model, Floats],
+    others: Sequence[Floats] = (),
+) -> list[Belief]:
+    secrets = [column for column in known.schema.secrets if column.values is not None]
+    groups = groups_of(model, known)
+    explain = explained(model, groups)
+    if not secrets:
+        return [Belief(None, groups, evidence=evidence, explain=explain)]
+    bare = replace(known, distribution={})
+
+    def believed(model: Model, people: Floats, secret: Column, known: Known) -> pd.DataFrame:
+        return with_leaf_statistics(chances_of(model, people, secret, known), model, secret, release)
+
+    return [
+        Belief(
+            secret.name,
+            groups,
+            believed(model, people, secret, known),
+            evidence=evidence,
+            explain=explain,
+            baseline=believed(*leaves, secret, bare),
+            alternatives=tuple(believed(model, other, secret, known) for other in others),
+        )
+        for secret in secrets
+    ]
+
+
+def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, release: Release) -> pd.DataFrame:
+    """The belief about the class, or what the leaves say as it stands where that is more certain of a value.
+
+    Numbers of other people than the table's, or of unknown counting, are no constraints: they could contradict
+    each other. But an adversary who reads in the file that all people of a leaf are ill believes it.
+    """
+    if release.counted not in {"unknown", "bootstrap"} or secret.name != model.target.name:
+        return chances
+    strata, owner = model.problem.strata, model.people.owner[model.problem.strata.row]
+    statistics = leaf_statistics(release, model.problem.trees, strata, model.target)
+    if statistics is None:
+        return chances
+    total = np.zeros((int(owner.max(initial=-1)) + 1, statistics.shape[1]))
+    np.add.at(total, owner, np.nan_to_num(statistics) * model.problem.reference[:, None])
+    solved = chances.to_numpy()
+    rows = np.where(solved > 0, total[model.people.position], 0)  # what is known of people rules values out
+    rows /= np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
+    surer = rows.max(axis=1, keepdims=True) > solved.max(axis=1, keepdims=True)
+    return pd.DataFrame(np.where(surer, rows, solved), columns=chances.columns)
+
+
+def leaves_alone(release: Release, known: Known, members: bool, settings: Settings) -> tuple[Model, Floats]:
+    """What the leaves say, without the choices of tests and without what else the adversary knows."""
+    bare = replace(known, people=None, facts=(), distribution={})
+    model = model_of(release, bare, internal=False, members=members)
+    people, exact = closed_form(model.problem)
+    return model, people if exact else solve(model.problem, replace(settings, solver="structured")).people
+
+
+def chances_of(model: Model, people: Floats, secret: Column, known: Known) -> pd.DataFrame:
+    """A row for each record of Known, a column for each value of the secret; rows add up to 1."""
+    problem, size = model.problem, len(secret.domain)
+    strata = problem.strata
+    told = np.zeros((int(model.people.owner.max(initial=-1)) + 1, size))
+    owner = model.people.owner[strata.row]
+    if secret.name == model.target.name:
+        np.add.at(told, owner, people)
+    elif secret.name in strata.value:
+        cell = owner * size + strata.value[secret.name]
+        np.add.at(told.reshape(-1), cell, people.sum(axis=1))
+    else:
+        shares = known.distribution.get(secret.name)
+        prior = [1 / size] * size if shares is None else [shares[str(value)] for value in secret.domain]
+        told += np.array(prior)
+    told = np.maximum(told[model.people.position], 0)
+    return pd.DataFrame(told / told.sum(axis=1, keepdims=True), columns=pd.Index(list(secret.domain)))
+
+
+def groups_of(model: Model, known: Known) -> Ids:
+    """People who can reach the same leaves of each tree are a group, if the class is public those of one class."""
+    problem, people = model.problem, model.people
+    number = np.unique(problem.strata.leaf, axis=0, return_inverse=True)[1].ravel()
+    mark = np.random.default_rng(0).integers(1, 2**63, size=int(number.max(initial=0)) + 1, dtype=np.uint64)
+    total = np.zeros(len(problem.weight), dtype=np.uint64)
+    np.add.at(total, problem.strata.row, mark[number])
+    of_record = np.zeros(int(people.owner.max(initial=-1)) + 1, dtype=np.uint64)
+    of_record[people.owner] = total
+    groups = np.unique(of_record, return_inverse=True)[1].astype(np.int64)[people.position]
+    if not model.target.public:
+        return groups
+    own_class = known.public.codes(model.target.name)
+    return np.asarray(np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64))
+
+
+def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:
+    """What it costs the adversary not to know who was in the training data: nats a person of the table."""
+    full = model_of(release, known, internal=options.internal)
+    sure = solve(full.problem, Settings(options.solver, options.starts, options.time_limit, known.seed))
+    weight = known.weight / known.weight.sum()
+
+    def unknown(model: Model, people: Floats) -> float:
+        p = chances_of(model, people, model.target, known).to_numpy()
+        return float(weight @ -(p * np.log(p, where=p > 0, out=np.zeros_like(p))).sum(axis=1))
+
+    return {"knowing": unknown(full, sure.people), "not_knowing": unknown(model, outcome.people)}

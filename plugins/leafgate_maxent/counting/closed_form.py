@@ -1,0 +1,107 @@
+"""Closed forms for a leaf of which only its own numbers and its label speak.
+
+Everyone of the leaf has the same chances, and classes of which nothing is told have the same chances too.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from leafgate_maxent.counting.answer import Answer, impossible, out_of_time
+from leafgate_maxent.counting.components import Island
+from leafgate_maxent.problem.tree_index import Floats
+
+MOST_PEOPLE = 3_000
+"""In a leaf of which only the label is told; the work grows with the power 2.5."""
+
+
+def closed_form(island: Island, deadline: float) -> Answer | None:
+    """The answer for a leaf on its own; None where there is no closed form."""
+    if len(island.open) != 1 or len(island.equal) or len(island.tolerance):
+        return None
+    told, open_ = island.told[0], island.free[0] & (island.told[0] < 0)
+    if len(island.least):
+        return _labelled(island, deadline)
+    left = int(island.open[0] - np.maximum(told, 0).sum())
+    people = np.where(open_, left / max(int(open_.sum()), 1), np.maximum(told, 0))
+    ways = _orders(island) - gammaln(left + 1) + left * np.log(max(int(open_.sum()), 1))
+    return Answer(people[None], float(ways))
+
+
+def _orders(island: Island) -> float:
+    """The logarithm of the number of ways to say who has a class that is told, times those to order the rest."""
+    return float(island.log_ways - gammaln(np.maximum(island.told[0], 0) + 1).sum())
+
+
+def _labelled(island: Island, deadline: float) -> Answer | None:
+    """No class that is not told outnumbers the label: `label - class >= bound`, the same for all of them."""
+    sums, told = island.least.matrix.toarray(), island.told[0]
+    others = np.flatnonzero((sums < 0).any(axis=0))
+    label = np.flatnonzero((sums > 0).any(axis=0))
+    expected = set(np.flatnonzero(island.free[0] & (told < 0)).tolist())
+    alike = (island.least.bound == island.least.bound[0]).all() and (
+        sums == sums[0] * (sums > 0) + sums * (sums < 0)
+    ).all()
+    once = len(others) == len(sums) and ((sums < 0).sum(axis=1) == 1).all() and np.abs(sums).max() == 1
+    if not (alike and once and set(others.tolist()) | set(label.tolist()) == expected and len(label) <= 1):
+        return None
+    bound, left = int(island.least.bound[0]), int(island.open[0] - np.maximum(told, 0).sum())
+    if len(label) and left > MOST_PEOPLE:
+        return None
+    people, orders = np.maximum(told, 0).astype(np.float64), _orders(island) - float(gammaln(left + 1))
+    if not len(label):
+        people[others] = left / len(others)
+        return _answer(people, orders + log_ways(left, len(others), -bound))
+    numbers, ways = _numbers_of_label(left, len(others), bound, deadline)
+    total = float(logsumexp(ways))
+    if np.isfinite(total):
+        people[label] = float(np.exp(ways - total) @ numbers)
+        people[others] = (left - people[label]) / len(others)
+    return _answer(people, orders + total)
+
+
+def _answer(people: Floats, ways: float) -> Answer:
+    if not np.isfinite(ways):
+        raise impossible()
+    return Answer(people[None], float(ways))
+
+
+def _numbers_of_label(people: int, others: int, bound: int, deadline: float) -> tuple[Floats, Floats]:
+    """Each number of people the label can have, and the logarithm of the ways to have it."""
+    numbers = np.arange(max(bound, 0), people + 1)
+    choose = gammaln(people + 1) - gammaln(numbers + 1) - gammaln(people - numbers + 1)
+    ways = np.full(len(numbers), -np.inf)
+    for i, number in enumerate(numbers.tolist()):
+        if time.monotonic() > deadline:
+            raise out_of_time()
+        ways[i] = choose[i] + log_ways(people - number, others, number - bound)
+    return numbers.astype(np.float64), ways
+
+
+def log_ways(people: int, classes: int, most: int) -> float:
+    """The logarithm of the number of ways to give people one of the classes each, none to more than `most`.
+
+    It is people! times the coefficient of z^people in (sum over i <= most of z^i / i!)^classes, here
+    with z measured in people a class, so that all terms are probabilities.
+
+    >>> round(float(np.exp(log_ways(4, 3, 2))))
+    54
+    """
+    if most >= people:
+        return people * float(np.log(classes)) if people else 0.0
+    if most < 0 or most * classes < people:
+        return -np.inf
+    mean = people / classes
+    i = np.arange(most + 1)
+    one = np.exp(i * np.log(mean) - mean - gammaln(i + 1))
+    power, left, square = np.ones(1), classes, one
+    while left:
+        if left % 2:
+            power = np.convolve(power, square)[: people + 1]
+        left //= 2
+        if left:
+            square = np.convolve(square, square)[: people + 1]
+    return float(gammaln(people + 1) + np.log(power[people]) + people - people * np.log(mean))

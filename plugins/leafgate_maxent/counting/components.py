@@ -1,0 +1,152 @@
+"""All islands: what no constraint joins, and within each, rows that nothing tells apart as one group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.special import gammaln
+
+from leafgate_maxent.counting.constraints import Census, Mask, Rivals, Sums
+from leafgate_maxent.problem.tree_index import Floats, Ids
+
+# --- An island: a part of the problem that nothing joins to the rest ---
+
+
+@dataclass(frozen=True)
+class Island:
+    """Groups of people whose class is open, sorted by unit, and all that is known of them.
+
+    `row` and `group` place rows of the census. Of group g, `open[g]` people have one of its `free[g]`
+    classes; of unit u, `told[u, x]` have class x (-1: not told). `equal` and `least` are sums over cells
+    g * classes + x. Internal constraint i is `coefficients[i] @ impurity(t) >= -tolerance[i]`, where block b
+    has t = base[b] + (blocks @ people)[b] people.
+    """
+
+    row: Ids
+    group: Ids
+    open: Ids
+    free: Mask
+    unit: Ids
+    told: Ids
+    equal: Sums
+    least: Sums
+    blocks: sp.csr_array
+    base: Ids
+    coefficients: sp.csr_array
+    tolerance: Floats
+    gini: bool
+
+    @property
+    def log_ways(self) -> float:
+        """The logarithm of the number of orders of each group's people."""
+        return float(gammaln(self.open + 1).sum())
+
+    def rows(self, people: Floats, open_: Ids) -> Floats:
+        """The open people of each row, from those of each group: everybody in a group has the same chances."""
+        return np.asarray(people[self.group] * (open_[self.row] / self.open[self.group])[:, None])
+
+
+def islands_of(census: Census, equal: Sums, least: Sums, rivals: Rivals) -> Iterator[Island]:
+    """All islands of those whose class is open."""
+    island = _joined(census, equal, least, rivals)
+    by_rows, by_sums = np.flatnonzero(census.open > 0), [_home(each, census, island) for each in (equal, least)]
+    by_rivals = _first(rivals, island)
+    some = _some(census)
+    order = by_rows[np.argsort(island[census.unit[by_rows]], kind="stable")]
+    home = island[census.unit[order]]
+    starts = np.flatnonzero(np.diff(home, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(order)]):
+        number = home[start]
+        sums = [_only(each, np.flatnonzero(at == number)) for each, at in zip((equal, least), by_sums, strict=True)]
+        yield _island(census, order[start:end], sums, rivals, np.flatnonzero(by_rivals == number), some)
+
+
+def _joined(census: Census, equal: Sums, least: Sums, rivals: Rivals) -> Ids:
+    """For each unit the number of its island."""
+    by_unit = sp.csr_array((np.ones(census.unit.size), (np.arange(census.unit.size), census.unit)))
+    cells = sp.csr_array(sp.kron(by_unit, np.ones((census.free.shape[1], 1)), format="csr"))
+    joining = [abs(equal.matrix) @ cells, abs(least.matrix) @ cells, abs(rivals.coefficients) @ rivals.units]
+    joined = sp.csr_array(sp.vstack(joining, format="csr"))
+    graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
+    return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
+
+
+def _home(sums: Sums, census: Census, island: Ids) -> Ids:
+    first = sums.matrix.indices[sums.matrix.indptr[:-1]]
+    return np.asarray(island[census.unit[first // census.free.shape[1]]])
+
+
+def _first(rivals: Rivals, island: Ids) -> Ids:
+    units = sp.csr_array(abs(rivals.coefficients) @ rivals.units)
+    return np.asarray(island[units.indices[units.indptr[:-1]]])
+
+
+def _only(sums: Sums, rows: Ids) -> Sums:
+    return Sums(sp.csr_array(sums.matrix[rows]), sums.bound[rows], sums.rings[rows])
+
+
+def _some(census: Census) -> Floats:
+    """People that agree with the leaves' numbers, not with their rows': for sums over all of a unit."""
+    inside = census.free * census.open[:, None]
+    size = np.zeros(census.told.shape)
+    np.add.at(size, census.unit, inside)
+    shares = np.divide(np.maximum(census.told, 0), size, where=size > 0, out=np.zeros_like(size))
+    return np.asarray(inside * shares[census.unit])
+
+
+def _island(census: Census, row: Ids, sums: list[Sums], rivals: Rivals, chosen: Ids, some: Floats) -> Island:
+    row = row[np.argsort(census.unit[row], kind="stable")]
+    classes = census.free.shape[1]
+    coefficients = sp.csr_array(rivals.coefficients[chosen])
+    needed = np.unique(coefficients.indices)
+    blocks = sp.csr_array(rivals.blocks[needed])
+    cells = (row[:, None] * classes + np.arange(classes)).ravel()
+    mine = [sp.csr_array(sp.csc_array(each.matrix)[:, cells]) for each in sums]
+    inside = sp.csr_array(sp.csc_array(blocks)[:, row])
+    group, first = _alike(census, row, [*mine, inside], classes)
+    outside = np.ones(census.unit.size, dtype=bool)
+    outside[row] = False
+    base = np.round(blocks @ (census.certain + some * outside[:, None]))
+    units, unit = np.unique(census.unit[row[first]], return_inverse=True)
+    kept = (first[:, None] * classes + np.arange(classes)).ravel()
+    equal, least = (
+        Sums(sp.csr_array(sp.csc_array(matrix)[:, kept]), each.bound, each.rings)
+        for matrix, each in zip(mine, sums, strict=True)
+    )
+    return Island(
+        row,
+        group,
+        np.bincount(group, weights=census.open[row]).astype(np.int64),
+        census.free[row[first]],
+        unit.astype(np.int64),
+        census.told[units],
+        equal,
+        least,
+        sp.csr_array(sp.csc_array(inside)[:, first]),
+        base.astype(np.int64),
+        sp.csr_array(sp.csc_array(coefficients)[:, needed]),
+        rivals.tolerance[chosen],
+        rivals.gini,
+    )
+
+
+def _alike(census: Census, row: Ids, matrices: list[sp.csr_array], classes: int) -> tuple[Ids, Ids]:
+    """For each row the number of its group, sorted by unit, and each group's first row (as places in `row`)."""
+    numbers: dict[tuple[object, ...], int] = {}
+    first: list[int] = []
+    columns = [sp.csc_array(matrix) for matrix in matrices]
+    group = np.zeros(len(row), dtype=np.int64)
+    for i, s in enumerate(row.tolist()):
+        key: list[object] = [int(census.unit[s]), census.free[s].tobytes()]
+        for matrix, wide in zip(columns, (classes, classes, 1), strict=True):
+            start, end = matrix.indptr[i * wide], matrix.indptr[(i + 1) * wide]
+            steps = np.diff(matrix.indptr[i * wide : (i + 1) * wide + 1])
+            key += [matrix.indices[start:end].tobytes(), matrix.data[start:end].tobytes(), steps.tobytes()]
+        group[i] = numbers.setdefault(tuple(key), len(numbers))
+        if group[i] == len(first):
+            first.append(i)
+    return group, np.array(first, dtype=np.int64)

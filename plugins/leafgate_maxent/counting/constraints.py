@@ -1,0 +1,310 @@
+"""What must add up besides rows and leaves: labels, distributions, background knowledge, further trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+from scipy.special import gammaln
+
+from leafgate.errors import InconclusiveError
+from leafgate_maxent.counting.answer import TIE, impossible, whole
+from leafgate_maxent.presolve.fixed_cells import fixed_cells
+from leafgate_maxent.problem.leaf_constraints import Linear
+from leafgate_maxent.problem.problem import Problem
+from leafgate_maxent.problem.split_constraints import Choices, impurity, x_log_x
+from leafgate_maxent.problem.tree_index import Floats, Ids
+
+# --- The problem in whole numbers: who is certain, whose class is open, and what must add up ---
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Census:
+    """`certain[s, x]` people have a class for sure; of row s `open[s]` more have one of its `free` classes.
+
+    Rows of a leaf of the first tree are a unit (`unit[s]`), a row in no leaf is one of its own. Of a unit's
+    open people, `told[u, x]` have class x (-1: not told). `log_ways` is the logarithm of the number of ways
+    to say who of a row is certain of what, and who is open.
+    """
+
+    certain: Ids
+    free: Mask
+    open: Ids
+    unit: Ids
+    told: Ids
+    log_ways: float
+
+
+def census_of(problem: Problem) -> Census:
+    """Raises InconclusiveError where people would have to be divided, or nothing agrees with the equalities."""
+    _refuse_unread(problem)
+    cells = whole(fixed_cells(problem))
+    free = np.isnan(cells).reshape(problem.allowed.shape)
+    certain = np.where(free, 0, cells.reshape(free.shape)).astype(np.int64)
+    open_ = problem.public.weight.astype(np.int64) - certain.sum(axis=1)
+    if (certain < 0).any() or (open_ < 0).any() or (open_[~free.any(axis=1)] > 0).any():
+        raise impossible()
+    free &= open_[:, None] > 0
+    log_ways = float(gammaln(certain.sum(axis=1) + open_ + 1).sum())
+    log_ways -= float(gammaln(certain + 1).sum() + gammaln(open_ + 1).sum())
+    unit = _units(problem)
+    told = _told(problem, certain, free, open_, unit)
+    return Census(certain, free, open_, unit, told, log_ways)
+
+
+def _refuse_unread(problem: Problem) -> None:
+    strata, weight = problem.strata, problem.public.weight
+    if len(strata) != len(weight) or strata.member is not None or (strata.share != 1).any():
+        raise InconclusiveError(
+            "counting reads only trees that ask public columns, of people who are all known to be in the table",
+            remedy="use the attack `maxent`, or declare the columns public that the tree asks",
+        )
+
+
+def _units(problem: Problem) -> Ids:
+    """Each row's leaf in the first tree; rows in no leaf get numbers of their own."""
+    leaf = problem.strata.leaf[:, 0] if problem.trees else np.full(len(problem.strata), -1)
+    n_leaves = len(problem.trees[0].leaves) if problem.trees else 0
+    return np.where(leaf >= 0, leaf, n_leaves + np.arange(len(leaf)))
+
+
+def _told(problem: Problem, certain: Ids, free: Mask, open_: Ids, unit: Ids) -> Ids:
+    """People of each class among the open ones of each unit; what is left over for a single class is told too."""
+    told = np.full((int(unit.max(initial=-1)) + 1, problem.classes), -1)
+    for linear in problem.linear:
+        if linear.kind in ("leaf count", "leaf rate") and linear.equal and linear.tree == 0:
+            left = whole(linear.bound - linear.matrix @ certain.ravel()).astype(np.int64)
+            inside = linear.about[:, 0] < len(told)
+            told[linear.about[inside, 0], linear.about[inside, 1]] = left[inside]
+            if (left < 0).any() or (left[~inside] > 0).any():
+                raise impossible()
+    any_free = np.zeros(told.shape, dtype=bool)
+    np.logical_or.at(any_free, unit, free)
+    if (told[~any_free] > 0).any():
+        raise impossible()
+    told[~any_free] = 0
+    left = np.bincount(unit, weights=open_, minlength=len(told)).astype(np.int64) - np.maximum(told, 0).sum(axis=1)
+    missing = (told < 0).sum(axis=1)
+    if (left < 0).any() or (left[missing == 0] != 0).any():
+        raise impossible()
+    u, x = np.nonzero((told < 0) & (missing == 1)[:, None])
+    told[u, x] = left[u]
+    return told
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over cells of the open people of a census: of each, how many there must be (at least).
+
+    `rings` where it is enough that people exchange classes with each other for the sum to stay.
+    """
+
+    matrix: sp.csr_array
+    bound: Ids
+    rings: Mask
+
+    def __len__(self) -> int:
+        return len(self.bound)
+
+
+def sums_of(problem: Problem, census: Census) -> tuple[Sums, Sums]:
+    """The equalities, and the inequalities, that the leaves of the first tree alone do not imply."""
+    equal, least = [_none(census)], [_none(census)]
+    for linear in problem.linear:
+        if linear.kind != "row" and not (linear.equal and linear.kind.startswith("leaf") and linear.tree == 0):
+            (equal if linear.equal else least).append(_varying(linear, census))
+    return _stacked(equal), _stacked(least)
+
+
+def _none(census: Census) -> Sums:
+    nothing = np.zeros(0, dtype=np.int64)
+    return Sums(sp.csr_array((0, census.free.size)), nothing, nothing.astype(bool))
+
+
+def _stacked(sums: Sequence[Sums]) -> Sums:
+    matrix = sp.csr_array(sp.vstack([each.matrix for each in sums], format="csr"))
+    return Sums(matrix, np.concatenate([each.bound for each in sums]), np.concatenate([each.rings for each in sums]))
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The sums cut up: all cells of one class in one unit are a piece.
+
+    Piece i is of sum `row[i]`, its cells count `part[i]` each, and hold at most `most[i]` people;
+    where it is all of its unit's and their number is told, it is `settled`. `of` has each entry's piece.
+    """
+
+    row: Ids
+    part: Floats
+    most: Floats
+    settled: Mask
+    of: Ids
+
+
+def _varying(linear: Linear, census: Census) -> Sums:
+    """What is left of some sums without certain people and settled pieces; those that can still fail."""
+    bound = linear.bound - linear.matrix @ census.certain.ravel()
+    matrix = sp.coo_array(linear.matrix)
+    inside = census.free.ravel()[matrix.col]
+    row, cell, number = matrix.row[inside], matrix.col[inside], matrix.data[inside]
+    pieces = _pieces(row, cell, number, census)
+    known = pieces.settled
+    np.subtract.at(bound, pieces.row[known], (pieces.part * pieces.most)[known])
+    left = ~known[pieces.of]
+    kept = sp.csr_array((number[left], (row[left], cell[left])), shape=linear.matrix.shape)
+    if linear.equal:
+        bound, open_ = whole(bound), np.diff(kept.indptr) > 0
+        failed = bound != 0
+    else:
+        bound = np.ceil(bound - TIE * max(float(census.open.sum() + census.certain.sum()), 1))
+        worst = np.minimum(pieces.part, 0) * pieces.most
+        worst[known] = 0
+        failed = bound > np.bincount(pieces.row, weights=worst, minlength=len(bound))
+        open_ = failed & (np.diff(kept.indptr) > 0)
+    if (failed & ~open_).any():
+        raise impossible()
+    chosen = np.flatnonzero(open_)
+    rings = np.full(len(chosen), linear.kind == "distribution")
+    return Sums(sp.csr_array(kept[chosen]), bound[chosen].astype(np.int64), rings)
+
+
+def _pieces(row: Ids, cell: Ids, number: Floats, census: Census) -> Pieces:
+    classes, told = census.free.shape[1], census.told
+    size, people = np.zeros(told.shape, dtype=np.int64), np.zeros(told.shape, dtype=np.int64)
+    np.add.at(size, census.unit, census.free)
+    np.add.at(people, census.unit, census.free * census.open[:, None])
+    untold = np.bincount(census.unit, weights=census.open, minlength=len(told)) - np.maximum(told, 0).sum(axis=1)
+    most = np.where(told >= 0, told, np.minimum(people, untold[:, None])).ravel()
+    key = census.unit[cell // classes] * classes + cell % classes
+    pairs, of, many = np.unique(row * told.size + key, return_inverse=True, return_counts=True)
+    where = pairs % told.size
+    settled = (many == size.ravel()[where]) & (told.ravel()[where] >= 0)
+    part = np.bincount(of, weights=number, minlength=len(pairs)) / many
+    return Pieces(pairs // told.size, part, most[where].astype(np.float64), settled, of)
+
+
+# --- The least and the most impure that blocks of people can be, whose classes are known within bounds ---
+
+HALVINGS = 60
+
+
+def least_impure(low: Floats, high: Floats, people: Floats, *, gini: bool) -> Floats:
+    """A lower bound on the impurity of each block: `low <= t <= high`, and t sums to `people`.
+
+    Each class's part of the impurity is concave in t, so never below its chord from `low` to `high`;
+    the least sum of chords fills the classes up by slope.
+    """
+    width = high - low
+    bottom, top = _part(low, people, gini=gini), _part(high, people, gini=gini)
+    slope = np.divide(top - bottom, width, where=width > 0, out=np.zeros_like(width))
+    order = np.argsort(np.where(width > 0, slope, np.inf), axis=1)
+    room = np.take_along_axis(width, order, axis=1)
+    left = np.maximum(people - low.sum(axis=1), 0)[:, None]
+    filled = np.clip(left - (room.cumsum(axis=1) - room), 0, room)
+    total = bottom.sum(axis=1) + (filled * np.take_along_axis(slope, order, axis=1)).sum(axis=1)
+    return np.asarray(total + (people if gini else x_log_x(people)))
+
+
+def most_impure(low: Floats, high: Floats, people: Floats, *, gini: bool) -> Floats:
+    """The impurity of each block when its classes are as even as their bounds let them be."""
+    floor, roof = np.zeros(len(people)), high.max(axis=1, initial=0)
+    for _ in range(HALVINGS):
+        level = (floor + roof) / 2
+        over = np.clip(level[:, None], low, high).sum(axis=1) > people
+        floor, roof = np.where(over, floor, level), np.where(over, level, roof)
+    return impurity(np.clip(roof[:, None], low, high), gini=gini)
+
+
+def _part(t: Floats, people: Floats, *, gini: bool) -> Floats:
+    """What a class adds to its block's impurity, beside what depends on the block's size alone."""
+    if not gini:
+        return -x_log_x(t)
+    n = people[:, None]
+    return -np.divide(t**2, n, where=n > 0, out=np.zeros_like(t))
+
+
+# --- The internal constraints that some data set breaks, as blocks of people that they compare ---
+
+AT_ONCE = 2_000
+"""Constraints bounded together, so that the blocks of all of them never have to be held."""
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """Constraint i is `coefficients[i] @ impurity(blocks @ people) >= -tolerance[i]`.
+
+    `blocks` adds up rows; block b varies with the units `units[b]` (a row of a sparse matrix).
+    """
+
+    blocks: sp.csr_array
+    units: sp.csr_array
+    coefficients: sp.csr_array
+    tolerance: Floats
+    gini: bool
+
+    def __len__(self) -> int:
+        return len(self.tolerance)
+
+
+def rivals_of(problem: Problem, census: Census) -> Rivals:
+    """The constraints that the leaves alone do not already imply. Raises InconclusiveError if one is always broken."""
+    n_rows, n_units = census.unit.size, len(census.told)
+    parts = [(sp.csr_array((0, n_rows)), sp.csr_array((0, n_units)), sp.csr_array((0, 0)), np.zeros(0))]
+    for choices in problem.choices:
+        parts += [
+            _breakable(problem, census, choices, np.arange(start, min(start + AT_ONCE, len(choices))))
+            for start in range(0, len(choices), AT_ONCE)
+        ]
+    blocks, units, coefficients, tolerance = zip(*parts, strict=True)
+    found = Rivals(
+        sp.csr_array(sp.vstack(blocks, format="csr")),
+        sp.csr_array(sp.vstack(units, format="csr")),
+        sp.csr_array(sp.block_diag(coefficients, format="csr")),
+        np.concatenate(tolerance),
+        any(choices.gini for choices in problem.choices),
+    )
+    if (np.diff((abs(found.coefficients) @ found.units).indptr) == 0).any():
+        raise impossible()
+    return found
+
+
+def _breakable(
+    problem: Problem, census: Census, choices: Choices, chosen: Ids
+) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array, Floats]:
+    blocks, coefficients = choices.blocks(chosen)
+    low, high, units = _ranges(census, blocks)
+    people = blocks @ problem.weight
+    least = least_impure(low, high, people, gini=choices.gini)
+    most = most_impure(low, high, people, gini=choices.gini)
+    slack = coefficients.maximum(0) @ least + coefficients.minimum(0) @ most
+    tolerance = TIE * (choices.whole @ problem.weight)[choices.node[chosen]]
+    kept = np.flatnonzero(slack < -tolerance)
+    needed = np.unique(coefficients[kept].indices)
+    narrowed = sp.csr_array(sp.csc_array(coefficients[kept])[:, needed])
+    return sp.csr_array(blocks[needed]), sp.csr_array(units[needed]), narrowed, tolerance[kept]
+
+
+def _ranges(census: Census, blocks: sp.csr_array) -> tuple[Floats, Floats, sp.csr_array]:
+    """At least and at most how many people of each class are in each block, and the units it varies with."""
+    pairs = sp.coo_array(blocks)
+    n_units = len(census.told)
+    keys, which = np.unique(pairs.row * n_units + census.unit[pairs.col], return_inverse=True)
+    block, unit = keys // n_units, keys % n_units
+    adding = sp.csr_array((np.ones(len(which)), (which, pairs.col)), shape=(len(keys), len(census.unit)))
+    open_ = census.open[:, None] * census.free
+    inside = adding @ open_.astype(np.float64)
+    size = np.zeros(census.told.shape)
+    np.add.at(size, census.unit, open_)
+    told = census.told[unit]
+    least = np.where(told >= 0, np.maximum(told - (size[unit] - inside), 0), 0)
+    most = np.where(told >= 0, np.minimum(told, inside), inside)
+    varies = ((inside > 0) & ~((told >= 0) & (inside == size[unit]))).any(axis=1)
+    summing = sp.csr_array((np.ones(len(keys)), (block, np.arange(len(keys)))), shape=(blocks.shape[0], len(keys)))
+    certain = blocks @ census.certain.astype(np.float64)
+    units = sp.csr_array((np.ones(int(varies.sum())), (block[varies], unit[varies])), shape=(blocks.shape[0], n_units))
+    return certain + summing @ least, certain + summing @ most, units

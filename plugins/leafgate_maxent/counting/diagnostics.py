@@ -1,0 +1,130 @@
+"""Counting by sampling: Markov chains over consistent data sets, until they agree with each other."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leafgate.errors import InconclusiveError
+from leafgate_maxent.counting.answer import Answer
+from leafgate_maxent.counting.components import Island
+from leafgate_maxent.counting.initial_state import AT_ONCE, started
+from leafgate_maxent.counting.mcmc import Chains, Walker
+from leafgate_maxent.problem.tree_index import Floats, Ids
+
+# --- Have chains forgotten where they started? Split R-hat and effective sample size ---
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """The worst of all quantities that vary: R-hat (1 is best), effective draws, standard error of a share."""
+
+    r_hat: float
+    draws: float
+    error: float
+
+    def __str__(self) -> str:
+        return f"R-hat {self.r_hat:.3f}, {self.draws:.0f} effective draws, standard error {self.error:.3f}"
+
+
+def mixing_of(sums: Floats, squares: Floats, batch: int, people: Floats) -> Mixing:
+    """Of batches of draws (chains x batches x quantities): their sums, and sums of squares; shares are of `people`.
+
+    R-hat compares the means of half chains with the variation inside them. The effective sample size
+    compares the variation of single draws with that of batch means about the mean of all.
+
+    Source: Gelman, Rubin, "Inference from iterative simulation using multiple sequences", Statistical
+    Science 7(4), 1992; halves as in Vehtari, Gelman, Simpson, Carpenter, Buerkner, Bayesian Analysis
+    16(2), 2021. Batch means: Flegal, Jones, Annals of Statistics 38(2), 2010.
+    Departure: without ranks, since the numbers are small and whole; sizes from batches, not autocorrelation.
+    """
+    chains, batches, n = sums.shape
+    halves = sums.reshape(chains * 2, batches // 2, n).sum(axis=1)
+    half = batch * batches // 2
+    means = halves / half
+    second = squares.reshape(chains * 2, batches // 2, n).sum(axis=1) / half
+    within = np.maximum(second - means**2, 0).mean(axis=0) * half / (half - 1)
+    between = half * means.var(axis=0, ddof=1)
+    varies = (within > 0) | (between > 0)
+    if not varies.any():
+        return Mixing(1.0, float(chains * batches * batch), 0.0)
+    within, between = within[varies], between[varies]
+    ratio = np.divide(between, within, where=within > 0, out=np.full_like(within, np.inf))
+    r_hat = np.sqrt((half - 1 + ratio) / half)
+    of_batches = (sums[:, :, varies] / batch).var(axis=(0, 1), ddof=1)
+    error = np.sqrt(of_batches / (chains * batches)) / people[varies]
+    draws = chains * batches * np.divide(within, of_batches, where=of_batches > 0, out=np.full_like(within, np.inf))
+    return Mixing(float(r_hat.max()), float(min(draws.min(), chains * batches * batch)), float(error.max()))
+
+
+R_HAT, DRAWS, ERROR = 1.05, 400, 0.01
+"""What every number of people must reach: R-hat at most; effective draws at least (as Vehtari et al. 2021 ask);
+standard error at most, as a share of those who have the same chances."""
+BATCHES, BATCH, DOUBLINGS = 32, 4, 14
+"""Batches held, of so many sweeps at first; how often they are doubled while the chains do not agree. Only the later
+half of all sweeps counts."""
+
+Batch = tuple[Floats, Floats]
+
+
+def sampled(island: Island, rng: np.random.Generator, deadline: float) -> Answer:
+    """The answer by sampling. Raises InconclusiveError where the chains do not come to agree."""
+    walker = Walker(island, rng)
+    chains = started(island, walker, rng, deadline)
+    walker.proposed = walker.accepted = 0
+    cells = np.flatnonzero(island.free)
+    people = island.open[cells // island.free.shape[1]].astype(np.float64)
+    kept: list[Batch] = []
+    mixing = Mixing(np.inf, 0, np.inf)
+    for doubled in range(DOUBLINGS):
+        while len(kept) < BATCHES:
+            batch = _batch(chains, walker, cells, BATCH * 2**doubled, deadline)
+            if batch is None:
+                raise _not_mixed(mixing)
+            kept.append(batch)
+        sums, squares = (np.stack(part, axis=1) for part in zip(*kept[BATCHES // 2 :], strict=True))
+        mixing = mixing_of(sums, squares, BATCH * 2**doubled, people)
+        if mixing.r_hat <= R_HAT and mixing.draws >= DRAWS and mixing.error <= ERROR:
+            expected = np.zeros(island.free.size)
+            expected[cells] = sums.mean(axis=(0, 1)) / (BATCH * 2**doubled)
+            return Answer(expected.reshape(island.free.shape), None, _evidence(mixing, walker, chains))
+        kept = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(kept[::2], kept[1::2], strict=True)]
+    raise _not_mixed(mixing)
+
+
+def _batch(chains: Chains, walker: Walker, cells: Ids, sweeps: int, deadline: float) -> Batch | None:
+    """Sums, and sums of squares, of the people in each chain and cell, after each of some sweeps; None: time is up."""
+    sums = np.zeros((chains.n_chains, len(cells)))
+    squares = np.zeros_like(sums)
+    for sweep in range(sweeps):
+        if time.monotonic() > deadline:
+            return None
+        walker.sweep(chains)
+        people = chains.people().reshape(chains.n_chains, -1)[:, cells]
+        sums += people
+        squares += people**2
+        if sweep % AT_ONCE == AT_ONCE - 1 or sweep == sweeps - 1:
+            chains.refresh()
+    return sums, squares
+
+
+def _evidence(mixing: Mixing, walker: Walker, chains: Chains) -> dict[str, Any]:
+    return {
+        "chains": chains.n_chains,
+        "r_hat": mixing.r_hat,
+        "effective_draws": mixing.draws,
+        "standard_error": mixing.error,
+        "moves": walker.proposed,
+        "accepted": walker.accepted / max(walker.proposed, 1),
+    }
+
+
+def _not_mixed(mixing: Mixing) -> InconclusiveError:
+    return InconclusiveError(
+        f"the sampler of data sets has not converged: {mixing}",
+        remedy=f"allow more time (needed: R-hat {R_HAT}, {DRAWS} draws, standard error {ERROR}), "
+        "or use the attack `maxent`",
+    )

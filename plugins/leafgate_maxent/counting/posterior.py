@@ -1,0 +1,96 @@
+"""The posterior when everybody's class is a fact: uniform over all data sets that agree with everything known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leafgate_maxent.counting.answer import Answer, out_of_time, refuse_parts_of_people
+from leafgate_maxent.counting.closed_form import closed_form
+from leafgate_maxent.counting.components import Island, islands_of
+from leafgate_maxent.counting.constraints import census_of, rivals_of, sums_of
+from leafgate_maxent.counting.diagnostics import sampled
+from leafgate_maxent.counting.exact import listed
+from leafgate_maxent.problem.problem import Problem
+from leafgate_maxent.problem.tree_index import Floats
+from leafgate_maxent.solve.infeasibility import refuse_conflict
+
+FEW = 20_000
+"""Up to so many cells a linear program looks first whether facts contradict each other, or the release."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """`people[s, x]` of public row s are expected to have class x.
+
+    `log_data_sets` is the natural logarithm of the number of data sets, each an assignment of classes to
+    people; None unless everything was counted exactly. `evidence` can be written as JSON.
+    """
+
+    people: Floats
+    log_data_sets: float | None
+    exact: bool
+    evidence: dict[str, Any]
+
+
+def counted(problem: Problem, *, seed: int, deadline: float, most_states: int = 200_000) -> Counted:
+    """What an adversary who counts data sets expects; `deadline` is a time of `time.monotonic`.
+
+    Parts of the problem that nothing joins are counted on their own: in closed form, by listing where at most
+    `most_states` steps do, else by sampling. Everything repeats by seed. Raises InconclusiveError where
+    time is up, the sampler has not converged, leaves do not tell whole numbers, nothing agrees with everything
+    that is told, or trees ask what the adversary does not know.
+
+    Departure: the paper (Zhu, Du 2010) relaxes shares of people to real numbers; its Example 1 argues with
+    whole people.
+    """
+    refuse_parts_of_people(problem)
+    if problem.allowed.size <= FEW and any(linear.kind == "background" for linear in problem.linear):
+        refuse_conflict(problem, deadline)
+    census = census_of(problem)
+    equal, least = sums_of(problem, census)
+    rivals = rivals_of(problem, census)
+    people, log_data_sets = census.certain.astype(np.float64), census.log_ways
+    answers = []
+    for number, island in enumerate(islands_of(census, equal, least, rivals)):
+        if time.monotonic() > deadline:
+            raise out_of_time()
+        answer = _answer(island, [seed, number], deadline, most_states)
+        people[island.row] += island.rows(answer.people, census.open)
+        log_data_sets += answer.log_data_sets or 0.0
+        answers.append(answer)
+    exact = all(answer.log_data_sets is not None for answer in answers)
+    told = {
+        "people_certain": int(census.certain.sum()),
+        "internal_that_matter": len(rivals),
+        **_evidence(answers),
+    }
+    return Counted(people, log_data_sets if exact else None, exact, told)
+
+
+def _answer(island: Island, seed: Sequence[int], deadline: float, most_states: int) -> Answer:
+    answer = closed_form(island, deadline) or listed(island, most_states, deadline)
+    return answer or sampled(island, np.random.default_rng(seed), deadline)
+
+
+def _evidence(answers: Sequence[Answer]) -> dict[str, Any]:
+    """How many parts were counted how; of those sampled the worst diagnostics."""
+    sampled = [answer.evidence for answer in answers if answer.log_data_sets is None]
+    found: dict[str, Any] = {
+        "parts": len(answers),
+        "parts_listed": sum("listed" in answer.evidence for answer in answers),
+        "parts_sampled": len(sampled),
+    }
+    if sampled:
+        found |= {
+            "chains": min(each["chains"] for each in sampled),
+            "r_hat": max(each["r_hat"] for each in sampled),
+            "effective_draws": min(each["effective_draws"] for each in sampled),
+            "standard_error": max(each["standard_error"] for each in sampled),
+            "moves": sum(each["moves"] for each in sampled),
+        }
+    return found

@@ -1,0 +1,1 @@
+"""What is known before anything is solved: fixed cells, symmetries, reduced problems."""

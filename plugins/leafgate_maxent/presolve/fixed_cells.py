@@ -1,0 +1,95 @@
+"""The cells that the equalities settle before anything is solved."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg as sl
+from scipy import optimize as so
+from scipy import sparse as sp
+
+from leafgate_maxent.problem.problem import Problem
+from leafgate_maxent.problem.tree_index import Floats, Ids
+
+NEAR = 1e-9
+"""People; numbers closer than this are equal."""
+HALF = 0.5
+"""In the largest solution a cell holds one person or none."""
+
+
+def fixed_cells(problem: Problem) -> Floats:
+    """People in the cells that the equalities settle one after the other; NaN where they leave a choice."""
+    people = np.where(problem.allowed, np.nan, 0.0).ravel()
+    equal = [linear for linear in problem.linear if linear.equal]
+    matrix = sp.csr_array(sp.vstack([linear.matrix for linear in equal], format="csr"))
+    bound = np.concatenate([linear.bound for linear in equal])
+    adds = np.flatnonzero((matrix < 0).sum(axis=1) == 0)
+    matrix, bound = sp.csr_array(matrix[adds]), bound[adds]
+    columns = sp.csc_array(matrix)
+    while True:
+        free = np.isnan(people)
+        left = bound - matrix @ np.where(free, 0, people)
+        count = (matrix != 0) @ free.astype(np.float64)
+        nobody = (left <= NEAR) & (count > 0)
+        single = (count == 1) & ~nobody
+        if not (nobody | single).any():
+            return people
+        settled = free & (columns.T @ nobody.astype(np.float64) > 0)
+        people[settled] = 0
+        rows = sp.coo_array(matrix[np.flatnonzero(single)])
+        mine = np.isnan(people[rows.col])
+        row, cell = rows.row[mine], rows.col[mine]
+        people[cell] = left[np.flatnonzero(single)[row]] / rows.data[mine]
+
+
+def forced_cells(problem: Problem, fixed: Floats) -> Floats:
+    """The same with the cells that all linear constraints together force to be empty.
+
+    A linear program looks for the solution, however large its scale, that has as many cells as can be
+    with somebody in them: the others are empty in every solution.
+    """
+    free = np.flatnonzero(np.isnan(fixed))
+    base = np.where(np.isnan(fixed), 0, fixed)
+    matrix = sp.csr_array(sp.vstack([linear.matrix for linear in problem.linear], format="csr"))
+    bound = np.concatenate([linear.bound for linear in problem.linear]) - matrix @ base
+    equal = np.concatenate([np.full(len(linear), linear.equal) for linear in problem.linear])
+    n, one = len(free), sp.csr_array(-bound[:, None])
+    kept = sp.hstack([matrix[:, free], sp.csr_array((len(bound), n)), one])
+    held = sp.hstack([sp.eye_array(n), -sp.eye_array(n), sp.csr_array((n, 1))])
+    found = so.milp(
+        np.concatenate([np.zeros(n), -np.ones(n), [0.0]]),
+        bounds=so.Bounds(np.append(np.zeros(2 * n), 1.0), np.concatenate([np.full(n, np.inf), np.ones(n), [np.inf]])),
+        constraints=so.LinearConstraint(
+            sp.csr_array(sp.vstack([kept, held], format="csr")),
+            np.zeros(len(bound) + n),
+            np.concatenate([np.where(equal, 0.0, np.inf), np.full(n, np.inf)]),
+        ),
+    )
+    if found.x is None:
+        return fixed
+    told = fixed.copy()
+    told[free[found.x[n : 2 * n] < HALF]] = 0
+    return told
+
+
+# --- Rows of a matrix that span all of them ---
+
+NOTHING = 1e-9
+"""Of the longest row: what is left of a row beside others, where it depends on them."""
+
+
+def independent(matrix: sp.csr_array) -> Ids:
+    """The numbers of rows that span all; solvers refuse more equations than variables."""
+    joined = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
+    number = sp.csgraph.connected_components(joined, directed=False)[1][: matrix.shape[0]]
+    order = np.argsort(number, kind="stable")
+    pieces = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+    return np.sort(np.concatenate([_spanning(matrix, rows) for rows in pieces])) if len(order) else order
+
+
+def _spanning(matrix: sp.csr_array, rows: Ids) -> Ids:
+    """By QR with pivots, of the rows of one component."""
+    mine = matrix[rows]
+    dense = mine[:, np.unique(mine.indices)].toarray()
+    triangle, pivot = sl.qr(dense.T, mode="r", pivoting=True)
+    size = np.abs(np.diagonal(triangle))
+    return np.asarray(rows[pivot[: int((size > NOTHING * size.max(initial=0)).sum())]])

@@ -1,0 +1,201 @@
+"""From the whole problem to what is left to solve: cells that are fixed, strata that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from leafgate_maxent.presolve.fixed_cells import NEAR
+from leafgate_maxent.presolve.symmetry import alike
+from leafgate_maxent.problem.problem import Problem
+from leafgate_maxent.problem.tree_index import Floats, Ids
+from leafgate_maxent.solve.subproblem import Curved, Part
+
+
+@dataclass(frozen=True)
+class Active:
+    """The constraints that are imposed: of each tree's internal ones, and of the linear inequalities, some."""
+
+    choices: Sequence[Ids]
+    linear: Sequence[Ids]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.choices)) + sum(map(len, self.linear))
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What is left of a problem: `people = fixed + expand @ x`, cells numbered as in Linear.
+
+    `part` is what an engine solves, all components together; `component` numbers each variable's.
+    """
+
+    part: Part
+    fixed: Floats
+    expand: sp.csr_array
+    gather: sp.csr_array
+    shape: tuple[int, int]
+    component: Ids
+    chosen: Active
+
+    def people(self, x: Floats) -> Floats:
+        """The whole solution."""
+        return np.asarray(self.fixed + self.expand @ x).reshape(self.shape)
+
+    def variables(self, people: Floats) -> Floats:
+        """The other way round."""
+        return np.asarray(self.gather @ people.ravel())
+
+
+def reduced(problem: Problem, active: Active, start: Floats, fixed: Floats) -> Reduced:
+    """The problem with only the active inequalities, strata that nothing tells apart taken as one.
+
+    `start` are people[s, x] to start from, `fixed` the cells that are settled (else NaN).
+    """
+    blocks, coefficients = _blocks(problem, active)
+    least = _stacked([linear.matrix[rows] for linear, rows in zip(problem.linear, active.linear, strict=True)], problem)
+    kinds, rows = alike(problem, blocks, least, fixed)
+    free = np.isnan(fixed)
+    expand, reference, limit = _variables(problem, kinds, free)
+    base = np.where(free, 0, fixed)
+    equal, equal_bound = _equalities(problem, rows, expand, base)
+    spread = sp.csr_array(sp.kron(blocks, sp.eye_array(problem.classes), format="csr"))
+    gini = any(choices.gini for choices in problem.choices)
+    top = _largest_shares(problem, blocks)
+    curved = Curved(sp.csr_array(spread @ expand), spread @ base, coefficients, problem.classes, gini, top)
+    bounds = [linear.bound[rows] for linear, rows in zip(problem.linear, active.linear, strict=True)]
+    least_bound = np.concatenate([np.zeros(0), *bounds]) - least @ base
+    gather = sp.csr_array((expand != 0).astype(np.float64).T)
+    part = Part(
+        reference,
+        limit,
+        np.asarray(gather @ start.ravel()),
+        equal,
+        equal_bound,
+        sp.csr_array(least @ expand),
+        least_bound,
+        curved,
+        convex=problem.settled,
+    )
+    return Reduced(part, base, expand, gather, (len(problem.strata), problem.classes), _components(part), active)
+
+
+def _largest_shares(problem: Problem, blocks: sp.csr_array) -> Floats:
+    """In each block of strata the largest share a class can have, by the rates of the leaves."""
+    share = np.ones((len(problem.strata), problem.classes))
+    for linear in problem.linear:
+        if linear.kind == "leaf rate" and linear.equal and (linear.matrix.data > 0).all():
+            rate = np.full((len(problem.trees[linear.tree].leaves) + 1, problem.classes), np.nan)
+            size = linear.matrix @ np.repeat(problem.reference, problem.classes)
+            rate[linear.about[:, 0], linear.about[:, 1]] = linear.bound / np.maximum(size, NEAR)
+            told = rate[problem.strata.leaf[:, linear.tree]]
+            rest = 1 - np.nansum(told, axis=1, keepdims=True)
+            share = np.minimum(share, np.where(np.isnan(told), rest, told))
+    people = blocks @ (problem.reference[:, None] * share)
+    size = np.maximum(blocks @ problem.reference, NEAR)
+    return np.asarray(np.minimum(people.max(axis=1, initial=0) / size, 1.0))
+
+
+def _blocks(problem: Problem, active: Active) -> tuple[sp.csr_array, sp.csr_array]:
+    found = [choices.blocks(chosen) for choices, chosen in zip(problem.choices, active.choices, strict=True)]
+    n_strata = len(problem.strata)
+    blocks = sp.vstack([sp.csr_array((0, n_strata)), *(blocks for blocks, _ in found)], format="csr")
+    coefficients = sp.block_diag([sp.csr_array((0, 0)), *(c for _, c in found)], format="csr")
+    return sp.csr_array(blocks), sp.csr_array(coefficients)
+
+
+def _stacked(matrices: Sequence[sp.csr_array], problem: Problem) -> sp.csr_array:
+    width = len(problem.strata) * problem.classes
+    return sp.csr_array(sp.vstack([sp.csr_array((0, width)), *matrices], format="csr"))
+
+
+def _variables(problem: Problem, kinds: Ids, free: NDArray[np.bool_]) -> tuple[sp.csr_array, Floats, Floats]:
+    """A variable for each free class of each kind of stratum; alike strata have parts by their reference.
+
+    With each variable's reference, and the people it could hold at most.
+    """
+    classes = problem.classes
+    cells = np.flatnonzero(free)
+    stratum, x = cells // classes, cells % classes
+    keys, variable = np.unique(kinds[stratum] * classes + x, return_inverse=True)
+    total = np.bincount(kinds, weights=problem.reference)
+    part = problem.reference[stratum] / total[kinds[stratum]]
+    expand = sp.csr_array((part, (cells, variable)), shape=(len(free), len(keys)))
+    people = np.bincount(kinds, weights=problem.weight[problem.strata.row])
+    return expand, np.asarray(total[keys // classes]), np.asarray(people[keys // classes])
+
+
+def _equalities(problem: Problem, rows: Ids, expand: sp.csr_array, base: Floats) -> tuple[sp.csr_array, Floats]:
+    matrices, bounds = [sp.csr_array((0, expand.shape[1]))], [np.zeros(0)]
+    for linear in problem.linear:
+        if not linear.equal:
+            continue
+        matrix, bound = linear.matrix, linear.bound
+        if linear.kind == "row":
+            adding = sp.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))))
+            matrix, bound = sp.csr_array(adding @ matrix), adding @ bound
+        left = sp.csr_array(matrix @ expand)
+        open_rows = np.flatnonzero(np.diff(left.indptr))
+        matrices.append(left[open_rows])
+        bounds.append((bound - matrix @ base)[open_rows])
+    return sp.csr_array(sp.vstack(matrices, format="csr")), np.concatenate(bounds)
+
+
+def _components(part: Part) -> Ids:
+    """For each variable the number of the part of the problem it is in: no constraint joins two parts."""
+    curved = part.curved
+    blocks = sp.csr_array(abs(curved.coefficients) @ _by_block(curved))
+    joined = sp.csr_array(sp.vstack([part.equal, part.least, blocks], format="csr"))
+    graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
+    return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
+
+
+def _by_block(curved: Curved) -> sp.csr_array:
+    n = curved.matrix.shape[0] // max(curved.classes, 1)
+    adding = sp.kron(sp.eye_array(n), np.ones((1, curved.classes)), format="csr")
+    return sp.csr_array(adding @ abs(curved.matrix))
+
+
+# --- A part of a part: some of its variables, with what is asked of them ---
+
+
+def only(part: Part, chosen: NDArray[np.bool_]) -> Part:
+    """The part of some variables, with the constraints that are about them; no constraint is about both."""
+    curved = part.curved
+    mine = sp.csr_array(curved.matrix[:, chosen])
+    rows = curved.about(chosen)
+    used = np.asarray((abs(curved.coefficients[rows]) > 0).sum(axis=0)).ravel() > 0
+    cells = np.repeat(used, curved.classes)
+    equal, equal_bound = _about(part.equal, part.equal_bound, chosen)
+    least, least_bound = _about(part.least, part.least_bound, chosen)
+    plus = curved.plus if curved.plus is None else sp.csr_array(curved.plus[rows][:, chosen])
+    return replace(
+        part,
+        cost=part.costs[chosen],
+        prices=part.prices[rows] if len(part.prices) else part.prices,
+        reference=part.reference[chosen],
+        limit=part.limit[chosen],
+        start=part.start[chosen],
+        equal=equal,
+        equal_bound=equal_bound,
+        least=least,
+        least_bound=least_bound,
+        curved=replace(
+            curved,
+            matrix=sp.csr_array(mine[cells]),
+            offset=curved.offset[cells],
+            coefficients=sp.csr_array(curved.coefficients[rows][:, used]),
+            top=curved.top[used],
+            plus=plus,
+        ),
+    )
+
+
+def _about(matrix: sp.csr_array, bound: Floats, chosen: NDArray[np.bool_]) -> tuple[sp.csr_array, Floats]:
+    mine = sp.csr_array(matrix[:, chosen])
+    rows = np.flatnonzero(np.diff(mine.indptr))
+    return sp.csr_array(mine[rows]), bound[rows]

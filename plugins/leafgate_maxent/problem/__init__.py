@@ -1,0 +1,1 @@
+"""The maximum-entropy problem: unknowns, constraints of leaves and splits."""

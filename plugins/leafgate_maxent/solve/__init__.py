@@ -1,0 +1,1 @@
+"""Solving the problem, and certifying what was found."""

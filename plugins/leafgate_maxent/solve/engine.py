@@ -1,0 +1,121 @@
+"""What every solve has in common: the problem posed to an engine, and the answer read back."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from leafgate.errors import InconclusiveError
+from leafgate_maxent.presolve.reduce import Active, Reduced, only, reduced
+from leafgate_maxent.problem.problem import Binding, Outcome, Problem
+from leafgate_maxent.problem.tree_index import Floats
+from leafgate_maxent.solve.interior_point import Way
+from leafgate_maxent.solve.subproblem import Part, Solved
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How parts are solved; `second` is who is asked for another opinion, if anybody."""
+
+    name: str
+    solve: Callable[[Part, Way], Solved]
+    second: Callable[[Part, Way], Solved] | None = None
+
+
+WORTH = 1e-6
+"""A constraint with a smaller price than this does not bind."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What all starts share: the closed form is the optimum of everything no inequality touches if `alone`."""
+
+    problem: Problem
+    fixed: Floats
+    start: Floats
+    alone: bool
+    engine: Engine
+    deadline: float = math.inf
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def in_time(self, bound: float) -> None:
+        """Raises InconclusiveError when time is up, with the best bound so far."""
+        if self.late:
+            raise InconclusiveError(
+                f"the time limit was reached; the entropy is at most {bound:.6g} nats a person",
+                remedy="raise `time_limit`, or attack a smaller tree",
+            )
+
+
+@dataclass(frozen=True)
+class Posed:
+    """The problem with some inequalities imposed, reduced, and what of it has to be solved."""
+
+    search: Search
+    left: Reduced
+    chosen: NDArray[np.bool_]
+    part: Part
+
+    def people(self, x: Floats) -> Floats:
+        """The whole solution: what was solved, and the closed form of all else."""
+        everyone = self.left.variables(self.search.start)
+        everyone[self.chosen] = x
+        return self.left.people(everyone)
+
+    def raised(self, people: Floats, x: Floats, value: float) -> float:
+        """The entropy of `people`, nats a person, had the part that was solved this value (people x nats)."""
+        problem = self.search.problem
+        return problem.entropy(people) + (value - self.part.entropy(x)) / float(problem.weight.sum())
+
+    def outcome(self, solved: Solved, bound: float = math.inf, *, convex: bool) -> Outcome:
+        problem, people = self.search.problem, self.people(solved.x)
+        entropy = problem.entropy(people)
+        return Outcome(
+            people,
+            entropy,
+            max(bound, entropy),
+            convex=convex,
+            found=(entropy,),
+            active=self._counted(),
+            binding=self._binding(solved),
+            missed=problem.broken(people),
+            variables=len(solved.x),
+        )
+
+    def _counted(self) -> dict[str, int]:
+        """The inequalities imposed, by kind."""
+        chosen = self.left.chosen
+        counts = {"internal": sum(map(len, chosen.choices))}
+        for linear, rows in zip(self.search.problem.linear, chosen.linear, strict=True):
+            counts[linear.kind] = counts.get(linear.kind, 0) + len(rows)
+        return {kind: count for kind, count in counts.items() if count}
+
+    def _binding(self, solved: Solved) -> list[Binding]:
+        """The internal constraints with a price, dearest first."""
+        number = [(tree, int(i)) for tree, chosen in enumerate(self.left.chosen.choices) for i in chosen]
+        about = np.flatnonzero(self.left.part.curved.about(self.chosen))
+        dear = np.argsort(-solved.prices, kind="stable")
+        return [
+            Binding(number[about[i]][0], number[about[i]][1], float(solved.prices[i]))
+            for i in dear
+            if solved.prices[i] > WORTH
+        ]
+
+
+def posed(search: Search, active: Active, people: Floats) -> Posed:
+    """The problem with these inequalities, to be solved from these people on."""
+    left = reduced(search.problem, active, people, search.fixed)
+    chosen = np.ones(len(left.part), dtype=bool)
+    if search.alone:
+        touched = np.diff(sp.csc_array(sp.vstack([left.part.curved.matrix, left.part.least])).indptr)
+        chosen = np.isin(left.component, left.component[touched > 0])
+    return Posed(search, left, chosen, replace(only(left.part, chosen), convex=left.part.convex))

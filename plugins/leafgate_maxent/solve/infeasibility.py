@@ -1,0 +1,136 @@
+"""When nothing keeps all constraints: the smallest set of them that was found in conflict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+from scipy import optimize as so
+from scipy import sparse as sp
+
+from leafgate.errors import InconclusiveError
+from leafgate_maxent.problem.leaf_constraints import Linear
+from leafgate_maxent.problem.problem import Problem
+from leafgate_maxent.problem.tree_index import Floats, Ids, Mask
+
+SHOWN = 4
+MANY = 200
+"""Up to so many constraints that share cells are named one by one."""
+
+
+def refuse(problem: Problem, people: Floats, deadline: float) -> NoReturn:
+    """Raises InconclusiveError: what contradicts what, as far as it can be found in time."""
+    refuse_conflict(problem, deadline)
+    kind, missed = max(problem.broken(people).items(), key=lambda each: each[1])
+    why = f"no belief was found that keeps all constraints; the {kind} constraints are missed by {missed:.2g}"
+    raise InconclusiveError(why, remedy=REMEDY)
+
+
+def refuse_conflict(problem: Problem, deadline: float) -> None:
+    """InconclusiveError that names the linear constraints in conflict, if there are any."""
+    told = in_conflict(problem, deadline)
+    if told:
+        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+        why = f"no belief keeps all constraints; in conflict are: {'; '.join(told[:SHOWN])}{more}"
+        raise InconclusiveError(why, remedy=REMEDY)
+
+
+REMEDY = "was the release learned from this table, with the measure it names, and is what is known of people true?"
+
+
+@dataclass(frozen=True)
+class System:
+    """Linear constraints: `matrix @ people` equals, or is at least, `bound`; no people above `upper`."""
+
+    matrix: sp.csr_array
+    bound: Floats
+    equal: Mask
+    upper: Floats
+
+    def only(self, rows: Ids) -> System:
+        return System(sp.csr_array(self.matrix[rows]), self.bound[rows], self.equal[rows], self.upper)
+
+    @cached_property
+    def missed(self) -> Floats:
+        """By how much each row is missed where all together are missed by as little as can be."""
+        rows, over = self.matrix.shape[0], np.flatnonzero(self.equal)
+        slack = [sp.csr_array(sp.eye_array(rows)), sp.csr_array(-sp.eye_array(rows))[:, over]]
+        program = sp.csr_array(sp.hstack([self.matrix, *slack], format="csr"))
+        cost = np.concatenate([np.zeros(len(self.upper)), np.ones(rows + len(over))])
+        upper = np.concatenate([self.upper, np.full(rows + len(over), np.inf)])
+        found = so.milp(
+            cost,
+            bounds=so.Bounds(0, upper),
+            constraints=so.LinearConstraint(program, self.bound, np.where(self.equal, self.bound, np.inf)),
+        )
+        short = np.zeros(rows) if found.x is None else found.x[len(self.upper) :][:rows].copy()
+        if found.x is not None:
+            short[over] += found.x[len(self.upper) + rows :]
+        return np.asarray(short)
+
+    @property
+    def holds(self) -> bool:
+        return float(self.missed.sum()) <= 1e-6
+
+
+def in_conflict(problem: Problem, deadline: float) -> list[str]:
+    """Linear constraints that nothing keeps together, in words; none could be left out of the list.
+
+    Where they are few (those that one leaf joins) single constraints are named, else all of a kind.
+    """
+    linear = problem.linear
+    matrix = sp.csr_array(sp.vstack([each.matrix for each in linear], format="csr"))
+    bound = np.concatenate([each.bound for each in linear])
+    equal = np.concatenate([np.full(len(each), each.equal) for each in linear])
+    possible = problem.allowed if problem.unless_facts is None else problem.unless_facts
+    system = System(matrix, bound, equal, np.where(possible.ravel(), np.inf, 0))
+    if system.holds:
+        return []
+    part = _component(system)
+    words = [_words(each, row, single=len(part) <= MANY) for each in linear for row in range(len(each))]
+    names = [words[row] for row in part.tolist()]
+    groups = {name: part[[mine == name for mine in names]] for name in dict.fromkeys(names)}
+    for name in list(groups):
+        fewer = {other: rows for other, rows in groups.items() if other != name}
+        if time.monotonic() > deadline or not fewer:
+            break
+        if not system.only(np.concatenate(list(fewer.values()))).holds:
+            groups = fewer
+    return sorted(groups, key=lambda name: ("knows" not in name, name))
+
+
+def _component(system: System) -> Ids:
+    """The fewest rows that share cells, among which some must be missed."""
+    rows = system.matrix.shape[0]
+    graph = sp.block_array([[None, system.matrix], [system.matrix.T, None]], format="csr")
+    number = sp.csgraph.connected_components(graph, directed=False)[1][:rows]
+    bad = np.unique(number[system.missed > 1e-6])
+    size = np.bincount(number)
+    return np.flatnonzero(number == bad[np.argmin(size[bad])])
+
+
+def _words(linear: Linear, row: int, *, single: bool) -> str:
+    """A constraint named, without saying anything of a single person."""
+    about = int(linear.about[row, 0])
+    if linear.kind == "row":
+        return "that everyone is in the table once"
+    if linear.kind == "background" and about >= 0:
+        return f"knows.facts[{about}]"
+    if linear.kind == "label accuracy":
+        return "how often the labels are right"
+    if linear.kind in ("leaf count", "leaf rate", "label"):
+        one, many = f"tree {linear.tree + 1}", {"leaf count": "leaf counts"}.get(linear.kind, f"{linear.kind}s")
+        return f"the {linear.kind} of leaf {about + 1} of {one}" if single else f"the {many} of {one}"
+    return "the overall distribution"
+
+
+def kinds(linear: Sequence[Linear]) -> dict[str, int]:
+    """How many constraints there are of each kind."""
+    counts: dict[str, int] = {}
+    for each in linear:
+        counts[each.kind] = counts.get(each.kind, 0) + len(each)
+    return counts

@@ -1,0 +1,238 @@
+"""The structured engine: a primal-dual interior point that never forms the Hessian.
+
+Each Newton system is solved by conjugate gradients, preconditioned with the same system in which the
+Hessian is replaced by its diagonal: that one falls apart into the leaves and a small dense matrix, a row for
+each active constraint. The Hessian itself is only ever multiplied with vectors, through the blocks.
+
+Where the problem is not convex, the part of the Hessian that belongs to the tests that were asked is left out
+as far as it must be for a direction to lead uphill.
+
+Source: Nocedal, Wright, "Numerical Optimization", 2006, chapter 19 (interior points).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from leafgate_maxent.problem.split_constraints import TINY
+from leafgate_maxent.problem.tree_index import Floats
+from leafgate_maxent.solve.linear_system import Preconditioner, Step
+from leafgate_maxent.solve.subproblem import Part, Solved
+
+# --- The Newton system of the structured engine, and how it is solved without the Hessian ---
+
+NEGATIVE = 1e-9
+"""A direction along which the Hessian is less than this part of its diagonal leads nowhere."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where the iteration stands: x, the slacks of the inequalities, and the prices of everything."""
+
+    x: Floats
+    slack: Floats
+    price: Floats
+    bound_price: Floats
+    equal_price: Floats
+
+    def moved(self, step: Point, far: float, priced: float) -> Point:
+        return Point(
+            self.x + far * step.x,
+            self.slack + far * step.slack,
+            self.price + priced * step.price,
+            self.bound_price + priced * step.bound_price,
+            self.equal_price + priced * step.equal_price,
+        )
+
+
+@dataclass
+class System:
+    """The Newton system at one point, for a barrier mu; `dropped` of what is not convex is left out."""
+
+    part: Part
+    point: Point
+    mu: float
+    dropped: float
+
+    def __post_init__(self) -> None:
+        part, point = self.part, self.point
+        self.values = part.slack(point.x)
+        self.diagonal = (part.reference > 0) / point.x + point.bound_price / point.x
+        self.damping = point.slack / point.price
+        self.short = part.equal_bound - part.equal @ point.x
+        self.conditions = Preconditioner(self.diagonal, part, part.curved.jacobian(point.x), self.damping)
+        self.counts = part.curved.counts(point.x)
+
+    @property
+    def uphill(self) -> Floats:
+        """The gradient of the Lagrangian, without the price of x >= 0."""
+        point = self.point
+        pulled = self.conditions.pulled(Step(point.x, point.price, point.equal_price))
+        return np.asarray(self.part.gradient(point.x) + pulled)
+
+    def hessian(self, along: Floats) -> Floats:
+        """Minus the Hessian of the Lagrangian, and the barrier's, times a direction."""
+        curved = self.point.price[: len(self.part.curved)]
+        return np.asarray(
+            self.diagonal * along + self.part.curved.bend(self.counts, along, curved, dropped=self.dropped)
+        )
+
+    def applied(self, step: Step) -> Floats:
+        """The first rows of the system, times a step."""
+        return np.asarray(self.hessian(step.x) - self.conditions.pulled(step))
+
+    def direction(self, accuracy: float, most: int = 200) -> Point | None:
+        """The Newton step, by conjugate gradients; None where the Hessian is not positive along some direction."""
+        point = self.point
+        right = self.uphill + self.mu / point.x
+        step = self.conditions.solve(right, self.short, self.mu / point.price - self.values)
+        residual = right - self.applied(step)
+        along, size, first = None, 0.0, 0.0
+        for _ in range(most):
+            found = self.conditions.solve(residual, 0 * self.short, 0 * self.values)
+            last, size = size, float(residual @ found.x)
+            first = first or size
+            if size <= accuracy**2 * max(first, 0.0) + 1e-26:
+                break
+            along = found if along is None else found.plus(size / last, along)
+            applied = self.applied(along)
+            curvature = float(along.x @ applied)
+            if curvature <= NEGATIVE * float(along.x @ (self.diagonal * along.x)):
+                return None
+            step = step.plus(size / curvature, along)
+            residual = residual - size / curvature * applied
+        return self._whole(step)
+
+    def _whole(self, step: Step) -> Point:
+        """What the step in x means for the slacks, and for the prices of x >= 0."""
+        point = self.point
+        rise = np.concatenate([self.conditions.curved @ step.x, self.part.least @ step.x])
+        slack = self.values + rise - point.slack
+        bound = (self.mu - point.bound_price * step.x) / point.x - point.bound_price
+        return Point(step.x, slack, step.price, bound, step.equal_price)
+
+    def error(self, mu: float) -> float:
+        """How far the point is from the optimum of the barrier problem: the worst of all conditions, in people."""
+        point = self.point
+        parts = [
+            np.abs((self.uphill + point.bound_price) * point.x).max(initial=0),
+            np.abs(self.short).max(initial=0),
+            np.abs(self.values - point.slack).max(initial=0),
+            np.abs(point.slack * point.price - mu).max(initial=0),
+            np.abs(point.x * point.bound_price - mu).max(initial=0),
+        ]
+        return float(max(parts))
+
+
+INSIDE = 0.995
+"""How much of the way to the border one step may go."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to iterate: from and down to which barrier, until when, for how many steps.
+
+    A part that is not convex is left when `patience` steps gain no more than `flat` of its entropy.
+    """
+
+    first: float = 1.0
+    last: float = 1e-10
+    deadline: float = math.inf
+    most: int = 200
+    flat: float = 1e-7
+    patience: int = 15
+
+
+def solve(part: Part, way: Way = Way()) -> Solved:
+    """The optimum of a convex part; of another a point that no small step improves much.
+
+    `done` is False where the deadline or the last step came first.
+    """
+    with threadpool_limits(1):
+        return _iterate(part, way)
+
+
+def _iterate(part: Part, way: Way) -> Solved:
+    mu, dropped, price, steps, done = way.first, 0.0, 1.0, 0, False
+    point = _start(part, mu)
+    gained = [part.entropy(point.x)]
+    while steps < way.most and time.monotonic() < way.deadline:
+        system = System(part, point, mu, dropped)
+        while mu > way.last and system.error(mu) < 10 * mu:
+            mu = max(way.last, min(mu / 5, mu**1.5))
+        if mu <= way.last and (system.error(mu) < 10 * mu or _flat(gained, way, part)):
+            done = True
+            break
+        system.mu = mu
+        step, dropped = _uphill(system, 1e-2 if mu > 1e-4 else 1e-3)
+        told = np.concatenate([point.price + step.price, point.equal_price + step.equal_price])
+        price = max(price, 1.5 * float(np.abs(told).max(initial=0)))
+        point = _moved(part, point, step, mu, price)
+        gained.append(part.entropy(point.x) if mu <= way.last else -math.inf)
+        steps += 1
+    cut = len(part.curved)
+    return Solved(point.x, point.price[:cut], point.price[cut:], point.equal_price, done, steps)
+
+
+def _start(part: Part, mu: float) -> Point:
+    typical = np.where(part.reference > 0, part.reference / max(part.curved.classes, 1), 1.0)
+    x = np.maximum(part.start, np.minimum(1e-2 * typical, mu))
+    slack = np.maximum(part.slack(x), mu)
+    price = mu / slack
+    price[: len(part.prices)] = np.maximum(part.prices, price[: len(part.prices)])
+    return Point(x, slack, price, mu / x, np.zeros(len(part.equal_bound)))
+
+
+def _flat(gained: list[float], way: Way, part: Part) -> bool:
+    if part.convex or len(gained) <= way.patience or math.isinf(gained[-1 - way.patience]):
+        return False
+    return gained[-1] - gained[-1 - way.patience] < way.flat * abs(gained[-1])
+
+
+def _uphill(system: System, accuracy: float) -> tuple[Point, float]:
+    """A direction that leads uphill, and how much of the Hessian the next system should leave out."""
+    asked = system.dropped
+    step = system.direction(accuracy)
+    while step is None:
+        system.dropped = 0.5 * (1 + system.dropped) if system.dropped < 0.95 else 1.0
+        step = system.direction(1e-2)
+    if system.dropped > asked:
+        return step, system.dropped
+    return step, 0.9 if asked == 1.0 else max(0.0, 2 * asked - 1)
+
+
+def _moved(part: Part, point: Point, step: Point, mu: float, price: float) -> Point:
+    """The next point: as far along the step as the merit function falls, slacks as large as they can be."""
+    far = min(1.0, _room(point.x, step.x), _room(point.slack, step.slack))
+    priced = min(1.0, _room(point.price, step.price), _room(point.bound_price, step.bound_price))
+    moved = point.moved(step, _shortened(part, point, step, far, mu, price), priced)
+    return replace(moved, slack=np.maximum(moved.slack, part.slack(moved.x)))
+
+
+def _room(value: Floats, step: Floats) -> float:
+    falling = step < 0
+    return float(INSIDE * (-value[falling] / step[falling]).min(initial=np.inf))
+
+
+def _merit(part: Part, x: Floats, slack: Floats, mu: float, price: float) -> float:
+    values = part.slack(x)
+    slack = np.maximum(slack, values)
+    missed = np.abs(values - slack).sum() + np.abs(part.equal @ x - part.equal_bound).sum()
+    inside = np.log(np.maximum(x, TINY)).sum() + np.log(np.maximum(slack, TINY)).sum()
+    return float(-part.entropy(x) - mu * inside + price * missed)
+
+
+def _shortened(part: Part, point: Point, step: Point, far: float, mu: float, price: float) -> float:
+    """As far along a step as the merit function falls."""
+    before = _merit(part, point.x, point.slack, mu, price)
+    for _ in range(12):
+        after = _merit(part, point.x + far * step.x, point.slack + far * step.slack, mu, price)
+        if after <= before + 1e-9 * abs(before):
+            break
+        far /= 2
+    return far

@@ -1,0 +1,133 @@
+"""A reduced part of the problem: what an engine is given, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from leafgate_maxent.problem.split_constraints import bend, impurity, slope, x_log_x
+from leafgate_maxent.problem.tree_index import Floats
+
+
+@dataclass(frozen=True)
+class Curved:
+    """Constraints `coefficients @ impurity(blocks) + plus @ x >= 0`; blocks are `offset + matrix @ x` by class."""
+
+    matrix: sp.csr_array
+    offset: Floats
+    coefficients: sp.csr_array
+    classes: int
+    gini: bool
+    top: Floats
+    """The largest share any class can have in each block."""
+    plus: sp.csr_array | None = None
+
+    def __len__(self) -> int:
+        return int(self.coefficients.shape[0])
+
+    def counts(self, x: Floats) -> Floats:
+        """People by class in each block."""
+        return np.asarray(np.maximum((self.offset + self.matrix @ x).reshape(-1, self.classes), 0))
+
+    def values(self, x: Floats) -> Floats:
+        values = np.asarray(self.coefficients @ impurity(self.counts(x), gini=self.gini))
+        return values if self.plus is None else values + self.plus @ x
+
+    def jacobian(self, x: Floats) -> sp.csr_array:
+        """One row a constraint, one column a variable."""
+        slopes = slope(self.counts(x), gini=self.gini).ravel()
+        weighted = sp.csr_array(self._spread.multiply(slopes[None, :]))
+        jacobian = sp.csr_array(weighted @ self.matrix)
+        return jacobian if self.plus is None else sp.csr_array(jacobian + self.plus)
+
+    def about(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which constraints are about any of some variables."""
+        cells = abs(self.matrix) @ chosen.astype(np.float64) > 0
+        held = cells.reshape(-1, self.classes).any(axis=1)
+        return np.asarray(abs(self.coefficients) @ held.astype(np.float64) > 0)
+
+    @cached_property
+    def _spread(self) -> sp.csr_array:
+        """The coefficients, once for every class of a block."""
+        return sp.csr_array(sp.kron(self.coefficients, np.ones((1, self.classes)), format="csr"))
+
+    def bend(self, counts: Floats, along: Floats, prices: Floats, *, dropped: float = 0.0) -> Floats:
+        """Minus the Hessian of `prices @ values` at a point with these counts, times a direction.
+
+        `dropped` is the part of what makes it not positive (the tests that were asked) to leave out.
+        """
+        weight = self.coefficients.T @ prices
+        weight = np.where(weight < 0, (1 - dropped) * weight, weight)
+        curve = bend(counts, (self.matrix @ along).reshape(-1, self.classes), gini=self.gini)
+        return np.asarray(self.matrix.T @ (curve * weight[:, None]).ravel())
+
+
+@dataclass(frozen=True)
+class Part:
+    """Maximise sum x ln(reference / x) - cost @ x over x >= 0.
+
+    Subject to `equal @ x == equal_bound`, `least @ x >= least_bound` and the curved constraints.
+    Variables with `reference` 0 have no entropy, only a cost; no variable can be above its `limit`. All
+    in people (and people x nats).
+    """
+
+    reference: Floats
+    limit: Floats
+    start: Floats
+    equal: sp.csr_array
+    equal_bound: Floats
+    least: sp.csr_array
+    least_bound: Floats
+    curved: Curved
+    cost: Floats = field(default_factory=lambda: np.zeros(0))
+    prices: Floats = field(default_factory=lambda: np.zeros(0))
+    """Of the curved constraints, to start from."""
+    convex: bool = False
+
+    def __len__(self) -> int:
+        return len(self.reference)
+
+    @cached_property
+    def costs(self) -> Floats:
+        return self.cost if len(self.cost) else np.zeros(len(self.reference))
+
+    def entropy(self, x: Floats) -> float:
+        """What is maximised."""
+        has = self.reference > 0
+        told = (x[has] * np.log(self.reference[has])).sum() - x_log_x(x[has]).sum()
+        return float(told - self.costs @ x)
+
+    def gradient(self, x: Floats) -> Floats:
+        has = self.reference > 0
+        ratio = np.divide(self.reference, np.maximum(x, 1e-300), where=has, out=np.ones(len(x)))
+        return np.asarray(np.where(has, np.log(ratio) - 1, 0) - self.costs)
+
+    def slack(self, x: Floats) -> Floats:
+        """By how much every inequality holds, the curved ones first."""
+        return np.concatenate([self.curved.values(x), self.least @ x - self.least_bound])
+
+    def missed(self, x: Floats) -> float:
+        """The worst violation of any constraint."""
+        worst = [np.maximum(-x, 0).max(initial=0), np.abs(self.equal @ x - self.equal_bound).max(initial=0)]
+        worst.append(np.maximum(-self.slack(x), 0).max(initial=0))
+        return float(max(worst))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A point, and what each constraint is worth at it: nats of entropy for each person it is relaxed by.
+
+    `prices` are those of the curved constraints, `least_prices` of the linear inequalities, none of
+    them negative; `equal_prices` of the equalities. `done` says whether the engine was content.
+    """
+
+    x: Floats
+    prices: Floats
+    least_prices: Floats
+    equal_prices: Floats
+    done: bool
+    steps: int = 0

@@ -1,0 +1,205 @@
+"""Columns that depend on each other within a class: several groups of people a class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.deconvolution import cells_between, even_chances, likelihood
+from leafgate.types.noise import Noise
+from leafgate_ppdtc45.shared import Shared
+
+Floats = NDArray[np.float64]
+
+
+Codes = NDArray[np.int64]
+
+
+# --- One column of shared numbers, ready for many rounds of EM ---
+
+CELLS = 128
+"""A column's originals are taken to lie in so many even cells."""
+
+BINS_PER_SCALE, BINS = 8, 1024
+"""Shared numbers are told apart to this part of the noise, but by no more bins than that."""
+
+POOLED = 200
+"""Rounds of EM for everyone together."""
+
+FLOOR = 1e-12
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A column: edges of its originals' cells, each person's bin, the chance of each bin (rows) by the original's cell.
+
+    `everyone` is the chance of each cell for all people together.
+    """
+
+    edges: Floats
+    place: Codes
+    table: Floats
+    everyone: Floats
+
+    def taken(self, rows: Codes) -> Axis:
+        """The same for some of the people; what is known of everyone stays."""
+        return replace(self, place=self.place[rows])
+
+    def seen(self, share: Floats) -> Floats:
+        """For each group (columns of `share`, a chance for each person) how many of it share a number in each bin."""
+        return np.stack([np.bincount(self.place, weights=of, minlength=len(self.table)) for of in share.T])
+
+
+def axis_of(numbers: Floats, noise: Noise, bounds: tuple[float, float] | None) -> Axis:
+    """The column of these shared numbers, over the declared bounds or the numbers' range."""
+    edges = cells_between(numbers, noise, bounds, CELLS)
+    step = max(noise.scale / BINS_PER_SCALE, float(np.ptp(numbers)) / BINS)
+    bins, place = np.unique(np.floor(numbers / step), return_inverse=True)
+    table = likelihood((bins + 0.5) * step, noise, edges)
+    table = np.maximum(table / np.maximum(table.max(axis=1, keepdims=True), FLOOR), FLOOR)
+    people = np.bincount(place.reshape(-1)).astype(np.float64)[None]
+    everyone = raised(even_chances(edges)[None], people, table, POOLED)[0]
+    return Axis(edges, place.reshape(-1), table, everyone)
+
+
+def raised(chances: Floats, seen: Floats, table: Floats, rounds: int) -> Floats:
+    """So many rounds of EM for each group (rows): chances of cells, towards the largest likelihood of what is seen.
+
+    A group of nobody stays as it is. Source: Agrawal, Aggarwal, PODS 2001, Theorem 3.1.
+    """
+    somebody = seen.sum(axis=1, keepdims=True) > 0
+    for _ in range(rounds):
+        found = chances * ((seen / (chances @ table.T)) @ table)
+        chances = np.where(somebody, found / np.maximum(found.sum(axis=1, keepdims=True), FLOOR), chances)
+    return chances
+
+
+# --- Each column's distribution within each class, reconstructed from shared numbers ---
+
+WITHIN = 20
+"""Rounds of EM for each class.
+
+Going on to the largest likelihood would make spikes of every class's chance bumps; a few rounds take from a class's
+own people what they surely differ by.
+"""
+
+
+@dataclass(frozen=True)
+class Densities:
+    """Groups of people of one class each, within which columns are independent.
+
+    `people` and `owner` (the class, by code) for each group; for each column the chance of each cell (columns) within
+    each group (rows).
+    """
+
+    people: Floats
+    owner: Codes
+    chances: Sequence[Floats]
+
+
+def axes_of(shared: Shared) -> list[Axis]:
+    """Every column that a tree may ask about."""
+    columns = enumerate(shared.schema.features)
+    return [axis_of(shared.numbers[:, i], shared.laws[i], column.bounds) for i, column in columns]
+
+
+def by_class(axes: Sequence[Axis], classes: Codes, n_classes: int) -> Densities:
+    """Each class as one group.
+
+    Source: Agrawal, Srikant, SIGMOD 2000, section 4 ("ByClass"), with Agrawal and Aggarwal's EM (PODS 2001).
+    Departure: each class begins with everyone's distribution, and its rounds are few.
+    """
+    share = np.eye(n_classes)[classes]
+    chances = []
+    for axis in axes:
+        everyone = np.tile(axis.everyone, (n_classes, 1))
+        chances.append(raised(everyone, axis.seen(share), axis.table, WITHIN))
+    return Densities(share.sum(axis=0), np.arange(n_classes), chances)
+
+
+STARTS, ROUNDS, APART = 4, 40, 10
+"""Random beginnings, whose mean counts; rounds of EM for each, so many of them before people may change groups."""
+
+STEEP = 1.5
+"""How strongly people are parted at first, along a random direction of their standardised numbers (2 at most)."""
+
+HELD_OUT = 1 / 3
+SURE = 2.0
+"""By so many standard errors several groups must predict held-out people better than one."""
+
+
+def several(
+    axes: Sequence[Axis],
+    numbers: Floats,
+    classes: Codes,
+    n_classes: int,
+    groups: int,
+    rng: np.random.Generator,
+    starts: int = STARTS,
+) -> Densities:
+    """So many groups a class, by EM over who is in which and how its columns are distributed.
+
+    The mean of several random beginnings, as the groups of all of them, each with its part of the people.
+
+    Source: Dempster, Laird, Rubin, JRSS B 39, 1977 (mixtures); Agrawal, Aggarwal, PODS 2001 (the columns).
+    """
+    owner = np.repeat(np.arange(n_classes), groups)
+    found = [_one(axes, numbers, classes, owner, rng) for _ in range(starts)]
+    columns = range(len(axes))
+    return Densities(
+        np.concatenate([one.people for one in found]) / starts,
+        np.tile(owner, starts),
+        [np.concatenate([one.chances[column] for one in found]) for column in columns],
+    )
+
+
+def _one(axes: Sequence[Axis], numbers: Floats, classes: Codes, owner: Codes, rng: np.random.Generator) -> Densities:
+    mine = owner[None, :] == classes[:, None]
+    spread = numbers.std(axis=0)
+    away = np.clip((numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1), -2, 2)
+    share = _shares(np.where(mine, STEEP * away @ rng.normal(size=(numbers.shape[1], len(owner))), -np.inf))
+    chances = [np.tile(axis.everyone, (len(owner), 1)) for axis in axes]
+    for step in range(ROUNDS):
+        if step > APART:
+            logs = np.log(np.maximum(share.mean(axis=0), 1e-300)) + _logs(axes, chances)
+            share = _shares(np.where(mine, logs, -np.inf))
+        chances = [raised(of, axis.seen(share), axis.table, 1) for axis, of in zip(axes, chances, strict=True)]
+    return Densities(share.sum(axis=0), owner, chances)
+
+
+def _logs(axes: Sequence[Axis], chances: Sequence[Floats]) -> Floats:
+    """For each person (rows) and group the log-likelihood of what the person shares."""
+    told = (np.log(axis.table @ of.T)[axis.place] for axis, of in zip(axes, chances, strict=True))
+    return np.asarray(sum(told))
+
+
+def _shares(logs: Floats) -> Floats:
+    """Chances from their logarithms, each row summing to 1."""
+    found = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def depend(axes: Sequence[Axis], numbers: Floats, classes: Codes, n_classes: int, rng: np.random.Generator) -> bool:
+    """Do two groups a class tell held-out people's class from their shared numbers better than one?
+
+    Better by SURE standard errors of the mean log loss; nobody's original number is needed.
+    """
+    order = rng.permutation(len(classes))
+    out, rest = np.split(order, [int(len(order) * HELD_OUT)])
+    if len(out) < 2:
+        return False
+    mine, theirs = ([axis.taken(rows) for axis in axes] for rows in (rest, out))
+    one = by_class(mine, classes[rest], n_classes)
+    two = several(mine, numbers[rest], classes[rest], n_classes, 2, rng, starts=1)
+    better = _losses(theirs, one, classes[out]) - _losses(theirs, two, classes[out])
+    return bool(better.mean() > SURE * better.std() / len(out) ** 0.5)
+
+
+def _losses(axes: Sequence[Axis], laws: Densities, classes: Codes) -> Floats:
+    """-log P(class | shared numbers) of each person."""
+    logs = _logs(axes, laws.chances) + np.log(np.maximum(laws.people, 1e-300))
+    right = (_shares(logs) * (laws.owner[None, :] == classes[:, None])).sum(axis=1)
+    return np.asarray(-np.log(np.maximum(right, 1e-300)))

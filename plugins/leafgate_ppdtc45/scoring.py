@@ -1,0 +1,177 @@
+"""Which leaves somebody's original numbers may reach, where only shared ones are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate import Case, InconclusiveError
+from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
+from leafgate.algorithms.prediction import predict
+from leafgate.types.noise import Noise
+from leafgate.types.release import NaiveBayes, Release
+from leafgate.types.schema import Schema
+from leafgate.types.table import Table, make_table
+from leafgate.types.tree import Cut, Fan, Leaf, Node
+from leafgate_ppdtc45.shared import Shared
+
+Floats = NDArray[np.float64]
+
+
+Box = Mapping[str, tuple[float, float]]
+"""For each column that was asked, what it is above and what it is up to."""
+
+
+def boxes(tree: Node) -> Iterator[tuple[Leaf, Box]]:
+    """Every leaf of a tree of cuts with the numbers that reach it."""
+    waiting: list[tuple[Node, Box]] = [(tree, {})]
+    while waiting:
+        node, box = waiting.pop()
+        match node:
+            case Leaf():
+                yield node, box
+            case Cut():
+                low, high = box.get(node.column, (-np.inf, np.inf))
+                waiting.append((node.high, {**box, node.column: (max(low, node.at), high)}))
+                waiting.append((node.low, {**box, node.column: (low, min(high, node.at))}))
+            case Fan():
+                raise TypeError("a tree of cuts has no fans")
+
+
+@dataclass(frozen=True)
+class Judges:
+    """People whose original numbers are known by chance.
+
+    For each column the edges of its cells, and for each person (rows) the chance of lying below each edge.
+    """
+
+    shared: Shared
+    edges: Mapping[str, Floats]
+    below: Mapping[str, Floats]
+
+    def chance_below(self, column: str, at: float) -> Floats:
+        """Everybody's chance that the original number is not above `at`."""
+        edges, below = self.edges[column], self.below[column]
+        cell = int(np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2))
+        part = np.clip((at - edges[cell]) / (edges[cell + 1] - edges[cell]), 0, 1)
+        return np.asarray((1 - part) * below[:, cell] + part * below[:, cell + 1])
+
+
+def judges_of(shared: Shared) -> Judges:
+    """What the noise laws and each column's distribution within each class, reconstructed, tell of everybody."""
+    edges: dict[str, Floats] = {}
+    below: dict[str, Floats] = {}
+    for i, column in enumerate(shared.schema.features):
+        numbers, noise = shared.numbers[:, i], shared.noise[column.name]
+        ends = edges[column.name] = cells_between(numbers, noise, column.bounds)
+        told = below[column.name] = np.zeros((len(numbers), len(ends)))
+        for code in np.unique(shared.classes):
+            rows = np.flatnonzero(shared.classes == code)
+            prior = reconstructed(numbers[rows], np.ones(len(rows)), noise, ends)
+            for part, chances in posterior(numbers[rows], noise, ends, prior):
+                told[rows[part], 1:] = chances.cumsum(axis=1)
+    return Judges(shared, edges, below)
+
+
+def expected_accuracy(tree: Node, judges: Judges) -> float:
+    """How many of the judges, in expectation, a tree for original numbers says the class of: 0 to 1.
+
+    Departure: the columns of one person are taken as independent given class and shared numbers.
+    """
+    classes = judges.shared.classes
+    right = np.zeros(len(classes))
+    for leaf, box in boxes(tree):
+        there = (classes == judges.shared.schema.classes.index(str(leaf.label))).astype(np.float64)
+        for name, (low, high) in box.items():
+            there *= np.maximum(judges.chance_below(name, high) - judges.chance_below(name, low), 0)
+        right += there
+    return float(right.mean())
+
+
+# --- Classifying people of whom only shared numbers are seen ---
+
+Codes = NDArray[np.int64]
+
+
+def along_random_paths(
+    tree: Node,
+    numbers: Mapping[str, Floats],
+    noise: Mapping[str, Noise],
+    classes: tuple[str, ...],
+    rng: np.random.Generator,
+) -> Codes:
+    """Each person's class at the end of a path where every test of the tree (for originals) is decided by chance.
+
+    Source: Liu, Kantarcioglu, Thuraisingham, section 6.6, Algorithm 4: low with p_S1(w|t) = 1 - F_R(w - t).
+    """
+    people = len(next(iter(numbers.values())))
+    found = np.zeros(people, dtype=np.int64)
+    waiting: list[tuple[Node, Codes]] = [(tree, np.arange(people))]
+    while waiting:
+        node, rows = waiting.pop()
+        match node:
+            case Leaf():
+                found[rows] = classes.index(node.label or classes[0])
+            case Cut():
+                chance = 1 - noise[node.column].below(numbers[node.column][rows] - node.at)
+                low = rng.random(len(rows)) <= chance
+                waiting += [(node.high, rows[~low]), (node.low, rows[low])]
+            case Fan():
+                raise TypeError("a tree of cuts has no fans")
+    return found
+
+
+# --- How well a release predicts people of whom only shared numbers are seen ---
+
+
+def accuracy_on_perturbed(case: Case, paths: str) -> float:
+    """People predicted rightly over people, from 0 to 1.
+
+    Where the test table is original, noise is drawn for it by the policy's seed. Raises InconclusiveError without a
+    test table, without noise, and where the release has no model of the kind asked for.
+    """
+    if case.test is None:
+        raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
+    if not case.release.noise:
+        raise InconclusiveError("the release tells no noise", remedy="this is for releases of shared numbers")
+    rng = np.random.default_rng(case.known.seed)
+    test = case.test if case.noisy_test else perturbed(case.test, case.release, rng)
+    right = _predicted(case.release, test, paths, rng) == test.codes(case.release.target)
+    return float(test.weight[right].sum() / test.people)
+
+
+def perturbed(table: Table, release: Release, rng: np.random.Generator) -> Table:
+    """Everybody in the table as they would share themselves under the release's noise."""
+    table = table.without_key
+    origins = np.repeat(np.arange(len(table)), table.weight)
+    frame = table.frame.iloc[origins].reset_index(drop=True)
+    for name, noise in release.noise.items():
+        frame[name] = noise.added(frame[name].to_numpy(dtype=np.float64), rng)
+    columns = (replace(c, bounds=None, bins=None) if c.name in release.noise else c for c in table.schema.columns)
+    return make_table(Schema(tuple(columns)), frame)
+
+
+def _predicted(release: Release, test: Table, paths: str, rng: np.random.Generator) -> np.ndarray:
+    if release.bayes is not None:
+        return predict(replace(release, bayes=widened(release.bayes, release)), test)
+    if paths == "random" and release.trees:
+        people = np.repeat(np.arange(len(test)), test.weight)
+        if len(people) > len(test):
+            raise InconclusiveError("people of the test table share all their numbers; random paths are of one person")
+        numbers = {name: test.numbers(name) for name in release.noise}
+        return along_random_paths(release.trees[0], numbers, release.noise, release.classes, rng)
+    if "perturbed" not in release.alternatives:
+        raise InconclusiveError("the release has no tree for shared numbers", remedy="say `paths: random`")
+    return predict(replace(release, trees=(release.alternatives["perturbed"],)), test)
+
+
+def widened(bayes: NaiveBayes, release: Release) -> NaiveBayes:
+    """The model for shared numbers: each column's variance with its noise's on top."""
+    normals = {
+        name: {label: (mean, variance + release.noise[name].variance) for label, (mean, variance) in within.items()}
+        for name, within in bayes.normals.items()
+    }
+    return NaiveBayes(bayes.shares, normals)

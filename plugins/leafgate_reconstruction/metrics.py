@@ -1,0 +1,107 @@
+"""What noise leaves to be known of a column, and how near estimates come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leafgate.api.context import Case
+from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
+from leafgate.types.noise import Noise
+from leafgate.types.schema import Column
+from leafgate_reconstruction.entropy import entropy_in, entropy_shared
+
+Floats = NDArray[np.float64]
+
+INTERVALS = 100
+"""Of a column without bins, whose entropy is that of so many even intervals."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Pi(A) and Pi(A|B) in the column's unit, and the loss P(A|B), from 0 to 1."""
+
+    column: str
+    before: float
+    after: float
+    loss: float
+
+    @property
+    def told(self) -> dict[str, Any]:
+        return {"column": self.column, "before": self.before, "after": self.after, "loss": self.loss}
+
+
+def interval(column: Column, numbers: Floats, weight: NDArray[np.int64], noise: Noise) -> Interval:
+    """What noise of this law leaves to be known of these numbers, NaN where missing.
+
+    Pi(A) = 2^h(X), Pi(A|B) = 2^(h(X) - I), P = 1 - 2^-I, with I = h(W) - h(R) in bits.
+
+    Source: D. Agrawal, C. C. Aggarwal, PODS 2001, section 2.
+    Departure: h(X) is that of the density constant in each of the column's bins; without bins in each of INTERVALS
+    even ones over the bounds, or over the numbers' range where none are declared. h(W) needs no bins.
+    """
+    told = ~np.isnan(numbers)
+    numbers, people = numbers[told], weight[told].astype(np.float64)
+    if not len(numbers):
+        raise InconclusiveError("nobody has a number there", place=f"column {column.name!r}")
+    before = 2 ** entropy_in(numbers, people, _edges(column, numbers))
+    kept = 2 ** -max(entropy_shared(numbers, people, noise) - noise.entropy, 0.0)
+    return Interval(column.name, before, before * kept, 1 - kept)
+
+
+def _edges(column: Column, numbers: Floats) -> Floats:
+    if column.bins is not None:
+        return np.array(column.bins, dtype=np.float64)
+    low, high = column.bounds or (float(numbers.min()), float(numbers.max()))
+    if not low < high:
+        raise InconclusiveError(
+            "its numbers are all equal, so its entropy has no bounds to be measured in",
+            place=f"column {column.name!r}",
+            remedy="declare its `bounds`",
+        )
+    return np.linspace(low, high, INTERVALS + 1)
+
+
+def intervals(case: Case, name: str | None) -> list[Interval]:
+    """Of the column with this name, or of every noisy one. PolicyError where there is no noise on it."""
+    noise = case.release.noise
+    if name is not None and name not in noise:
+        raise PolicyError(
+            "the release has no noise on this column", place=f"column {name!r}", remedy="name a column it has noise on"
+        )
+    if not noise:
+        raise InconclusiveError("the release has no noise on any column")
+    table = case.table
+    return [
+        interval(table.schema[each], table.numbers(each), table.weight, noise[each])
+        for each in (noise if name is None else [name])
+    ]
+
+
+def intervals_evidence(case: Case, name: str | None) -> Mapping[str, Any]:
+    return {"columns": [each.told for each in intervals(case, name)]}
+
+
+def normalised_rmse(case: Case) -> pd.Series:
+    """Root mean square error of the estimates over the standard deviation of the originals, the same for everybody.
+
+    UnreadableError where the attack has no estimates, InconclusiveError where all originals are equal.
+    """
+    if case.belief is None or case.belief.estimates is None:
+        raise UnreadableError("the attack estimates no numbers")
+    true, weight = case.table.numbers(case.secret.name), case.table.weight
+    told = ~np.isnan(true)
+    spread = np.sqrt(_variance(true[told], weight[told])) if told.any() else 0.0
+    if not spread > 0:
+        raise InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
+    missed = np.average((case.belief.estimates[told] - true[told]) ** 2, weights=weight[told])
+    return pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread))
+
+
+def _variance(numbers: Floats, weight: NDArray[np.int64]) -> float:
+    return float(np.average((numbers - np.average(numbers, weights=weight)) ** 2, weights=weight))

@@ -1,0 +1,192 @@
+"""The share of people in groups that give away something of their class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate import Case, InconclusiveError, Release
+from leafgate.algorithms.prediction import predict
+from leafgate.types.evidence import People, Private
+from leafgate.types.table import Table
+from leafgate.types.tree import Leaf, Node, children
+from leafgate_structure.evidence import worst_groups
+from leafgate_structure.partitions import Division, chances, divisions
+
+if TYPE_CHECKING:
+    from leafgate_structure import ClassDisclosure
+
+
+NEAR = 1e-8
+"""A share as small as this is none, as for numpy's `isclose`."""
+
+
+@dataclass(frozen=True)
+class Disclosed:
+    """The share of people in such groups, and what is to be told of it."""
+
+    share: float
+    evidence: dict[str, Any]
+
+
+def disclosed(metric: ClassDisclosure, case: Case) -> Disclosed:
+    """Who is in a group of one class, in one that lacks a class, or in one with a few people of a class."""
+    release, table = case.release, case.table
+    if release.target not in table.schema:
+        raise InconclusiveError("the table has no class")
+    found = divisions(case, metric.groups, metric.by_public)
+    marks = [flagged(_people(metric, case, division), metric.form, metric.k) for division in found]
+    beyond = np.zeros(len(table), dtype=bool)
+    for division, marked in zip(found, marks, strict=True):
+        beyond |= marked[division.group]
+    told: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
+    people = int(table.persons[beyond].sum())
+    told["people_beyond"] = Private(People(people))
+    if people:
+        told["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), metric.by_public)
+    return Disclosed(people / int(table.persons.sum()), told)
+
+
+def flagged(people: NDArray[np.float64], form: str, k: int | None) -> NDArray[np.bool_]:
+    """Which groups give their class away, `people` being each group's by class.
+
+    `single`: nobody has another class than one; `ruled_out`: nobody has some class; `few`: somebody has some class,
+    and fewer than k do.
+    """
+    size = people.sum(axis=1, keepdims=True)
+    absent = people <= NEAR * size
+    if form == "single":
+        return np.asarray((~absent).sum(axis=1) == 1)
+    if form == "ruled_out":
+        return np.asarray(absent.any(axis=1))
+    return np.asarray(((people > 0) & (people < (k or 0))).any(axis=1))
+
+
+def _people(metric: ClassDisclosure, case: Case, division: Division) -> NDArray[np.float64]:
+    """Each group's people by class: as they are, or as many as the release's shares make of them."""
+    if not metric.told_by_release:
+        target = case.release.target
+        return division.counts(case.table.codes(target), len(case.release.classes))
+    told = chances(case.release, case.table)[division.first]
+    return np.asarray(np.where(np.isnan(told), 1 / told.shape[1], told) * division.sizes[:, None])
+
+
+# --- How much better a model does on the people it was learned from than on others ---
+
+DIGITS = 12
+"""So many decimals of two losses are compared."""
+
+
+def test_people(case: Case) -> Table:
+    """The test table; InconclusiveError where there is none to compare with."""
+    if case.test is None:
+        raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
+    if case.noisy_test:
+        raise InconclusiveError("the test people's numbers have noise on them", remedy="leave this metric out")
+    if not (case.release.trees or case.release.bayes):
+        raise InconclusiveError("the release has no model to predict with", remedy="release one, or leave this out")
+    return case.test
+
+
+def accuracies(case: Case) -> tuple[float, float]:
+    """The share of the table's people who are predicted rightly, and of the test table's."""
+    return _accuracy(case, case.table), _accuracy(case, test_people(case))
+
+
+def _accuracy(case: Case, table: Table) -> float:
+    right = predict(case.release, table) == table.codes(case.release.target)
+    return float(table.weight[right].sum() / table.people)
+
+
+def distance(case: Case) -> float:
+    """How far the losses of the table's people are from the test people's: Kolmogorov and Smirnov's distance.
+
+    The loss of a person is one less the share that the release gives to their class. From 0 to 1.
+    """
+    test = test_people(case)
+    return apart(_losses(case, case.table), case.table.weight, _losses(case, test), test.weight)
+
+
+def apart(
+    one: NDArray[np.float64], weight: NDArray[np.int64], other: NDArray[np.float64], others: NDArray[np.int64]
+) -> float:
+    """The largest difference between two samples' shares of numbers up to some number."""
+    values, place = np.unique(np.round(np.concatenate([one, other]), DIGITS), return_inverse=True)
+    mine = np.bincount(place[: len(one)], weights=weight, minlength=len(values)) / weight.sum()
+    theirs = np.bincount(place[len(one) :], weights=others, minlength=len(values)) / others.sum()
+    return float(np.abs(np.cumsum(mine - theirs)).max())
+
+
+def by_chance(distance: float, people: int, others: int) -> float:
+    """How likely two samples of one law are as far apart, for large ones: Kolmogorov and Smirnov's test."""
+    from scipy.stats import kstwo
+
+    return float(np.clip(kstwo.sf(distance, max(1, round(people * others / (people + others)))), 0, 1))
+
+
+def _losses(case: Case, table: Table) -> NDArray[np.float64]:
+    told = chances(case.release, table)
+    told = np.where(np.isnan(told), 0, told)
+    return np.asarray(1 - told[np.arange(len(table)), table.codes(case.release.target)])
+
+
+# --- How many numbers a model has learned ---
+
+
+def residual(case: Case) -> float:
+    """People of the table less learned parameters; below 0 where there are more of these."""
+    return float(int(case.table.persons.sum()) - parameters(case.release))
+
+
+def parameters(release: Release) -> int:
+    """What the trees of a release have learned: the column and the threshold of each cut, and each leaf's numbers.
+
+    A test of m ways counts m: its column, and where values go but for the last way. A leaf counts one less than there
+    are classes, for its shares; with scores, one for each class it speaks for, and no more than that.
+
+    Source: SACRO-ML 2.0, whose tests are all of two ways. Departure: it adds one for each tree of XGBoost's, and
+    counts all classes on its leaves, each of which speaks for one.
+    """
+    if not release.trees:
+        raise InconclusiveError("the release has no trees", remedy="leave this metric out")
+    found, waiting = 0, list[Node](release.trees)
+    while waiting:
+        node = waiting.pop()
+        below = children(node)
+        found += len(below) if below else _of_leaf(node, release)
+        waiting.extend(below)
+    return found
+
+
+def _of_leaf(node: Node, release: Release) -> int:
+    if not isinstance(node, Leaf) or node.value is not None:
+        return 1
+    free = len(release.classes) - 1
+    if node.scores is None:
+        return free
+    return min(free, max(1, sum(score != 0 for score in node.scores.values())))
+
+
+# --- The fewest people in a leaf ---
+
+
+def smallest(case: Case, groups: str, by_public: bool) -> float:
+    """People in the smallest group that holds anybody."""
+    return float(min(division.sizes.min() for division in divisions(case, groups, by_public)))
+
+
+def evidence(case: Case, groups: str, by_public: bool, holds: Callable[[float], bool]) -> dict[str, Any]:
+    """How many groups there are; for auditors how many people are in smaller ones than the limit, and the smallest."""
+    found = divisions(case, groups, by_public)
+    small = [np.array([not holds(float(size)) for size in division.sizes]) for division in found]
+    beyond = np.zeros(len(case.table), dtype=bool)
+    for division, marked in zip(found, small, strict=True):
+        beyond |= marked[division.group]
+    told: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
+    told["people_beyond"] = Private(People(int(case.table.persons[beyond].sum())))
+    marks = list(zip(found, small, strict=True))
+    return told | ({"worst": worst_groups(case, marks, by_public)} if beyond.any() else {})

@@ -1,0 +1,131 @@
+"""Mondrian: cut the people into boxes at medians, as long as every box keeps k people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.induction.encoding import Coded, Feature
+from leafgate.algorithms.induction.encoding import coded as code_table
+from leafgate.algorithms.induction.greedy import grow_on
+from leafgate.algorithms.induction.growth import Sprout, finished, split, sprout
+from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
+from leafgate.algorithms.induction.pruning import prune
+from leafgate.algorithms.induction.selection import Choice
+from leafgate.types.release import Records, Release
+from leafgate.types.table import Table
+from leafgate.types.tree import MAX_DEPTH
+from leafgate_tables.generalisation import refuse_small, release_of
+from leafgate_tables.raw_table import Told, as_they_are, classes_told, records_of
+
+if TYPE_CHECKING:
+    from leafgate_tables import Mondrian
+
+Codes = NDArray[np.int64]
+
+
+def build(options: Mondrian, table: Table) -> Release:
+    """The boxes as a tree (tests on private columns below them), as a table, or as both."""
+    coded = code_table(table)
+    groups = coded.classes if table.schema.target.public else np.zeros(len(coded.classes), dtype=np.int64)
+    refuse_small(coded, groups, options.k)
+    root = sprout(coded, np.arange(len(coded.classes)))
+    boxes = cut_into_boxes(coded, root, options.k, groups)
+    records = _records(coded, table, boxes) if options.release != "tree" else None
+    ratio = options.measure == "gain_ratio"
+    private = frozenset(i for i, feature in enumerate(coded.features) if not feature.column.public)
+    if private:
+        grow_on(coded, boxes, private, options.measure, average_gain=ratio, min_leaf=2 if ratio else 1)
+    if options.prune:
+        prune(root, options.confidence)
+    return release_of(options, table, finished(coded, root, table.schema), records, {"k": options.k})
+
+
+def cut_into_boxes(coded: Coded, root: Sprout, k: int, groups: Codes) -> list[Sprout]:
+    """Cut the root for as long as any cut leaves every part, and every group in it, empty or with k people.
+
+    The widest column goes first: a number's range over its range in the whole table, a
+    categorical column's values over its domain. Numbers are cut at the median, categorical columns
+    into the groups of the coarsest hierarchy level that tells the box's people apart.
+
+    Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006,
+    section 4 (strict partitioning).
+    Departure: a column without a hierarchy is cut into its values, not at a median of an order
+    imposed on them; with one, into all the groups of a level. When the median is the largest number,
+    the cut comes before it. Ties in width go to the earlier column.
+    """
+    boxes, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        sons = _cut(coded, node, k, groups) if node.depth < MAX_DEPTH // 2 else []
+        if sons:
+            waiting.extend(reversed([son for son in sons if len(son.rows)]))
+        else:
+            boxes.append(node)
+    return boxes
+
+
+def _cut(coded: Coded, node: Sprout, k: int, groups: Codes) -> list[Sprout]:
+    """The sons of the first allowable cut, none if there is none."""
+    widths = [(-_width(f, coded.codes[node.rows, i]), i) for i, f in enumerate(coded.features) if f.column.public]
+    for width, i in sorted(widths):
+        if width == 0:
+            break
+        choice = _choice(coded, node, i)
+        if _allowed(coded, node, choice, k, groups):
+            return split(coded, node, choice)
+    return []
+
+
+def _width(feature: Feature, codes: Codes) -> float:
+    """How much of the column's whole width these people take up, 0 to 1."""
+    low, high = int(codes.min()), int(codes.max())
+    if feature.numbers is None:
+        return 0.0 if low == high else len(np.unique(codes)) / feature.size
+    if low == high:
+        return 0.0
+    numbers = feature.numbers[np.isfinite(feature.numbers)]
+    floor = max(float(feature.numbers[low]), float(numbers[0]))
+    whole = float(numbers[-1] - numbers[0])
+    return max((float(feature.numbers[high]) - floor) / whole if whole > 0 else 1.0, 1e-12)
+
+
+def _choice(coded: Coded, node: Sprout, i: int) -> Choice:
+    """The cut of a column: at the median, or into the coarsest groups that tell the people apart."""
+    feature, codes = coded.features[i], coded.codes[node.rows, i]
+    if feature.numeric:
+        return Choice((0, 0.0, i, 0), i, 0, _median(codes, coded.weight[node.rows]))
+    levels = range(len(feature.levels) - 1, -1, -1)
+    level = next(h for h in levels if len(np.unique(feature.levels[h][codes])) > 1)
+    return Choice((0, 0.0, i, level), i, level, 0)
+
+
+def _median(codes: Codes, weight: NDArray[np.float64]) -> int:
+    """The code up to which half of the people lie; somebody is left above it."""
+    people = np.bincount(codes, weights=weight).cumsum()
+    return min(int(np.searchsorted(people, people[-1] / 2)), int(codes[codes < codes.max()].max()))
+
+
+def _allowed(coded: Coded, node: Sprout, choice: Choice, k: int, groups: Codes) -> bool:
+    feature, codes = coded.features[choice.feature], coded.codes[node.rows, choice.feature]
+    side = (codes > choice.code).astype(np.int64) if feature.numeric else feature.levels[choice.level][codes]
+    sizes = np.bincount(side * (int(groups.max()) + 1) + groups[node.rows], weights=coded.weight[node.rows])
+    return bool(sizes[sizes > 0].min() >= k)
+
+
+def _records(coded: Coded, table: Table, boxes: list[Sprout]) -> Records:
+    """One record for each box, private cells and class; a box's public cells are what its cuts leave."""
+    refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
+    told = []
+    left = [conditions(coded, box, public=True) for box in boxes]
+    of = np.empty(len(coded.classes), dtype=np.int64)
+    for number, box in enumerate(boxes):
+        of[box.rows] = number
+    for i, feature in enumerate(coded.features):
+        if not feature.column.public:
+            told.append(as_they_are(coded, i))
+            continue
+        told.append(Told(feature.column, [cell_of(feature, each.get(i)) for each in left], of))
+    return records_of([*told, classes_told(coded, table.schema)], coded.weight)

@@ -1,0 +1,81 @@
+"""Published records from columns of told cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafgate.algorithms.induction.encoding import Coded
+from leafgate.errors import PolicyError
+from leafgate.types.release import Records, Release
+from leafgate.types.schema import Column, Schema
+from leafgate.types.table import Table
+
+if TYPE_CHECKING:
+    from leafgate_tables import PublishedTable
+
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Told:
+    """One published column: the cells it can show, and for each row which of them it does."""
+
+    column: Column
+    cells: Sequence[Any]
+    which: Codes
+
+
+def records_of(told: Sequence[Told], weight: NDArray[Any]) -> Records:
+    """One record for each combination of cells that occurs, with its people as weight; sorted by the cells' order."""
+    key = np.zeros(len(weight), dtype=np.int64)
+    for each in told:
+        _, key = np.unique(key * len(each.cells) + each.which, return_inverse=True)
+    first, inverse = np.unique(key, return_index=True, return_inverse=True)[1:]
+    people = np.bincount(inverse.reshape(-1), weights=weight).astype(np.int64)
+    columns = [[each.cells[cell] for cell in each.which[first].tolist()] for each in told]
+    names = tuple(each.column.name for each in told)
+    return Records(names, tuple(zip(*columns, strict=True)), tuple(people.tolist()))
+
+
+def as_they_are(coded: Coded, feature: int) -> Told:
+    """A feature's cells, each told as it is."""
+    chosen = coded.features[feature]
+    if chosen.numbers is None:
+        return Told(chosen.column, chosen.values, coded.codes[:, feature])
+    cells = [None if np.isneginf(number) else float(number) for number in chosen.numbers]
+    return Told(chosen.column, cells, coded.codes[:, feature])
+
+
+def classes_told(coded: Coded, schema: Schema) -> Told:
+    """The class of everyone."""
+    return Told(schema.target, schema.classes, coded.classes)
+
+
+# --- The table itself as a release ---
+
+
+def build(options: PublishedTable, table: Table) -> Release:
+    """The release that is the table's chosen columns; PolicyError for a column it does not have."""
+    wanted = options.columns or tuple(column.name for column in table.schema.columns)
+    for i, name in enumerate(wanted):
+        if name not in table.schema or wanted.index(name) < i:
+            remedy = "name each column of the policy once; dropped ones are not in the table"
+            raise PolicyError("no such column, or named twice", place=f"build.columns[{i}]", remedy=remedy)
+    told = [_told(table, table.schema[name]) for name in wanted]
+    return Release(
+        builder=options.described(), schema=table.schema, model="none", records=records_of(told, table.weight)
+    )
+
+
+def _told(table: Table, column: Column) -> Told:
+    if column.values is not None:
+        return Told(column, column.domain, table.codes(column.name))
+    numbers, which = np.unique(table.numbers(column.name), return_inverse=True)
+    cells = [None if np.isnan(number) else float(number) for number in numbers]
+    return Told(column, cells, which.reshape(-1).astype(np.int64))

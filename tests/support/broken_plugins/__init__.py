@@ -1,0 +1,13 @@
+"""Plugins with one mistake each, to see that the kit finds it; and the honest ones they were made from."""
+
+from broken_plugins.attacks import BROKEN_ATTACKS, ByLeaves
+from broken_plugins.builders import BROKEN_BUILDERS, ByColumn
+from broken_plugins.metrics import BROKEN_METRICS, Doubt
+
+__all__ = ["BROKEN", "HONEST"]
+
+HONEST = (ByLeaves(), Doubt(at_least=0), ByColumn())
+"""An attack, a metric and a builder that pass."""
+
+BROKEN = (*BROKEN_ATTACKS, *BROKEN_METRICS, *BROKEN_BUILDERS)
+"""Pairs: what is broken, and the check that must find it."""

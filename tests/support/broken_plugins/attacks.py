@@ -1,0 +1,364 @@
+"""An honest attack, and what can be wrong with one."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import PrivateAttr
+
+from leafgate.api.components import AttackModel
+from leafgate.errors import InconclusiveError
+from leafgate.types.adversary import Known
+from leafgate.types.belief import Belief
+from leafgate.types.release import Release
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NOWHERE = ("192.0.2.1", 80)
+"""An address that is nobody's (RFC 5737)."""
+
+
+class ByLeaves(AttackModel):
+    """Believe of everyone what the leaf they reach tells."""
+
+    use: str = "by_leaves"
+
+    reads = frozenset({"exact"})
+    threat_model = "The adversary knows the public columns of everyone, and the tree asks nothing else."
+    formula = "P(class = v) = people of class v in the leaf / people in the leaf"
+    source = "counting"
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        leaf, counts = self.read(release, known)
+        people = counts.sum(axis=1, keepdims=True)
+        shares = np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
+        return [self.believed(known, leaf, shares[leaf])]
+
+    def believed(self, known: Known, groups: np.ndarray, chances: np.ndarray) -> Belief:
+        """The belief with these chances of the class."""
+        import pandas as pd
+
+        target = known.schema.target
+        return Belief(target.name, groups, pd.DataFrame(chances, columns=pd.Index(target.domain, dtype=object)))
+
+    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+        """The leaf of each record, and what the leaves count."""
+        import numpy as np
+
+        from leafgate.algorithms.routing import route
+        from leafgate.types.tree import columns_asked
+
+        if len(release.trees) != 1 or not columns_asked(release.trees[0]) <= set(known.records.columns):
+            raise InconclusiveError("reads one tree that asks public columns")
+        routed = route(release.trees[0], known.public)
+        if (routed.leaf < 0).any() or any(leaf.counts is None for leaf in routed.leaves):
+            raise InconclusiveError("reads counts on every leaf")
+        names = known.schema.target.domain
+        counts = [[(leaf.counts or {}).get(str(name), 0) for name in names] for leaf in routed.leaves]
+        return routed.leaf, np.array(counts, dtype=float)
+
+
+class WritesInputs(ByLeaves):
+    """Adds a column to what it is handed."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        found = super().infer(release, known)
+        known.records["seen"] = True
+        return found
+
+
+class WritesRelease(ByLeaves):
+    """Sets counts of the release to zero once it has read them."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        from leafgate.types.tree import leaves
+
+        found = super().infer(release, known)
+        for leaf in leaves(release.trees[0]):
+            if isinstance(leaf.counts, dict):
+                leaf.counts.clear()
+        return found
+
+
+class GlobalCoins(ByLeaves):
+    """Draws from the random numbers that all share."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import random
+
+        random.random()
+        return super().infer(release, known)
+
+
+class GlobalSeed(ByLeaves):
+    """Seeds the random numbers that all share."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        np.random.seed(0)
+        return super().infer(release, known)
+
+
+class CallsOut(ByLeaves):
+    """Tries to reach another machine, and says nothing when it cannot."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        with suppress(OSError):
+            socket.create_connection(NOWHERE, timeout=0.1)
+        return super().infer(release, known)
+
+
+class Restless(ByLeaves):
+    """Tosses coins that nobody can toss again."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        (found,) = super().infer(release, known)
+        assert found.chances is not None
+        unsure = found.chances + np.random.default_rng().uniform(0, 1e-3)
+        return [replace(found, chances=unsure.div(unsure.sum(axis=1), axis=0))]
+
+
+class ByHash(ByLeaves):
+    """Says in its evidence what Python makes of a text: in every process another number."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        return [replace(found, evidence={"mark": hash("leafgate") % 2**40}) for found in super().infer(release, known)]
+
+
+class SpillsTown(ByLeaves):
+    """Tells everybody where the first person lives."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        first = f"the first lives in {known.records['town'].iloc[0]}" if "town" in known.records else ""
+        return [replace(found, evidence={"seen": first}) for found in super().infer(release, known)]
+
+
+class Speechless(ByLeaves):
+    """Cannot word what it divides people by."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        return [replace(found, explain=lambda group: f"{1 // (group * 0)}") for found in super().infer(release, known)]
+
+
+class OneGroup(ByLeaves):
+    """Takes all for alike, whatever it believes of each."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        together = np.zeros(len(known.records), dtype=np.int64)
+        return [replace(found, groups=together) for found in super().infer(release, known)]
+
+
+class OneGroupBefore(OneGroup):
+    """The same, and says that without its reasoning it would believe the same of everybody."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        found = super().infer(release, known)
+        return [replace(b, baseline=0 * b.chances + 1 / b.chances.shape[1]) for b in found if b.chances is not None]
+
+
+class EachAlone(ByLeaves):
+    """Tells everybody apart, whatever the release does."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        return [replace(found, groups=np.arange(len(known.records))) for found in super().infer(release, known)]
+
+
+class ByPlace(ByLeaves):
+    """Tells whoever stands first apart from everybody."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        first = np.arange(len(known.records)) == 0
+        return [replace(b, groups=2 * b.groups + first) for b in super().infer(release, known) if b.groups is not None]
+
+
+class TakesNoiseForTrue(ByLeaves):
+    """Reads noisy counts as if they were those of the people."""
+
+    reads = frozenset({"exact", "noisy"})
+
+
+class AsksWhoThatIs(ByLeaves):
+    """Asks a name server for whom an address belongs to."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        with suppress(OSError):
+            socket.gethostbyaddr(NOWHERE[0])
+        return super().infer(release, known)
+
+
+class OnChances(ByLeaves):
+    """Believes what is made of the honest chances."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        raise NotImplementedError
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        return [replace(b, chances=self.changed(b.chances, known)) for b in super().infer(release, known)]
+
+
+class SortsLabels(OnChances):
+    """Takes the classes for sorted by name, whatever their order."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return chances[sorted(chances.columns)].set_axis(chances.columns, axis=1)
+
+
+class SortsColumns(OnChances):
+    """Gives the classes in the order of their names."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return chances[sorted(chances.columns)]
+
+
+class TooMuch(OnChances):
+    """Its chances add up to more than one."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return chances + 0.01
+
+
+class Prejudiced(OnChances):
+    """Is sure of the first person, whatever the release says."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        chances.iloc[0] = [1.0] + [0.0] * (chances.shape[1] - 1)
+        return chances
+
+
+class Soft(OnChances):
+    """Is never certain of anything."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        return 0.9 * chances + 0.1 / chances.shape[1]
+
+
+class CountsRows(OnChances):
+    """Believes nothing of groups with few records, however many people share those."""
+
+    def changed(self, chances: Any, known: Known) -> Any:
+        few = chances.groupby(list(chances.columns)).transform("size") < 5
+        chances[few] = 1 / chances.shape[1]
+        return chances
+
+
+class ByPosition(ByLeaves):
+    """Takes the first column for the one that matters."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import pandas as pd
+
+        (found,) = super().infer(release, known)
+        return [replace(found, groups=pd.factorize(known.records.iloc[:, 0])[0])]
+
+
+class Blind(ByLeaves):
+    """Believes of everybody what all leaves say together."""
+
+    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+        import numpy as np
+
+        leaf, counts = self.read(release, known)
+        overall = counts.sum(axis=0) / max(counts.sum(), 1)
+        return [self.believed(known, leaf * 0, np.tile(overall, (len(leaf), 1)))]
+
+
+class MisreadsShares(ByLeaves):
+    """Takes leaves that tell shares for leaves that tell nothing."""
+
+    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+        import numpy as np
+
+        if release.publish.leaves != "shares":
+            return super().read(release, known)
+        return np.zeros(len(known.records), dtype=np.int64), np.ones((1, len(known.schema.classes)))
+
+
+class Crashes(ByLeaves):
+    """Takes for granted that leaves tell counts."""
+
+    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+        from leafgate.types.tree import leaves
+
+        known_classes = [leaf.counts[known.schema.classes[0]] for leaf in leaves(release.trees[0])]  # type: ignore[index]
+        assert known_classes
+        return super().read(release, known)
+
+
+class ReadsNothing(ByLeaves):
+    """Reads models that it then refuses."""
+
+    models = frozenset({"none"})
+
+
+class SilentOption(ByLeaves):
+    """Has an option that says nothing."""
+
+    depth: int = 1
+
+
+class OpenOptions(ByLeaves):
+    """Takes any option."""
+
+    model_config = {"extra": "allow"}  # noqa: RUF012
+
+
+class Unexplained(ByLeaves):
+    """Says not what it computes."""
+
+    formula = ""
+
+
+class NeverSent(ByLeaves):
+    """Holds what cannot be sent to another process."""
+
+    _held: Callable[[], int] = PrivateAttr(default_factory=lambda: lambda: 0)
+
+
+BROKEN_ATTACKS: tuple[tuple[AttackModel, str], ...] = (
+    (ReadsNothing(), "believes"),
+    (SortsColumns(), "believes"),
+    (TooMuch(), "believes"),
+    (OneGroup(), "believes"),
+    (Speechless(), "believes"),
+    (SilentOption(), "described_options"),
+    (OpenOptions(), "described_options"),
+    (Unexplained(), "explains_itself"),
+    (NeverSent(), "pickles"),
+    (Restless(), "repeats"),
+    (ByHash(), "repeats_elsewhere"),
+    (WritesInputs(), "leaves_inputs_alone"),
+    (WritesRelease(), "leaves_inputs_alone"),
+    (GlobalCoins(), "own_coins"),
+    (GlobalSeed(), "own_coins"),
+    (CallsOut(), "no_network"),
+    (AsksWhoThatIs(), "no_network"),
+    (CountsRows(), "counts_people"),
+    (ByPosition(), "any_column_order"),
+    (SortsLabels(), "any_label_order"),
+    (ByPlace(), "any_row_order"),
+    (SpillsTown(), "tells_nobody"),
+    (Blind(), "catches_a_leak"),
+    (Soft(), "catches_a_leak"),
+    (OneGroupBefore(), "catches_a_leak"),
+    (TakesNoiseForTrue(), "takes_noise_for_noise"),
+    (MisreadsShares(), "catches_a_leak"),
+    (EachAlone(), "knows_nothing_from_nothing"),
+    (Prejudiced(), "knows_nothing_from_nothing"),
+    (Crashes(), "errs_in_words"),
+)

@@ -1,0 +1,285 @@
+"""An honest metric, and what can be wrong with one."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from leafgate.api.context import Case
+from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast
+from leafgate.errors import InconclusiveError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Doubt(AtLeast):
+    """How unlikely each person's true secret is thought."""
+
+    use: str = "doubt"
+
+    threat_model = "Whatever the attack it judges assumes."
+    formula = "1 - P(secret = truth | x)"
+    source = "elementary"
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),
+    )
+
+    def score(self, case: Case) -> pd.Series:
+        import numpy as np
+        import pandas as pd
+
+        rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
+        return pd.Series(1 - case.chances.to_numpy()[rows, truth])
+
+
+class WrongExample(Doubt):
+    """Shows an example that does not score what it says."""
+
+    examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
+
+
+class Reversed(Doubt):
+    """Takes certainty for safety."""
+
+    def score(self, case: Case) -> pd.Series:
+        return case.chances.max(axis=1)
+
+
+class LikesHalf(Doubt):
+    """Finds a person safest of whom half is known."""
+
+    def score(self, case: Case) -> pd.Series:
+        return 2 - (super().score(case) - 0.3).abs()
+
+
+class WritesTable(Doubt):
+    """Sorts out what it has seen of the table."""
+
+    def score(self, case: Case) -> pd.Series:
+        found = super().score(case)
+        case.table.frame["seen"] = True
+        return found
+
+
+class WritesChances(Doubt):
+    """Rounds the chances where they stand."""
+
+    def score(self, case: Case) -> pd.Series:
+        found = super().score(case)
+        case.chances.iloc[:, 0] = 0.0
+        return found
+
+
+class CountsRows(Doubt):
+    """How many rows are in each group, however many people share them."""
+
+    def score(self, case: Case) -> pd.Series:
+        return case.groups.groupby(case.groups).transform("size").astype(float)
+
+
+class ByPosition(Doubt):
+    """Leaves out whoever stands in the first group by the first column."""
+
+    def score(self, case: Case) -> pd.Series:
+        import pandas as pd
+
+        first = pd.Series(pd.factorize(case.table.frame.iloc[:, 0])[0])
+        return super().score(case) + (first == 0)
+
+
+class FirstValue(Doubt):
+    """Looks at the value that is declared first, and at no other."""
+
+    def score(self, case: Case) -> pd.Series:
+        return 1 - case.chances.iloc[:, 0]
+
+
+class GlobalCoins(Doubt):
+    """Draws from the random numbers that all share."""
+
+    def score(self, case: Case) -> pd.Series:
+        import numpy as np
+
+        return super().score(case) - 0.1 * np.random.random()
+
+
+class CallsOut(Doubt):
+    """Asks for another machine's address."""
+
+    def score(self, case: Case) -> pd.Series:
+        with suppress(OSError):
+            socket.getaddrinfo("leafgate.invalid", 80)
+        return super().score(case)
+
+
+class Restless(Doubt):
+    """Tosses coins that nobody can toss again."""
+
+    def score(self, case: Case) -> pd.Series:
+        import numpy as np
+
+        return super().score(case) - np.random.default_rng().uniform(0, 0.1)
+
+
+class ByHash(Doubt):
+    """Adds what Python makes of a text: in every process another number."""
+
+    def score(self, case: Case) -> pd.Series:
+        return super().score(case) - hash("leafgate") % 2**40 / 2**50
+
+
+class EndsOnly(Doubt):
+    """Looks at the values that are declared first and last."""
+
+    def score(self, case: Case) -> pd.Series:
+        return 1 - case.chances.iloc[:, [0, -1]].max(axis=1)
+
+
+class Clipped(Doubt):
+    """Lets nobody be known for certain."""
+
+    def score(self, case: Case) -> pd.Series:
+        return super().score(case).clip(lower=0.05)
+
+
+class ByPlace(Doubt):
+    """Spares whoever stands first."""
+
+    def score(self, case: Case) -> pd.Series:
+        found = super().score(case)
+        found.iloc[0] += 0.25
+        return found
+
+
+class Unproven(Doubt):
+    """Shows no example, so that nobody sees what it adds."""
+
+    examples = ()
+
+    def score(self, case: Case) -> pd.Series:
+        return super().score(case) + 1
+
+
+class SpillsRow(Doubt):
+    """Tells everybody where the first person lives."""
+
+    def evidence(self, case: Case, scores: Any) -> Any:
+        return {"who": f"somebody in {case.table.frame.iloc[0].get('town', '')}"}
+
+
+class SpillsCount(Doubt):
+    """Tells everybody how few people there are in a group."""
+
+    def evidence(self, case: Case, scores: Any) -> Any:
+        return {"smallest": int(case.weight.groupby(case.groups).sum().min())}
+
+
+class EvidenceOfRows(Doubt):
+    """Tells of rows, however many people share them."""
+
+    def evidence(self, case: Case, scores: Any) -> Any:
+        return {"rows": len(case.table)}
+
+
+class NotANumber(Doubt):
+    """Divides by how many are alone, who may be none."""
+
+    def score(self, case: Case) -> pd.Series:
+        import numpy as np
+
+        return super().score(case) * np.nan
+
+
+class OneForAll(Doubt):
+    """Gives one number where there should be one for each."""
+
+    def score(self, case: Case) -> Any:
+        return super().score(case).min()
+
+
+class Crashes(Doubt):
+    """Takes a population for granted."""
+
+    def score(self, case: Case) -> pd.Series:
+        assert len(case.known.population.weight)  # type: ignore[union-attr]
+        return super().score(case)
+
+
+class Untold(Doubt):
+    """Has evidence that nothing can write down."""
+
+    def evidence(self, case: Case, scores: Any) -> Any:
+        return {"scores": scores}
+
+
+class ByTheBelief(Doubt):
+    """Reads the belief itself, which is never the composition."""
+
+    def score(self, case: Case) -> pd.Series:
+        from dataclasses import replace
+
+        own = replace(case, scored="derived")
+        return super().score(own)
+
+
+class NoGroupsOnly(Doubt):
+    """Says that it reads groups alone, and reads what is believed."""
+
+    groups_only = True
+
+
+class HalfDeclared(Doubt):
+    """Says that it can score the worse of two, and not both of the two."""
+
+    scorable = frozenset({"worst", "derived"})
+
+
+class ByTheTest(ReleaseAtLeast):
+    """The commonest class's share of the test people, to the last digit and for everyone."""
+
+    use: str = "by_the_test"
+
+    threat_model = "None: this is what the release is good for."
+    formula = "people of the commonest class / people of the test table"
+    source = "elementary"
+
+    def score(self, case: Case) -> float:
+        import numpy as np
+
+        if case.test is None:
+            raise InconclusiveError("there is no test table")
+        column = case.test.schema.having("class")[0].name
+        return float(np.bincount(case.test.codes(column), weights=case.test.weight).max() / case.test.people)
+
+
+BROKEN_METRICS: tuple[tuple[Metric, str], ...] = (
+    (NotANumber(at_least=0), "scores"),
+    (OneForAll(at_least=0), "scores"),
+    (Untold(at_least=0), "scores"),
+    (Restless(at_least=0), "repeats"),
+    (ByHash(at_least=0), "repeats_elsewhere"),
+    (WritesTable(at_least=0), "leaves_inputs_alone"),
+    (WritesChances(at_least=0), "leaves_inputs_alone"),
+    (GlobalCoins(at_least=0), "own_coins"),
+    (CallsOut(at_least=0), "no_network"),
+    (CountsRows(at_least=0), "counts_people"),
+    (EvidenceOfRows(at_least=0), "counts_people"),
+    (ByPosition(at_least=0), "any_column_order"),
+    (FirstValue(at_least=0), "any_label_order"),
+    (ByPlace(at_least=0), "any_row_order"),
+    (SpillsRow(at_least=0), "tells_nobody"),
+    (SpillsCount(at_least=0), "tells_nobody"),
+    (Reversed(at_least=0), "sees_a_leak"),
+    (EndsOnly(at_least=0), "sees_a_leak"),
+    (LikesHalf(at_least=0), "nothing_is_safest"),
+    (ByTheTest(at_least=0), "says_who_moves_it"),
+    (Clipped(at_least=0), "certainty_is_worst"),
+    (WrongExample(at_least=0), "examples_hold"),
+    (Unproven(at_least=0), "examples_hold"),
+    (Crashes(at_least=0), "errs_in_words"),
+    (ByTheBelief(at_least=0), "scores_what_it_declares"),
+    (NoGroupsOnly(at_least=0), "scores_what_it_declares"),
+    (HalfDeclared(at_least=0), "scores_what_it_declares"),
+)
