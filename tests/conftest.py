@@ -16,11 +16,11 @@ _document = leafgate.disclosure.document.document
 
 
 def _attacked(report: Report, audience: Audience) -> dict[str, Any]:
-    told = _document(report, audience)
+    result = _document(report, audience)
     if audience == "public" and report.smallest_cell > 2:  # fewer than 2 is 1
-        found = [*given_away(told, report.smallest_cell), *exact_counts(told)]
+        found = [*given_away(result, report.smallest_cell), *exact_counts(result)]
         assert not found, f"a public report gives away: {found}"
-    return told
+    return result
 
 
 leafgate.disclosure.document.document = _attacked  # before any test module imports it

@@ -66,9 +66,9 @@ def test_a_file_that_a_reviewer_signed_is_approved_and_other_commits_need_no_sig
     repository.commit("dpo")
     (repository.top / "other").write_text("more")
     repository.commit()
-    code, told = repository.check()
+    code, result = repository.check()
     assert code == 0
-    assert "signed by dpo@example.org in commit" in told
+    assert "signed by dpo@example.org in commit" in result
 
 
 @pytest.mark.parametrize("key", ["", "jane"])
@@ -76,8 +76,8 @@ def test_a_change_that_no_reviewer_signed_is_refused(repository: Repository, key
     repository.commit("dpo")
     repository.waivers.write_text("waivers: []  # and one more\n")
     repository.commit(key)
-    code, told = repository.check()
-    assert (code, "no reviewer signed commit" in told) == (1, True)
+    code, result = repository.check()
+    assert (code, "no reviewer signed commit" in result) == (1, True)
     repository.commit("dpo", "--amend")
     assert repository.check()[0] == 0
 
@@ -85,8 +85,8 @@ def test_a_change_that_no_reviewer_signed_is_refused(repository: Repository, key
 def test_a_change_that_is_not_committed_is_refused(repository: Repository) -> None:
     repository.commit("dpo")
     repository.waivers.write_text("waivers: []  # and one more\n")
-    code, told = repository.check()
-    assert (code, "is not what commit" in told) == (1, True)
+    code, result = repository.check()
+    assert (code, "is not what commit" in result) == (1, True)
 
 
 def test_a_signed_file_that_a_merge_changes_is_refused(repository: Repository) -> None:

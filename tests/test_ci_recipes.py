@@ -318,7 +318,7 @@ def test_no_module_that_the_repository_plants_is_run(
     assert not (tmp_path / "stolen").exists()
     if kind == "github":
         later = run("leafgate", checkout, *BASH, variables={"PYTHONPATH": "."}, programs=Path(job.path))
-        assert (later.code, later.told, marker.exists()) == (0, "audited 1 tiny\n", False)
+        assert (later.code, later.output, marker.exists()) == (0, "audited 1 tiny\n", False)
     subprocess.run([real_python / "python", "-m", "venv", "here"], cwd=checkout, check=True, timeout=60)
     assert marker.read_text()
 
@@ -457,7 +457,7 @@ def test_the_action_says_what_github_wants_to_know() -> None:
     action = read(ACTION)
     assert {"name", "description", "inputs", "outputs", "runs"} == set(action)
     assert action["runs"]["using"] == "composite"
-    assert all(told["description"] for told in (*action["inputs"].values(), *action["outputs"].values()))
+    assert all(result["description"] for result in (*action["inputs"].values(), *action["outputs"].values()))
     used = set(re.findall(r"inputs\.([\w-]+)", ACTION.read_text()))
     assert used == set(action["inputs"])
 
@@ -517,15 +517,15 @@ def test_the_hook_looks_at_every_yaml_file_for_a_policy_may_be_read_with_any() -
 def test_the_hook_runs_on_the_files_it_is_given(files: list[str], code: int, checkout: Path) -> None:
     ended = run(f"git init -q . && {HOOK['entry']} {' '.join(files)}", checkout, *BASH, variables=NOTHING)
     assert ended.code == code
-    assert all(file in ended.told for file in files)
+    assert all(file in ended.output for file in files)
 
 
 def test_the_hook_says_of_each_file_what_is_wrong(checkout: Path) -> None:
     (checkout / "other.yaml").write_text("leafgate: 1\nname: other\n")
     words = [checkout / "invalid.yaml", checkout / "passing.yaml", checkout / "other.yaml"]
-    told = leafgate("validate", *words)
-    assert (told.code, told.out) == (2, f"{words[1]}: the policy 'mortgage' is valid\n")
-    assert {line.split(": ")[1] for line in told.err.splitlines()} == {str(words[0]), str(words[2])}
+    output = leafgate("validate", *words)
+    assert (output.code, output.out) == (2, f"{words[1]}: the policy 'mortgage' is valid\n")
+    assert {line.split(": ")[1] for line in output.err.splitlines()} == {str(words[0]), str(words[2])}
 
 
 def test_pre_commit_itself_takes_the_manifest() -> None:
@@ -544,15 +544,15 @@ def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, c
     here = {"PRE_COMMIT_HOME": str(checkout.parent / "pre-commit"), "GIT_CONFIG_GLOBAL": "/dev/null"}
     script = "git init -q . && git add . && pre-commit run --all-files --verbose"
     ended = run(script, checkout, *BASH, variables=here)
-    assert ended.code == code, ended.told
-    assert "leafgate.yml: the policy 'mortgage' is valid" in ended.told
-    assert ("loans.leafgate.yaml: the policy" in ended.told) == (code == 0)
-    assert ("leafgate: loans.leafgate.yaml: data: is missing" in ended.told) == (code == 1)
+    assert ended.code == code, ended.output
+    assert "leafgate.yml: the policy 'mortgage' is valid" in ended.output
+    assert ("loans.leafgate.yaml: the policy" in ended.output) == (code == 0)
+    assert ("leafgate: loans.leafgate.yaml: data: is missing" in ended.output) == (code == 1)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="pre-commit needs git")
 @pytest.mark.parametrize(
-    ("change", "code", "told"),
+    ("change", "code", "content"),
     [
         ("printf '#' >> org.yaml", 0, "loans.yaml: the policy 'mortgage' is valid"),
         ("sed -i s/:.2/:\\ 9/ org.yaml", 1, "leafgate: loans.yaml: metrics[0].at_least: loosens what it extends"),
@@ -561,7 +561,7 @@ def test_pre_commit_runs_the_hook_on_the_policies_of_a_repository(policy: str, c
     ],
 )
 def test_pre_commit_looks_at_the_policies_that_depend_on_a_changed_file(
-    change: str, code: int, told: str, checkout: Path
+    change: str, code: int, content: str, checkout: Path
 ) -> None:
     (checkout / "invalid.yaml").unlink()
     text = (checkout / "passing.yaml").read_text()
@@ -576,15 +576,15 @@ def test_pre_commit_looks_at_the_policies_that_depend_on_a_changed_file(
     commit = "git -c user.name=a -c user.email=a@example.org commit -qm first"
     script = f"git init -q . && git add . && {commit} && {change} && git add . && pre-commit run --verbose"
     ended = run(script, checkout, *BASH, variables=here)
-    assert ended.code == code, ended.told
-    assert told in ended.told, ended.told
-    assert "failing.yaml" not in ended.told
+    assert ended.code == code, ended.output
+    assert content in ended.output, ended.output
+    assert "failing.yaml" not in ended.output
 
 
 def test_one_json_document_tells_of_one_policy(checkout: Path) -> None:
-    told = leafgate("validate", checkout / "passing.yaml", checkout / "failing.yaml", "--json")
-    assert told.code == 2
-    assert told.problems[0]["place"] == "--json"
+    output = leafgate("validate", checkout / "passing.yaml", checkout / "failing.yaml", "--json")
+    assert output.code == 2
+    assert output.problems[0]["place"] == "--json"
 
 
 PAGE = (TOP / "docs" / "ci.md").read_text(encoding="utf-8")
@@ -597,14 +597,14 @@ def test_the_page_s_workflow_gives_the_action_inputs_that_it_has() -> None:
     assert used["uses"].split("@")[0].endswith(str(ACTION.parent.relative_to(TOP)))
     inputs = read(ACTION)["inputs"]
     assert set(used["with"]) <= set(inputs)
-    assert {name for name, told in inputs.items() if told.get("required")} <= set(used["with"])
+    assert {name for name, result in inputs.items() if result.get("required")} <= set(used["with"])
 
 
 def test_the_page_lists_the_inputs_of_the_action_with_their_defaults() -> None:
     listed = dict(re.findall(r"^\| `([\w-]+)` \| ?(?:`([^`]*)`|[^|]*?) ?\|", PAGE, re.MULTILINE))
     inputs = read(ACTION)["inputs"]
     assert list(listed) == list(inputs)
-    assert all(listed[name] == told.get("default", "") for name, told in inputs.items())
+    assert all(listed[name] == result.get("default", "") for name, result in inputs.items())
 
 
 def test_the_page_s_job_extends_the_job_there_is_with_variables_that_it_has() -> None:
@@ -651,8 +651,8 @@ def promoted(
 
     def python(program: str, *given: str) -> str:
         done = run(shlex.join(["python", "-W", "ignore", "-c", program, *given]), checkout, *BASH, variables=store)
-        assert done.code == 0, done.told
-        return done.told.splitlines()[-1]
+        assert done.code == 0, done.output
+        return done.output.splitlines()[-1]
 
     run_id, version = python(REGISTER, str(checkout / "governance" / registered)).split()
     names = {"RUN_ID": run_id, "MODEL_NAME": "income", "MODEL_VERSION": version, "MODEL_FILE": registered}
@@ -685,7 +685,7 @@ INSTALLED = pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow-skinn
 @INSTALLED
 def test_the_alias_moves_to_the_version_whose_file_passed(governed: Path) -> None:
     ended, aliases, tags = promoted(governed)
-    assert ended.code == 0, ended.told
+    assert ended.code == 0, ended.output
     assert (aliases, tags["leafgate.verdict"]) == ({"champion": "1"}, "pass")
     model = (governed / "governance" / "model.json").read_bytes()
     assert tags["leafgate.file_sha256"] == hashlib.sha256(model).hexdigest()
@@ -710,7 +710,7 @@ def test_the_alias_does_not_move_for_anything_else(case: str, code: int, verdict
     registered = "other.json" if case == "another file" else "model.json"
     words = "--to pdf" if case == "a wrong option" else ""
     ended, aliases, tags = promoted(governed, registered, words)
-    assert (ended.code, aliases, tags.get("leafgate.verdict")) == (code, {}, verdict), ended.told
+    assert (ended.code, aliases, tags.get("leafgate.verdict")) == (code, {}, verdict), ended.output
 
 
 def test_no_recipe_ignores_an_exit_code() -> None:

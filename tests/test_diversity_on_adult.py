@@ -18,7 +18,7 @@ import pytest
 from adult import MEASURES, adult, data_root, value
 from leafgate.engine.audit import Audit
 from leafgate.errors import NoReleaseError
-from leafgate.session.run import Run
+from leafgate.session.run import Session
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node
 from leafgate_kadet import Kadet
@@ -33,7 +33,7 @@ ROOT = 22_654 / 30_162
 Options = Mapping[str, Any]
 
 
-def audited(run: Run, build: Options, *metrics: Options) -> Audit:
+def audited(run: Session, build: Options, *metrics: Options) -> Audit:
     offered = run.plugins.by_name
     builder, *limits = [offered[str(each["use"])].model_validate(each) for each in (build, *metrics)]
     return replace(run, policy=run.policy.model_copy(update={"build": builder, "metrics": tuple(limits)})).audit()
@@ -120,8 +120,8 @@ def test_for_small_k_tds_spends_everything_on_relationship_and_predicts_nothing(
     assert found.sealed is not None
     records = found.sealed.release.records
     assert records is not None
-    told = {name for i, name in enumerate(records.columns) if len({str(row[i]) for row in records.rows}) > 1}
-    assert told == {"marital-status", "relationship", "income"}
+    items = {name for i, name in enumerate(records.columns) if len({str(row[i]) for row in records.rows}) > 1}
+    assert items == {"marital-status", "relationship", "income"}
 
 
 def test_tds_that_chooses_from_test_people_too_keeps_no_k_of_the_training_people() -> None:
@@ -228,7 +228,7 @@ def test_for_two_classes_a_limit_and_its_l_are_one_test(setting: str, limit: flo
 # Columns that outsiders do not know
 
 
-def with_private(run: Run, names: Collection[str]) -> Run:
+def with_private(run: Session, names: Collection[str]) -> Session:
     def hidden(column: Column) -> Column:
         private = column.name in names
         return replace(column, roles=frozenset({"private"}), hierarchy=None) if private else column

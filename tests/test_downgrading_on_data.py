@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from data_files import DATA
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 
 EVERY = ["tree_inference", "conditioning", "naive_bayes", "restoration"]
 NAMES = "age workclass fnlwgt education education-num marital occupation relationship race sex gain loss hours country"
@@ -45,7 +45,7 @@ def test_a_real_table_is_held_against_all_four_adversaries_and_says_at_what_cost
     frame = adult() if table == "adult" else german()
     frame.insert(0, "id", [f"p{i}" for i in range(len(frame))])
     frame.to_csv(tmp_path / "data.csv", index=False)
-    told = {
+    fields = {
         name: column(frame[name], "class" if name == secret == "class" else "private") for name in frame if name != "id"
     }
     people = np.random.default_rng(0).choice(frame["id"].to_numpy(), 100, replace=False).tolist()
@@ -54,7 +54,7 @@ def test_a_real_table_is_held_against_all_four_adversaries_and_says_at_what_cost
         "name": table,
         "data": {
             "path": "data.csv",
-            "columns": {"id": {"role": "key"}, **told},
+            "columns": {"id": {"role": "key"}, **fields},
             "protect": [{"column": secret, "keys": people}],
         },
         "build": {"use": "downgrading", "tau": 0.7, "rho": 0.7, "v": 0.05},
@@ -66,6 +66,6 @@ def test_a_real_table_is_held_against_all_four_adversaries_and_says_at_what_cost
         ],
     }
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy, sort_keys=False))
-    audit = prepare(tmp_path / "policy.yaml").audit()
+    audit = open_session(tmp_path / "policy.yaml").audit()
     assert {f.id: (f.value, f.passed) for f in audit.report.findings if not f.passed} == {}
     assert [f.people for f in audit.report.findings if f.metric == "confidence"] == [100] * 4

@@ -11,7 +11,7 @@ import pytest
 
 from data_files import DATA
 from leafgate.engine.audit import Audit
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate_downgrading import CellAttack, Downgrading, Restoration, TreeInference
 from leafgate_downgrading.attack import infer
 from leafgate_downgrading.grid import cells_of, coded
@@ -21,32 +21,32 @@ POLICY = Path(__file__).resolve().parents[1] / "policies" / "votes.yaml"
 
 
 @pytest.fixture(scope="module")
-def votes() -> Run:
+def votes() -> Session:
     if not (DATA / "congressional_voting").exists():
         pytest.skip("the votes are not here: set LEAFGATE_DATA to the folder that holds `congressional_voting`")
-    return prepare(POLICY, root=DATA)
+    return open_session(POLICY, root=DATA)
 
 
-def audited(run: Run, **options: Any) -> Audit:
+def audited(run: Session, **options: Any) -> Audit:
     builder = Downgrading.model_validate({"use": "downgrading", "tau": 0.7, "against": ("tree_inference",), **options})
     return replace(run, policy=run.policy.model_copy(update={"build": builder})).audit()
 
 
-def right(run: Run, audit: Audit, attack: CellAttack) -> float:
+def right(run: Session, audit: Audit, attack: CellAttack) -> float:
     """The share of withheld parties that an attack's best guess gets right."""
-    from leafgate.engine.build import known_of
+    from leafgate.engine.build import grant_knowledge
 
     assert audit.sealed is not None
-    beliefs = infer(attack, audit.sealed.release, known_of(run.table))
+    beliefs = infer(attack, audit.sealed.release, grant_knowledge(run.table))
     party = next(belief for belief in beliefs if belief.secret == "party")
-    assert party.chances is not None
-    assert party.cells is not None
+    assert party.posterior is not None
+    assert party.record_positions is not None
     assert audit.sealed.origins is not None
-    truth = run.table.without_key.codes("party")[np.asarray(audit.sealed.origins)[party.cells]]
-    return float((party.chances.to_numpy().argmax(axis=1) == truth).mean())
+    truth = run.table.without_key.codes("party")[np.asarray(audit.sealed.origins)[party.record_positions]]
+    return float((party.posterior.to_numpy().argmax(axis=1) == truth).mean())
 
 
-def test_the_vote_on_physicians_tells_most_of_the_party_and_the_one_on_el_salvador_of_that(votes: Run) -> None:
+def test_the_vote_on_physicians_tells_most_of_the_party_and_the_one_on_el_salvador_of_that(votes: Session) -> None:
     """Chang 2003, section 7; apart from the party."""
     cells = cells_of(votes.table)
     grid, _ = coded(cells, np.zeros((len(votes.table), 17), dtype=np.bool_))
@@ -57,7 +57,7 @@ def test_the_vote_on_physicians_tells_most_of_the_party_and_the_one_on_el_salvad
     assert next(names[i] for i in of_that if names[i] != "party") == "el_salvador_aid"
 
 
-def test_withholding_what_the_tree_asks_stops_the_tree_and_restoration_undoes_it(votes: Run) -> None:
+def test_withholding_what_the_tree_asks_stops_the_tree_and_restoration_undoes_it(votes: Session) -> None:
     """The party of a random third of the records is withheld."""
     marks = np.zeros(len(votes.table), dtype=np.bool_)
     marks[np.random.default_rng(0).choice(len(marks), len(marks) // 3, replace=False)] = True
@@ -72,5 +72,5 @@ def test_withholding_what_the_tree_asks_stops_the_tree_and_restoration_undoes_it
     assert {f.id: f.passed for f in downgraded.report.findings}["confidence@tree_inference#party"]
 
 
-def test_the_example_holds_nine_in_ten_against_the_tree_with_a_third_of_the_votes(votes: Run) -> None:
+def test_the_example_holds_nine_in_ten_against_the_tree_with_a_third_of_the_votes(votes: Session) -> None:
     assert votes.audit().report.verdict == "pass"

@@ -11,7 +11,7 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from leafgate.engine.audit import Audit
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 
 METRICS = (
     {"use": "differential_privacy", "at_most": 1, "delta": 1e-6},
@@ -21,8 +21,8 @@ METRICS = (
 
 
 @cache
-def private() -> Run:
-    return prepare(POLICIES / "adult-private.yaml", root=data_root())
+def private() -> Session:
+    return open_session(POLICIES / "adult-private.yaml", root=data_root())
 
 
 def audited(build: Mapping[str, Any], metrics: tuple[Mapping[str, Any], ...] = METRICS, seed: int = 0) -> Audit:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adult import adult, audited, data_root, kadet, unprotected, value
-from leafgate.types.tree import Fan, Leaf, Node
+from leafgate.types.tree import CategoricalSplit, Leaf, Node
 
 TOP = Path(__file__).resolve().parents[1]
 SETTINGS = ("adult-id3", "adult-all")
@@ -43,7 +43,7 @@ def test_the_smallest_value_of_relationship_has_889_people() -> None:
 @pytest.mark.parametrize(("k", "column", "ways"), [(889, "relationship", 6), (890, "marital-status", 2)])
 def test_the_id3_root_changes_at_890(k: int, column: str, ways: int, prune: bool) -> None:
     root = tree("adult-id3", k, prune=prune)
-    assert isinstance(root, Fan)
+    assert isinstance(root, CategoricalSplit)
     assert (root.column, len(root.branches)) == (column, ways)
 
 

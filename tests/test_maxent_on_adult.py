@@ -17,7 +17,7 @@ import pytest
 from adult import POLICIES, data_root, value
 from leafgate.engine.audit import Audit
 from leafgate.engine.build import build, knowledge
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
 from leafgate_divergence.metrics import divergences
@@ -36,16 +36,16 @@ ENTROPY_TOLERANCE = 5e-4
 
 
 @cache
-def adult() -> Run:
-    return prepare(POLICIES / "adult-education.yaml", root=data_root())
+def adult() -> Session:
+    return open_session(POLICIES / "adult-education.yaml", root=data_root())
 
 
-def published(builder: Mapping[str, Any], level: Level) -> Run:
+def published(builder: Mapping[str, Any], level: Level) -> Session:
     run = adult()
     chosen = run.plugins.by_name[str(builder["use"])].model_validate(builder)
     assert run.policy.publish is not None
-    told = run.policy.publish.model_copy(update={"leaves": level})
-    return replace(run, policy=run.policy.model_copy(update={"build": chosen, "publish": told}))
+    result = run.policy.publish.model_copy(update={"leaves": level})
+    return replace(run, policy=run.policy.model_copy(update={"build": chosen, "publish": result}))
 
 
 @cache

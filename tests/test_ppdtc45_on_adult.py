@@ -14,7 +14,7 @@ import pytest
 from adult import POLICIES, data_root, value
 from command_line import leafgate
 from leafgate.engine.audit import Audit
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 
@@ -23,9 +23,9 @@ PRINTED = {1.7: 80.74, 1.3: 79.69, 1.0: 77.67, 0.5: 78.01}
 
 
 @cache
-def shared() -> Run:
+def shared() -> Session:
     """10,000 of Adult's people, by the policy that shares six of their numbers."""
-    run = prepare(POLICIES / "adult-shared.yaml", root=data_root())
+    run = open_session(POLICIES / "adult-shared.yaml", root=data_root())
     return replace(run, table=some(run.table, 10_000))
 
 
@@ -39,12 +39,12 @@ def audited(
     build: Mapping[str, Any], *metrics: Mapping[str, Any], attacks: tuple[Mapping[str, Any], ...] = ()
 ) -> Audit:
     run = shared()
-    told = {"use": "ppdtc45", "rehearsal": True, **build}
+    fields = {"use": "ppdtc45", "rehearsal": True, **build}
 
     def made(document: Mapping[str, Any]) -> Any:
         return run.plugins.by_name[str(document["use"])].model_validate(document)
 
-    update = {"build": made(told), "metrics": tuple(map(made, metrics)), "attacks": tuple(map(made, attacks))}
+    update = {"build": made(fields), "metrics": tuple(map(made, metrics)), "attacks": tuple(map(made, attacks))}
     return replace(run, policy=run.policy.model_copy(update=update)).audit()
 
 

@@ -32,8 +32,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def errors(found: Path) -> pd.DataFrame:
     """The normalised error of each attack (columns) on each column of each setting (rows)."""
-    told = pd.read_csv(found / "reconstruction-adult.csv")
-    return told.pivot_table(index=["law", "snr", "column"], columns="attack", values="error")
+    result = pd.read_csv(found / "reconstruction-adult.csv")
+    return result.pivot_table(index=["law", "snr", "column"], columns="attack", values="error")
 
 
 def test_the_posterior_mean_beats_the_attacks_that_look_at_all_columns(errors: pd.DataFrame) -> None:

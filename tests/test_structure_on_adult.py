@@ -34,11 +34,11 @@ def test_the_values_are_those_of_the_models(name: str, monkeypatch: pytest.Monke
     made = importlib.import_module("structure_on_adult")
     row = printed()[name]
     kind, options = next((kind, options) for each, kind, options in made.MODELS if each == name)
-    told = {flag: row[flag] == "yes" for flag in FLAGS} | {"accuracy": None}
+    result = {flag: row[flag] == "yes" for flag in FLAGS} | {"accuracy": None}
     table, test = made._with_unknown(run.table), made._with_unknown(run.test)
     z, zy = made._numbers(test)
-    told["accuracy"] = made.KINDS[kind](random_state=0, **options).fit(*made._numbers(table)).score(z, zy)
-    found = asdict(made._row(name, kind, options, told, table, test))
+    result["accuracy"] = made.KINDS[kind](random_state=0, **options).fit(*made._numbers(table)).score(z, zy)
+    found = asdict(made._row(name, kind, options, result, table, test))
     for key, value in found.items():
         if isinstance(value, float):
             assert row[key] == f"{value:.4f}", key

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leafgate.api.components import AttackModel, TreeBuilder
-    from leafgate.api.context import Case
+    from leafgate.api.context import ScoringContext
     from leafgate.api.hookspecs import hookimpl
     from leafgate.api.metrics import AtLeast, AtMost, Example, Metric, ReleaseAtLeast, ReleaseAtMost
     from leafgate.errors import DataError, InconclusiveError, LeafgateError, NoReleaseError, PolicyError
     from leafgate.models.readers.sklearn.estimators import from_sklearn
-    from leafgate.types.adversary import Fact, Known
+    from leafgate.types.adversary import AdversaryKnowledge, Fact
     from leafgate.types.belief import Belief
     from leafgate.types.release import Release
     from leafgate.types.table import Table
@@ -27,12 +27,12 @@ LATER = {
     "AtMost": "leafgate.api.metrics",
     "AttackModel": "leafgate.api.components",
     "Belief": "leafgate.types.belief",
-    "Case": "leafgate.api.context",
+    "ScoringContext": "leafgate.api.context",
     "DataError": "leafgate.errors",
     "Example": "leafgate.api.metrics",
     "Fact": "leafgate.types.adversary",
     "InconclusiveError": "leafgate.errors",
-    "Known": "leafgate.types.adversary",
+    "AdversaryKnowledge": "leafgate.types.adversary",
     "LeafgateError": "leafgate.errors",
     "Metric": "leafgate.api.metrics",
     "NoReleaseError": "leafgate.errors",
@@ -49,16 +49,15 @@ LATER = {
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdversaryKnowledge",
     "AtLeast",
     "AtMost",
     "AttackModel",
     "Belief",
-    "Case",
     "DataError",
     "Example",
     "Fact",
     "InconclusiveError",
-    "Known",
     "LeafgateError",
     "Metric",
     "NoReleaseError",
@@ -66,6 +65,7 @@ __all__ = [
     "Release",
     "ReleaseAtLeast",
     "ReleaseAtMost",
+    "ScoringContext",
     "Table",
     "TreeBuilder",
     "from_sklearn",

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 class Problem:
     """One thing that is wrong: where, what, and what would be right."""
 
-    place: str
+    location: str
     message: str
-    remedy: str = ""
+    hint: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.place}: " if self.place else ""
-        remedy = f" ({self.remedy})" if self.remedy else ""
+        place = f"{self.location}: " if self.location else ""
+        remedy = f" ({self.hint})" if self.hint else ""
         return f"{place}{self.message}{remedy}"
 
 
@@ -33,7 +33,7 @@ class LeafgateError(Exception):
     def listing(cls, problems: Iterable[Problem]) -> LeafgateError:
         """One error that reports every problem at once."""
         found = tuple(problems)
-        error = cls(found[0].message, place=found[0].place, remedy=found[0].remedy)
+        error = cls(found[0].message, place=found[0].location, remedy=found[0].hint)
         error.problems = found
         error.args = ("\n".join(str(problem) for problem in found),)
         return error

@@ -81,7 +81,7 @@ def _lines() -> Iterator[str]:
         for component in plugins.kind(base):
             yield f"### {use_of(component)}\n\n{_first_line(component)}\n"
             if issubclass(component, Metric) and component.scale:
-                yield f"Score: {component.formula}. Scale: {component.scale}. Safe: {component.safe}.\n"
+                yield f"Score: {component.formula}. Scale: {component.scale}. Safe: {component.interpretation}.\n"
             yield from _table(component)
             for option, model in parts(component):
                 use = model.model_fields.get("use")

@@ -37,11 +37,11 @@ def _rival(found: Findings, setting: str, name: str, paper: float, *, pruned: bo
 
 
 def _promise(found: Findings) -> Claim:
-    told = []
+    items = []
     for setting, name in ((ID3, "ID3"), (ALL, "C4.5")):
-        kept = [found.row(setting, "tds both", k, told="table").kept for k in K_GRID]
-        told.append(f"{sum(kept)} of {len(kept)} tables ({name})")
-    here = f"k then holds of both together; of the training people alone it holds in {' and '.join(told)}"
+        kept = [found.row(setting, "tds both", k, text="table").kept for k in K_GRID]
+        items.append(f"{sum(kept)} of {len(kept)} tables ({name})")
+    here = f"k then holds of both together; of the training people alone it holds in {' and '.join(items)}"
     return Claim("TDS chooses its generalisation from training and test people", here, "as in the paper")
 
 
@@ -77,13 +77,13 @@ def _one_test(found: Findings) -> Claim:
 def _limits(found: Findings) -> Iterator[Claim]:
     id3, every = (_released(found, setting) for setting in (ID3, ALL))
     free = {setting: _free(found, setting) for setting in (ID3, ALL)}
-    told = [
+    items = [
         f"{name}: {_at(rows, 0.99):.2f} % at 99 %, {_at(rows, 0.95):.2f} % at 95 %, {_at(rows, 0.9):.2f} % at 90 %, "
         f"against {free[setting]:.2f} % without a limit"
         for name, setting, rows in (("ID3", ID3, id3), ("C4.5", ALL, every))
     ]
     holds = _at(id3, 0.95) - free[ID3] < 0.5 and _at(every, 0.95) - free[ALL] < 0.5
-    yield claim("with a high enough limit there is no significant loss of accuracy", "; ".join(told), holds)
+    yield claim("with a high enough limit there is no significant loss of accuracy", "; ".join(items), holds)
     last = [min(row.limit for row in rows) for rows in (id3, every)]
     root = next(row for row in id3 if row.root == "nothing")
     here = f"one leaf: {fixed(root.surest)} %; the lowest limit tried that gives a release is {_percent(min(last))} %"

@@ -49,11 +49,11 @@ class Findings:
     groups: Sequence[Group]
     shared: Sequence[Shared]
     orders: Sequence[Ordered]
-    told: Sequence[Told]
+    statements: Sequence[Told]
 
-    def row(self, setting: str, builder: str, k: int, *, pruned: bool | None = None, told: str = "tree") -> Row:
-        wanted = (setting, builder, told, k, pruned)
-        return next(r for r in self.rows if (r.setting, r.builder, r.told, r.k, r.pruned) == wanted)
+    def row(self, setting: str, builder: str, k: int, *, pruned: bool | None = None, text: str = "tree") -> Row:
+        wanted = (setting, builder, text, k, pruned)
+        return next(r for r in self.rows if (r.setting, r.builder, r.description, r.k, r.pruned) == wanted)
 
     def limited(self, setting: str, kind: str, *, pruned: bool) -> list[Limited]:
         return [r for r in self.limits if (r.setting, r.kind, r.pruned) == (setting, kind, pruned)]
@@ -109,6 +109,6 @@ def _told(setting: Setting) -> list[Told]:
         records = release_of(done).records
         assert records is not None
         cells = [(name, Counter(str(row[i]) for row in records.rows)) for i, name in enumerate(records.columns)]
-        told = tuple((name, len(each)) for name, each in cells if len(each) > 1 and name != "income")
-        found.setdefault(told, []).append(k)
-    return [Told(ks, dict(told)) for told, ks in found.items()]
+        items = tuple((name, len(each)) for name, each in cells if len(each) > 1 and name != "income")
+        found.setdefault(items, []).append(k)
+    return [Told(ks, dict(result)) for result, ks in found.items()]

@@ -83,8 +83,8 @@ def _refused(found: Findings) -> Iterator[str]:
     for (kind, limit), alike in groupby(
         sorted(refused, key=lambda row: (row.kind, row.limit)), lambda r: (r.kind, r.limit)
     ):
-        told = {(row.verdict, row.reason or "") for row in alike}
-        rows += [(kind, f"{limit:g}", verdict, "none", reason) for verdict, reason in sorted(told)]
+        items = {(row.verdict, row.reason or "") for row in alike}
+        rows += [(kind, f"{limit:g}", verdict, "none", reason) for verdict, reason in sorted(items)]
     return table(("kind", "limit", "verdict", "release", "the finding `build` says"), rows, "lrlll")
 
 
@@ -107,17 +107,17 @@ def _differences(found: Findings) -> Iterator[str]:
     rows = []
     for v in found.variations:
         name = f"{TITLES[v.setting]}, {'pruned' if v.pruned else 'not pruned'}"
-        told = [signed(v.worse(b, ks)) if b in v.errors else "-" for b in others for ks in spans.values()]
-        rows.append((name, v.change, fixed(v.mean("kadet")), *told))
+        items = [signed(v.worse(b, ks)) if b in v.errors else "-" for b in others for ks in spans.values()]
+        rows.append((name, v.change, fixed(v.mean("kadet")), *items))
     return table(head, rows, "ll" + "r" * (len(head) - 2))
 
 
 def _told(found: Findings) -> Iterator[str]:
     rows = []
-    for told in found.told:
-        columns = ", ".join(f"{name} ({size} groups)" for name, size in told.columns.items())
-        smallest = {found.row(ID3, "tds", k, told="table").smallest_group for k in told.ks}
-        rows.append((", ".join(map(str, told.ks)), columns, ", ".join(f"{n:,}" for n in sorted(smallest))))
+    for result in found.statements:
+        columns = ", ".join(f"{name} ({size} groups)" for name, size in result.columns.items())
+        smallest = {found.row(ID3, "tds", k, text="table").smallest_group for k in result.ks}
+        rows.append((", ".join(map(str, result.ks)), columns, ", ".join(f"{n:,}" for n in sorted(smallest))))
     return table(("k", "columns that are not withheld", "smallest group of the table"), rows, "llr")
 
 
@@ -141,7 +141,7 @@ def _tables(found: Findings, setting: str) -> Iterator[str]:
         tree = found.row(setting, "kadet", k, pruned=True)
         row = [str(k), _smallest(tree.smallest_group, k), fixed(tree.t, 3), fixed(tree.l, 3)]
         for builder in others:
-            mine, pruned = found.row(setting, builder, k, told="table"), found.row(setting, builder, k, pruned=True)
+            mine, pruned = found.row(setting, builder, k, text="table"), found.row(setting, builder, k, pruned=True)
             row += [_smallest(mine.smallest_group, k), _smallest(pruned.smallest_group, k)]
             row += [fixed(mine.t, 3), fixed(mine.l, 3)]
         rows.append(row)

@@ -14,7 +14,7 @@ from leafgate import Release, Table
 from leafgate.algorithms.equivalence import Reached
 from leafgate.algorithms.routing import route
 from leafgate.engine.audit import Audit
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate_linking.attack import Linked, link
 
 LIMIT, K = 0.9, 50
@@ -108,7 +108,7 @@ def hidden_rows(setting: Setting) -> Iterator[Hidden]:
             test_error=error_of(done),
             surest=100 * number(found, "own"),
             surest_derived=100 * number(found, "derived"),
-            beyond_derived=int(found["derived"].beyond or 0),
+            beyond_derived=int(found["derived"].violations or 0),
             guarantee=guarantee.passed,
             verdict=done.report.verdict,
         )
@@ -118,7 +118,7 @@ def case(setting: Setting) -> tuple[list[Group], list[Shared]]:
     """The groups of the chosen case, and the leaves of the group of which most is derived."""
     hidden = with_private(setting, CASE)
     release = release_of(grown(hidden))
-    linked = link(release, known_of(hidden.table))
+    linked = link(release, grant_knowledge(hidden.table))
     own = linked.groups[hidden.table.public[1]]
     groups = [_group(linked, hidden.table, own, number) for number in range(linked.size)]
     worst = max(range(len(groups)), key=lambda number: groups[number].surest_derived)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kadet_runs import K_GRID, Setting
 from leafgate.engine.audit import Audit
-from leafgate.types.evidence import People
+from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding
 
 Options = Mapping[str, Any]
@@ -52,7 +52,7 @@ def size_of_release(done: Audit, part: str) -> int:
     """How many `leaves` or `records` the release has; the records are as many as there are groups of people."""
     assert done.report.release is not None, "no release was built"
     size = done.report.release[part]
-    return size.count if isinstance(size, People) else int(size)
+    return size.count if isinstance(size, PeopleCount) else int(size)
 
 
 def error_of(done: Audit) -> float:
@@ -64,7 +64,7 @@ def error_of(done: Audit) -> float:
 class Row:
     """What one audit found; `test_error`, `exposed` and `surest` in per cent.
 
-    `told` says what was released, a tree or a generalised table; a table has no error and no leaves.
+    `description` says what was released, a tree or a generalised table; a table has no error and no leaves.
     Everything about people is of the groups' true composition: `exposed` are those whose group has one
     class, `surest` is the largest share of a class in any group, `l` and `t` are the worst group's
     entropy l and distance from everyone (t-closeness).
@@ -72,7 +72,7 @@ class Row:
 
     setting: str
     builder: str
-    told: str
+    description: str
     k: int
     pruned: bool | None
     test_error: float | None

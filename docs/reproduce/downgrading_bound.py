@@ -39,7 +39,7 @@ def fewest(root: Path, draw: int, taus: Sequence[float]) -> dict[tuple[str, floa
         records = np.repeat(grid.codes[[member]], len(sets), axis=0)
         records[:, 1:][sets] = HIDDEN
         own = np.full(len(sets), member)
-        sure = {name: one.told(records, own, [0])[0][1].max(axis=1) for name, one in learned.items()}
+        sure = {name: one.posterior(records, own, [0])[0][1].max(axis=1) for name, one in learned.items()}
         sure["these three"] = np.maximum.reduce(list(sure.values()))
         for name, belief in sure.items():
             for tau in taus:

@@ -15,8 +15,8 @@ import yaml
 from leafgate.api.components import AttackModel
 from leafgate.engine.build import build, knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import Sealed
-from leafgate.session.run import Run, prepare
+from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.session.run import Session, open_session
 from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.grid import WITHHELD
 
@@ -51,19 +51,19 @@ def drawn(root: Path, draw: int) -> np.ndarray[Any, Any]:
     return np.sort(np.random.default_rng(draw).choice(members, HIDDEN, replace=False))
 
 
-def run_of(root: Path, draw: int, options: Mapping[str, Any]) -> Run:
+def run_of(root: Path, draw: int, options: Mapping[str, Any]) -> Session:
     """The example policy with a number for each member and the draw's parties protected."""
-    told = yaml.safe_load(POLICY.read_text())
+    document = yaml.safe_load(POLICY.read_text())
     lines = (root / FILE).read_text().split()
     with TemporaryDirectory() as folder:
         (Path(folder) / "votes.csv").write_text("".join(f"{i},{line}\n" for i, line in enumerate(lines)))
-        told["data"]["path"] = "votes.csv"
-        told["data"]["columns"] = {"member": {"role": "key"}, **told["data"]["columns"]}
-        told["data"]["protect"] = [{"column": "party", "keys": drawn(root, draw).tolist()}]
-        told["build"] = {"use": "downgrading", "v": 0.05, "rho": 0.7, **options}
+        document["data"]["path"] = "votes.csv"
+        document["data"]["columns"] = {"member": {"role": "key"}, **document["data"]["columns"]}
+        document["data"]["protect"] = [{"column": "party", "keys": drawn(root, draw).tolist()}]
+        document["build"] = {"use": "downgrading", "v": 0.05, "rho": 0.7, **options}
         policy = Path(folder) / "policy.yaml"
-        policy.write_text(yaml.safe_dump(told, sort_keys=False))
-        return prepare(policy)
+        policy.write_text(yaml.safe_dump(document, sort_keys=False))
+        return open_session(policy)
 
 
 def attacked(root: Path, draw: int, way: str, options: Mapping[str, Any], tau: float) -> Attacked:
@@ -80,21 +80,21 @@ def attacked(root: Path, draw: int, way: str, options: Mapping[str, Any], tau: f
     return Attacked(draw, way, tau, seconds, further(sealed), right, {use: one[1] for use, one in found.items()})
 
 
-def judged(run: Run, sealed: Sealed, attack: AttackModel, tau: float) -> tuple[float, float]:
+def judged(run: Session, sealed: ReleaseArtifact, attack: AttackModel, tau: float) -> tuple[float, float]:
     """The share of parties an attack guesses, and of those it believes with no more than tau."""
     beliefs = {
         belief.secret: belief for belief in attack.infer(sealed.release, knowledge(run.policy, run.table, sealed))
     }
     belief = beliefs["party"]
-    assert belief.chances is not None
-    assert belief.cells is not None
+    assert belief.posterior is not None
+    assert belief.record_positions is not None
     assert sealed.origins is not None
-    truth = run.table.without_key.codes("party")[np.asarray(sealed.origins)[belief.cells]]
-    chances = belief.chances.to_numpy()
+    truth = run.table.without_key.codes("party")[np.asarray(sealed.origins)[belief.record_positions]]
+    chances = belief.posterior.to_numpy()
     return float((chances.argmax(axis=1) == truth).mean()), float((chances.max(axis=1) <= tau + 1e-9).mean())
 
 
-def further(sealed: Sealed) -> float:
+def further(sealed: ReleaseArtifact) -> float:
     """The share of votes withheld among those of the members whose party is."""
     records = sealed.release.records
     assert records is not None

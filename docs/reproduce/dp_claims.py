@@ -9,7 +9,7 @@ from dp_account import DELTA, KS, epsilon_of
 from dp_claims_frontier import aims, noise
 from dp_findings import Findings
 from dp_forests import TREES, Cell
-from dp_told import described, told
+from dp_told import described, mean_with_error
 from leafgate_dp_random_trees.accounting import theorem
 from writing import Claim, claim, fixed
 
@@ -63,7 +63,7 @@ def _floors(found: Findings) -> Claim:
 
 def _tree(found: Findings, name: str) -> Claim:
     tree = found.tree(name)
-    here = f"C4.5: {told(tree.accuracy, tree.accuracy_error)}"
+    here = f"C4.5: {mean_with_error(tree.accuracy, tree.accuracy_error)}"
     more = tree.accuracy - TREE[name]
     verdict = "yes" if abs(more) < NEAR else "higher here" if more > 0 else "lower here"
     return Claim(f"A1: a plain tree reaches {TREE[name]} on {name}", here, verdict)
@@ -71,7 +71,7 @@ def _tree(found: Findings, name: str) -> Claim:
 
 def _four(found: Findings) -> Claim:
     cells = [found.cell("Nursery", 4, trees, k, BETA) for trees in TREES for k in KS]
-    here = "; ".join(f"{c.trees} trees, k = {c.k}: {told(c.accuracy, c.accuracy_error)}" for c in cells)
+    here = "; ".join(f"{c.trees} trees, k = {c.k}: {mean_with_error(c.accuracy, c.accuracy_error)}" for c in cells)
     printed, reached = FOREST["Nursery"], [c.accuracy for c in cells]
     near = any(abs(each - printed) < NEAR for each in reached)
     verdict = "yes" if near else "in between" if min(reached) < printed < max(reached) else "no"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dp_domains import LOANS, MERGED, MUSHROOM, NURSERY, schema
 from leafgate.io.tables import read_table
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
 
@@ -65,14 +65,14 @@ def loans(root: Path) -> Data:
 
 def adult_usual(root: Path) -> Data:
     """The usual split, incomplete people left out: the policy as it is."""
-    run = prepare(POLICIES / "adult-all.yaml", root=root)
+    run = open_session(POLICIES / "adult-all.yaml", root=root)
     assert run.test is not None
     return Data("Adult, usual split", run.table.schema, pd.DataFrame(), (run.table, run.test))
 
 
 def adult_whole(root: Path) -> Data:
     """All 48,842 people; an unknown cell is a value of its own."""
-    data = prepare(POLICIES / "adult-all.yaml", root=root).policy.data
+    data = open_session(POLICIES / "adult-all.yaml", root=root).policy.data
     kept = data.model_copy(update={"on_missing": "keep"})
     assert kept.path is not None
     assert kept.test is not None
@@ -97,8 +97,8 @@ def _read(path: Path, meaning: Schema) -> pd.DataFrame:
 
 def _typed(meaning: Schema, cells: pd.DataFrame) -> pd.DataFrame:
     """The cells as a table holds them; DataError for a value that is not declared."""
-    told = {c.name: cells[c.name].astype(float) if c.numeric else cells[c.name] for c in meaning.columns}
-    return pd.DataFrame({c.name: typed_column(c, told[c.name].tolist()) for c in meaning.columns})
+    fields = {c.name: cells[c.name].astype(float) if c.numeric else cells[c.name] for c in meaning.columns}
+    return pd.DataFrame({c.name: typed_column(c, fields[c.name].tolist()) for c in meaning.columns})
 
 
 PAPER: Mapping[str, Callable[[Path], Data]] = {

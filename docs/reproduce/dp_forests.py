@@ -56,9 +56,9 @@ def cells(data: Data, depth: int, runs: int) -> Iterator[Cell]:
     """Every setting at one depth; run r has its own split, structure and samples."""
     found = [scores(data.split(run), depth, run) for run in range(runs)]
     for setting in settings():
-        told = [each[setting] for each in found]
-        areas = [score.area for score in told if score.area is not None]
-        accuracy, area = Mean.of([score.accuracy for score in told]), Mean.of(areas) if areas else Mean(0, None)
+        items = [each[setting] for each in found]
+        areas = [score.area for score in items if score.area is not None]
+        accuracy, area = Mean.of([score.accuracy for score in items]), Mean.of(areas) if areas else Mean(0, None)
         trees, k, beta = setting
         second = (area.value, area.error) if areas else (None, None)
         yield Cell(data.name, depth, trees, k, beta, runs, accuracy.value, accuracy.error, *second)
@@ -71,8 +71,8 @@ def scores(split: Split, depth: int, run: int) -> dict[Setting, Score]:
     votes = {(k, beta): np.zeros((len(test), len(test.schema.classes))) for _, k, beta in settings()}
     found: dict[Setting, Score] = {}
     for number, tree in enumerate(list(forest(table.schema, depth, max(TREES), rng)), start=1):
-        for key, told in _told(tree, split, rng):
-            votes[key] += told
+        for key, result in _told(tree, split, rng):
+            votes[key] += result
         if number in TREES:
             found |= {(number, *key): of_votes(each, test) for key, each in votes.items()}
     return found
@@ -99,8 +99,8 @@ def same(split: Split, depth: int, seeds: int = 20) -> tuple[Mean, Mean, Mean, M
     private = DpRandomTrees(trees=8, depth=depth, structure="random", combine="sum", k=20, beta=0.1, rehearsal=True)
     built: list[list[float]] = [[], []]
     for seed in range(seeds):
-        for builder, told in zip((plain, private), built, strict=True):
-            told.append(measured(builder.build(split[0], np.random.default_rng(seed)), split[1]).accuracy)
+        for builder, result in zip((plain, private), built, strict=True):
+            result.append(measured(builder.build(split[0], np.random.default_rng(seed)), split[1]).accuracy)
     ours = ([each[setting].accuracy for each in mine] for setting in ((8, 0, 1.0), (8, 20, 0.1)))
     (one, two), (three, four) = map(Mean.of, ours), map(Mean.of, built)
     return one, two, three, four

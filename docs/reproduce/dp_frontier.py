@@ -52,17 +52,17 @@ Told = tuple[str, float, int | None, float | None]
 def points(data: Data, pythons: dict[str, Path]) -> Iterator[Point]:
     """Every way on one data set; `pythons` has those of the other libraries."""
     found: dict[Told, list[Score]] = {}
-    for told, score in (*_ours(data), *_others(data, pythons)):
-        found.setdefault(told, []).append(score)
+    for result, score in (*_ours(data), *_others(data, pythons)):
+        found.setdefault(result, []).append(score)
     for (way, epsilon, trees, scale), scores in found.items():
         yield Point(data.name, way, epsilon, trees, scale, len(scores), *summary(scores))
 
 
 def summary(scores: Iterable[Score]) -> tuple[float, float | None, float | None, float | None]:
     """Accuracy and area under the curve, each with its standard error."""
-    told = list(scores)
-    accuracy = Mean.of([score.accuracy for score in told])
-    areas = [score.area for score in told if score.area is not None]
+    items = list(scores)
+    accuracy = Mean.of([score.accuracy for score in items])
+    areas = [score.area for score in items if score.area is not None]
     area = Mean.of(areas) if areas else None
     return accuracy.value, accuracy.error, area.value if area else None, area.error if area else None
 

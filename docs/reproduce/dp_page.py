@@ -10,7 +10,7 @@ from dp_data import FRONTIER, PAPER
 from dp_findings import Findings
 from dp_forests import BETAS, KS, Cell
 from dp_page_frontier import frontier, most_trees
-from dp_told import told
+from dp_told import mean_with_error
 from writing import count, fixed, section, table
 
 TREES, BETA, PRIVATE_K = 32, 0.1, 20
@@ -55,7 +55,7 @@ def _row5(e: Epsilons) -> tuple[str, ...]:
 
 def _plain(found: Findings) -> Iterator[str]:
     head = ("data", "runs", "most frequent class", "C4.5")
-    rows = [(p.data, str(p.runs), fixed(p.most, 3), told(p.accuracy, p.accuracy_error)) for p in found.plain]
+    rows = [(p.data, str(p.runs), fixed(p.most, 3), mean_with_error(p.accuracy, p.accuracy_error)) for p in found.plain]
     return table(head, rows, "lrrr")
 
 
@@ -71,7 +71,7 @@ def _depths(found: Findings) -> Iterator[str]:
 
 
 def _same(found: Findings) -> Iterator[str]:
-    plain, private, built_plain, built_private = (told(mean.value, mean.error) for mean in found.same)
+    plain, private, built_plain, built_private = (mean_with_error(mean.value, mean.error) for mean in found.same)
     yield (
         f"Held against the builders, on one split of Nursery, 8 trees of depth 3, 20 seeds: without k {plain} here and "
         f"{built_plain} by `random_trees`; with k = 20, beta = 0.1 {private} and {built_private}.\n"
@@ -96,7 +96,7 @@ def _rates(found: Findings) -> Iterator[str]:
 
 
 def _accuracy(cell: Cell) -> str:
-    return told(cell.accuracy, cell.accuracy_error)
+    return mean_with_error(cell.accuracy, cell.accuracy_error)
 
 
 def _without(found: Findings) -> Iterator[str]:

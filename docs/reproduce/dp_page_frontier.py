@@ -8,7 +8,7 @@ from dp_account import DELTA
 from dp_data import FRONTIER
 from dp_findings import Findings
 from dp_frontier import EPSILONS, NO_PROMISE, NOISY, Point
-from dp_told import told
+from dp_told import mean_with_error
 from writing import fixed, table
 
 SHOWN = ("sampled, evidence", *(f"noise, {trees} trees, evidence" for trees in NOISY))
@@ -44,14 +44,16 @@ def frontier(found: Findings, name: str) -> Iterator[str]:
     bare = found.point(name, "no privacy, evidence", NO_PROMISE)
     assert bare is not None
     yield (
-        f"Accuracy. Without privacy: the default forest, by evidence, {told(bare.accuracy, bare.accuracy_error)}; C4.5 "
-        f"{told(tree.accuracy, tree.accuracy_error)}; always the most frequent class {fixed(tree.most, 3)}.\n"
+        f"Accuracy. Without privacy: the default forest, by evidence, "
+        f"{mean_with_error(bare.accuracy, bare.accuracy_error)}; C4.5 "
+        f"{mean_with_error(tree.accuracy, tree.accuracy_error)}; "
+        f"always the most frequent class {fixed(tree.most, 3)}.\n"
     )
     yield from _by_epsilon(found, name, area=False)
     if bare.area is None:
         return
     yield ""
-    yield f"Area under the curve. Without privacy: the default forest {told(bare.area, bare.area_error)}.\n"
+    yield f"Area under the curve. Without privacy: the default forest {mean_with_error(bare.area, bare.area_error)}.\n"
     yield from _by_epsilon(found, name, area=True)
 
 
@@ -60,7 +62,7 @@ def _by_epsilon(found: Findings, name: str, *, area: bool) -> Iterator[str]:
     for way in _ways(found, name):
         points = [found.point(name, way, epsilon) for epsilon in EPSILONS]
         pairs = [(None, None) if p is None else _told(p, area=area) for p in points]
-        rows.append((way, *(told(value, error) for value, error in pairs)))
+        rows.append((way, *(mean_with_error(value, error) for value, error in pairs)))
     return table(("", *(f"epsilon {epsilon:g}" for epsilon in EPSILONS)), rows, "l" + "r" * len(EPSILONS))
 
 

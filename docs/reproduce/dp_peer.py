@@ -38,8 +38,8 @@ def serve(learn: Learn) -> None:
         task = Task(Path(path))
         for epsilon in map(float, sys.argv[1].split(",")):
             for name, chances in learn(task, epsilon):
-                told = {"name": name, "file": Path(path).name, "epsilon": epsilon, **_scores(chances, task.zy)}
-                sys.stdout.write(json.dumps(told) + "\n")
+                fields = {"name": name, "file": Path(path).name, "epsilon": epsilon, **_scores(chances, task.zy)}
+                sys.stdout.write(json.dumps(fields) + "\n")
 
 
 def _scores(chances: Array, right: Array) -> dict[str, float | None]:

@@ -25,8 +25,8 @@ def peers(python: Path, script: str, data: Data, epsilons: Sequence[float], delt
         files = [Path(folder) / f"{run}.npz" for run in range(runs)]
         for run, file in enumerate(files):
             _save(file, data.split(run), delta, run)
-        told = ",".join(map(str, epsilons))
-        command = [str(python), str(HERE / f"{script}.py"), told, *map(str, files)]
+        text = ",".join(map(str, epsilons))
+        command = [str(python), str(HERE / f"{script}.py"), text, *map(str, files)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
     for line in map(json.loads, done.stdout.splitlines()):
         yield line["name"], line["epsilon"], Score(line["accuracy"], line["area"])

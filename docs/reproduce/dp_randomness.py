@@ -92,7 +92,7 @@ def sampled(draws: int) -> Iterator[Refused]:
                 refused = 0
                 for seed in range(times):
                     shown = draw(np.random.default_rng(seed))
-                    twin = replace(counters, shown=np.where(shown >= k, shown, 0))
+                    twin = replace(counters, published=np.where(shown >= k, shown, 0))
                     refused += log_evidence_against_sampling(twin, k, beta) >= LOG_LIMIT
                 yield Refused(size, trees, k, beta, None, kind, times, refused)
 
@@ -150,7 +150,7 @@ def noisy(draws: int) -> Iterator[Refused]:
                 refused = 0
                 for seed in range(times):
                     noise = _laplace(factor * scale, len(counters.people), np.random.default_rng(seed))
-                    twin = replace(counters, shown=np.maximum(counters.people + noise, 0))
+                    twin = replace(counters, published=np.maximum(counters.people + noise, 0))
                     refused += log_evidence_against_noise(twin, scale) >= LOG_LIMIT
                 yield Refused(size, 8, None, None, scale, kind, times, refused)
 

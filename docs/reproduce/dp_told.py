@@ -8,10 +8,10 @@ from writing import fixed
 
 def described(cell: Cell) -> str:
     setting = f"{cell.trees} trees of depth {cell.depth}, k = {cell.k}, beta = {cell.beta:g}"
-    return f"{told(cell.accuracy, cell.accuracy_error)} with {setting}"
+    return f"{mean_with_error(cell.accuracy, cell.accuracy_error)} with {setting}"
 
 
-def told(value: float | None, error: float | None) -> str:
+def mean_with_error(value: float | None, error: float | None) -> str:
     """A mean with its standard error."""
     if value is None:
         return "-"

@@ -39,8 +39,8 @@ def _accuracy(e: Experiment, name: str, *, pruned: bool) -> Claim:
     best = min(row.test_error for row in e.rows if row.k is None)
     leaf = e.plain("one leaf", pruned=True).test_error
     kept = {k: (leaf - e.row(k, pruned=pruned).test_error) / (leaf - best) for k in K_GRID}
-    told = ", ".join(f"{100 * kept[k]:.0f} % at k = {k}" for k in (50, 250, 500, 1000))
-    here = f"a single leaf errs in {leaf:.2f} %, the best tree without k in {best:.2f} %; of that gain is kept: {told}"
+    text = ", ".join(f"{100 * kept[k]:.0f} % at k = {k}" for k in (50, 250, 500, 1000))
+    here = f"a single leaf errs in {leaf:.2f} %, the best tree without k in {best:.2f} %; of that gain is kept: {text}"
     good = [k for k in K_GRID if min(kept[j] for j in K_GRID if j <= k) >= 0.5]
     verdict = "yes" if len(good) == len(K_GRID) else f"up to k = {max(good, default=1)}"
     return Claim(f"{name}: good accuracy in spite of the constraint", here, verdict)

@@ -10,7 +10,7 @@ from kadet_claims import claims
 from kadet_findings import Experiment, Findings
 from kadet_runs import K_GRID, Row
 from kadet_variations import ROOT_KS
-from leafgate.types.tree import Fan, Leaf, Node
+from leafgate.types.tree import CategoricalSplit, Leaf, Node
 from writing import put, section, table
 
 NAMES = {"kadet": "kADET", "id3": "ID3", "c45": "C4.5", "one leaf": "a single leaf"}
@@ -81,7 +81,7 @@ def _drawn(node: Node, indent: str = "", values: str = "") -> Iterator[str]:
     if isinstance(node, Leaf):
         people = ", ".join(f"{count:,}" for count in (node.counts or {}).values())
         yield f"{indent}{values}{node.label} ({people})"
-    elif isinstance(node, Fan):
+    elif isinstance(node, CategoricalSplit):
         yield f"{indent}{values}{node.column}?"
         longest = max(node.branches, key=lambda branch: len(branch.values))
         for branch in node.branches:

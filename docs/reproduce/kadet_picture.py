@@ -52,8 +52,8 @@ def _curves(axes: Axes, e: Experiment, field: str, color: str, name: str) -> Non
     for pruned in (True, False):
         values = [getattr(e.row(k, pruned=pruned), field) for k in K_GRID]
         look = "-" if pruned else "--"
-        told = "pruned" if pruned else "not pruned"
-        axes.plot(K_GRID, values, look, color=color, marker="o", markersize=3, linewidth=1.4, label=f"{name}, {told}")
+        text = "pruned" if pruned else "not pruned"
+        axes.plot(K_GRID, values, look, color=color, marker="o", markersize=3, linewidth=1.4, label=f"{name}, {text}")
 
 
 def _error(axes: Axes, found: Findings) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leafgate import Release, Table
 from leafgate.engine.audit import Audit
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.types.tree import columns_asked
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
@@ -22,7 +22,7 @@ class Setting:
 
     name: str
     measure: str
-    run: Run
+    run: Session
 
     @property
     def table(self) -> Table:
@@ -55,7 +55,7 @@ class Setting:
 
 def open_setting(name: str, measure: str, root: Path) -> Setting:
     """The setting of a policy in `policies/`, its data below `root`."""
-    return Setting(name, measure, prepare(POLICIES / f"{name}.yaml", root=root))
+    return Setting(name, measure, open_session(POLICIES / f"{name}.yaml", root=root))
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import numpy as np
 
 from kadet_runs import K_GRID, Setting, release_of, row_of
 from leafgate import Release, Table
-from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import Rows, split_rows
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Cut, Fan, Leaf, Node, children
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 HIGHER = "Higher education"
 
@@ -125,7 +125,7 @@ class RootTest:
 
 def root_tests(table: Table) -> list[RootTest]:
     """Every categorical column on every level of its hierarchy, groups nobody is in left out."""
-    found, small = [], coded(table)
+    found, small = [], encode(table)
     for i, feature in enumerate(small.features):
         for level, groups in enumerate(feature.levels):
             counts = np.zeros((groups.max() + 1, small.n_classes))
@@ -193,13 +193,13 @@ def _recut(node: Node, table: Table, rows: Rows) -> Node:
     if isinstance(node, Leaf):
         return node
     below = [_recut(child, table, mine) for child, mine in split_rows(node, table, rows)]
-    if isinstance(node, Fan):
+    if isinstance(node, CategoricalSplit):
         branches = zip(node.branches, below, strict=True)
         return replace(node, branches=tuple(replace(branch, node=child) for branch, child in branches))
     return replace(node, at=_c45_place(node, table, rows), low=below[0], high=below[1])
 
 
-def _c45_place(node: Cut, table: Table, rows: Rows) -> float:
+def _c45_place(node: NumericSplit, table: Table, rows: Rows) -> float:
     everywhere = table.numbers(node.column)
     here = everywhere[rows]
     if not (here <= node.at).any() or not (here > node.at).any():

@@ -60,8 +60,8 @@ def _rates(found: Findings) -> Iterator[Claim]:
     without = found.of("gain", "labels", internal=True).overall[0]
     fall = {tree: without - max(each.overall) for tree, each in within.items()}
     assert min(fall.values()) > 0, "error rates do not lower D_overall"
-    told = ", ".join(f"{overall(each)} ({_named(each)})" for each in within.values())
-    here = f"{fixed(without, 3)} without, whatever the tree; with error rates {told}"
+    text = ", ".join(f"{overall(each)} ({_named(each)})" for each in within.values())
+    here = f"{fixed(without, 3)} without, whatever the tree; with error rates {text}"
     yield Claim("error rates lower D_overall, for both measures", here, "yes")
     same, small, gain = fall.values()
     here = (

@@ -46,14 +46,14 @@ def _top(found: Findings, level: Level, words: str) -> Claim:
 
 
 def _averages(found: Findings) -> Claim:
-    told, falls = [], True
+    result, falls = [], True
     for level, words in TOLD:
         means = [each.difference for each in found.averages("gain", level)]
         falls &= means == sorted(means, reverse=True)
-        told.append(
+        result.append(
             f"{words}: {fixed(means[0], 3)} for K = 1, {fixed(means[6], 3)} for 100, {fixed(means[-1], 4)} for all"
         )
-    return Claim("the average over the top K differences falls with K", "; ".join(told), "yes" if falls else "no")
+    return Claim("the average over the top K differences falls with K", "; ".join(result), "yes" if falls else "no")
 
 
 def costs(found: Findings) -> Iterator[Claim]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kadet_runs import release_of
-from leafgate.session.run import Run
-from leafgate.types.evidence import Private
+from leafgate.session.run import Session
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.report import Finding
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import leaves
@@ -57,7 +57,7 @@ class Hold:
     note: str
 
 
-def holds(run: Run) -> Iterator[Hold]:
+def holds(run: Session) -> Iterator[Hold]:
     """Every release by every attack: ID3 and kADET with all public, then kADET where columns are private."""
     yield from _attacked(run, "ID3", (), {"use": "id3", "measure": "gain", "min_split": 6})
     for k in KS:
@@ -71,7 +71,7 @@ def _kadet(k: int) -> dict[str, Any]:
     return {"use": "kadet", "k": k, "measure": "gain", "prune": False}
 
 
-def _hiding(run: Run, names: Sequence[str]) -> Run:
+def _hiding(run: Session, names: Sequence[str]) -> Session:
     """The same people, some of whose columns no outsider knows."""
 
     def hidden(column: Column) -> Column:
@@ -81,7 +81,7 @@ def _hiding(run: Run, names: Sequence[str]) -> Run:
     return replace(run, table=replace(run.table, schema=schema))
 
 
-def _attacked(run: Run, name: str, private: Sequence[str], builder: Mapping[str, Any]) -> Iterator[Hold]:
+def _attacked(run: Session, name: str, private: Sequence[str], builder: Mapping[str, Any]) -> Iterator[Hold]:
     run, offered = publishing(run, builder), run.plugins.by_name
     attacks, metrics = (
         [offered[str(each["use"])].model_validate(each) for each in many] for many in (ATTACKS, METRICS)
@@ -102,8 +102,8 @@ def _hold(
         number = found[metric].value if metric in found else None
         return None if number is None else times * float(number)
 
-    told = found["surest"].evidence if "surest" in found else {}
-    numbers, imposed = (_plain(told.get(key, {})).get("internal") for key in ("constraints", "imposed"))
+    evidence = found["surest"].evidence if "surest" in found else {}
+    numbers, imposed = (_plain(evidence.get(key, {})).get("internal") for key in ("constraints", "imposed"))
     smallest = value("k_anonymity")
     return Hold(
         name,
@@ -119,10 +119,10 @@ def _hold(
         value("largest_gain"),
         numbers,
         (imposed or 0) if numbers else None,
-        str(failed[0].evidence["problem"]) if failed else str(told.get("without_internal", "")),
+        str(failed[0].evidence["problem"]) if failed else str(evidence.get("without_internal", "")),
     )
 
 
-def _plain(told: Any) -> Mapping[str, int]:
-    content = told.content if isinstance(told, Private) else told
+def _plain(document: Any) -> Mapping[str, int]:
+    content = document.content if isinstance(document, AuditorOnly) else document
     return dict(content)

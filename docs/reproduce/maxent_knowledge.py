@@ -58,7 +58,7 @@ def by_people(root: Path) -> list[Knowing]:
     """ID3 and kADET with counts, attacked with the choices of tests, by the share of people known."""
     attack = {"use": "maxent", "time_limit": TIME_LIMIT}
     over = [f"build={','.join(BUILDERS.values())}", f"knows.sample={','.join(f'{s:g}' for s in SHARES)}"]
-    names = {told: name for name, told in BUILDERS.items()}
+    names = {result: name for name, result in BUILDERS.items()}
     return [_point(names[row["build"]], row["knows.sample"], row) for row in _swept(root, attack, {}, over)]
 
 

@@ -63,13 +63,13 @@ def _titled(axes: Axes, title: str, across: str = "") -> None:
     axes.set_xlabel(across)
 
 
-def _bars(axes: Axes, found: Findings, told: Any) -> None:
-    """A bar for each kind of release and tree; `told` gives an attack's height and its spread."""
+def _bars(axes: Axes, found: Findings, document: Any) -> None:
+    """A bar for each kind of release and tree; `document` gives an attack's height and its spread."""
     by_wanted = {each.wanted: each for each in found.attacks}
     for number, ((measure, min_split), colour) in enumerate(COLOURS.items()):
         wanted = [Wanted(measure, level, internal, min_split) for level, internal in KINDS]
         there = [(place, by_wanted[each]) for place, each in enumerate(wanted) if each in by_wanted]
-        heights, errors = zip(*(told(each) for _, each in there), strict=True)
+        heights, errors = zip(*(document(each) for _, each in there), strict=True)
         places = [place + 0.27 * (number - 1) for place, _ in there]
         spread: Any = [[low for low, _ in errors], [high for _, high in errors]]
         label = f"{NAMES[measure]}, {there[0][1].tree.leaves:,} leaves"
@@ -79,11 +79,11 @@ def _bars(axes: Axes, found: Findings, told: Any) -> None:
 
 
 def _overall(axes: Axes, found: Findings) -> None:
-    def told(each: Attacked) -> tuple[float, tuple[float, float]]:
+    def mean_and_range(each: Attacked) -> tuple[float, tuple[float, float]]:
         best = each.overall[0]
         return best, (best - min(each.overall), max(each.overall) - best)
 
-    _bars(axes, found, told)
+    _bars(axes, found, mean_and_range)
     _titled(axes, "D_overall, nats (lines: over all optima found)")
 
 

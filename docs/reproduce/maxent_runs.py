@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.session.run import Run
-from leafgate.types.tree import Fan, Leaf, Node, children
+from leafgate.session.run import Session
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, children
 from leafgate_divergence.metrics import divergences, floored
 from leafgate_maxent.problem.build import Model, model_of
 from leafgate_maxent.problem.problem import Outcome, Settings
@@ -71,7 +71,7 @@ class Attacked:
         return max(self.found) - min(self.found)
 
 
-def attacked(run: Run, wanted: Wanted, starts: int = STARTS) -> Attacked:
+def attacked(run: Session, wanted: Wanted, starts: int = STARTS) -> Attacked:
     """The attack in this process; the time is from a release and a table in memory to a checked belief."""
     release, known = released(run, wanted)
     begin, before = time.perf_counter(), _worked()
@@ -97,7 +97,7 @@ Solved = tuple[float, float, float, bool, list[float], dict[str, int], int, dict
 
 
 def _solved(outcome: Outcome) -> Solved:
-    found = sorted(outcome.found, reverse=True)
+    found = sorted(outcome.optima, reverse=True)
     counted = dict(outcome.active), len(outcome.binding), dict(outcome.missed)
     return outcome.entropy, outcome.bound, outcome.gap, outcome.convex, found, *counted
 
@@ -107,7 +107,7 @@ def _tree(tree: Node, model: Model) -> Tree:
     columns = len(model.problem.public.schema.columns)
     nodes = list(_nodes(tree))
     published = sum(isinstance(node, Leaf) for node, _ in nodes)
-    candidates = sum(columns - above - 1 for node, above in nodes if isinstance(node, Fan))
+    candidates = sum(columns - above - 1 for node, above in nodes if isinstance(node, CategoricalSplit))
     leaves = len(np.unique(model.problem.strata.leaf[:, 0]))
     return Tree(published, leaves, candidates, sum(map(len, model.problem.choices)))
 

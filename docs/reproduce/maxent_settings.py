@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kadet_runs import POLICIES
-from leafgate import Known, Release
+from leafgate import AdversaryKnowledge, Release
 from leafgate.engine.build import build, knowledge
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
 from leafgate_maxent.attack import chances_of
@@ -41,12 +41,12 @@ class Wanted:
         return {"use": "id3", "measure": self.measure, "min_split": self.min_split}
 
 
-def open_run(root: Path) -> Run:
+def open_run(root: Path) -> Session:
     """The policy of the paper's experiment with its table; `root` holds the folder `adult`."""
-    return prepare(POLICY, root=root)
+    return open_session(POLICY, root=root)
 
 
-def publishing(run: Run, builder: Mapping[str, Any], level: Level = "counts") -> Run:
+def publishing(run: Session, builder: Mapping[str, Any], level: Level = "counts") -> Session:
     """The same people and another tree."""
     chosen = run.plugins.by_name[str(builder["use"])].model_validate(builder)
     assert run.policy.publish is not None
@@ -54,7 +54,7 @@ def publishing(run: Run, builder: Mapping[str, Any], level: Level = "counts") ->
     return replace(run, policy=run.policy.model_copy(update={"build": chosen, "publish": publish}))
 
 
-def released(run: Run, wanted: Wanted) -> tuple[Release, Known]:
+def released(run: Session, wanted: Wanted) -> tuple[Release, AdversaryKnowledge]:
     """The tree as it is published, and what the adversary knows."""
     run = publishing(run, wanted.builder, wanted.level)
     sealed = build(run.policy, run.plugins, run.table)
@@ -71,6 +71,6 @@ def true_shares(table: Table) -> Floats:
     return np.asarray(people / people.sum(axis=1, keepdims=True))
 
 
-def believed(model: Model, people: Floats, known: Known) -> Floats:
+def believed(model: Model, people: Floats, known: AdversaryKnowledge) -> Floats:
     """P*(x|q)."""
     return chances_of(model, people, known.schema[SECRET], known).to_numpy(dtype=float)

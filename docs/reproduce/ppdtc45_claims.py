@@ -30,8 +30,8 @@ def claims(scores: Sequence[Score], estimates: Sequence[Estimate]) -> Iterator[C
     posterior, spectral = (
         mean(one.rmse for one in estimates if one.attack == attack) for attack in ("posterior mean", "spectral filter")
     )
-    told = f"mean error {fixed(posterior, 3)} against {fixed(spectral, 3)} of the column's standard deviation"
-    yield claim("on Adult the posterior mean beats the spectral filter", told, posterior < spectral)
+    text = f"mean error {fixed(posterior, 3)} against {fixed(spectral, 3)} of the column's standard deviation"
+    yield claim("on Adult the posterior mean beats the spectral filter", text, posterior < spectral)
 
 
 def _paper(mine: Means) -> Iterator[Claim]:
@@ -40,8 +40,8 @@ def _paper(mine: Means) -> Iterator[Claim]:
         yield claim(f"{way}: {printed:.2f}", fixed(here), abs(here - printed) < 1)
     for way in ("C4.5 on shared", "naive Bayes on shared", "naive Bayes, corrected"):
         off = [mine[name, way, "original"] - PRINTED[way, "original"][i] for i, name in enumerate(DATA)]
-        told = f"off by {', '.join(map(signed, off))} points"
-        yield claim(f"{way}, original test: within 1 point of what is printed", told, max(map(abs, off)) <= 1)
+        text = f"off by {', '.join(map(signed, off))} points"
+        yield claim(f"{way}, original test: within 1 point of what is printed", text, max(map(abs, off)) <= 1)
     gains = [mine[name, "threshold", "original"] - mine[name, "C4.5 on shared", "original"] for name in DATA]
     yield claim(
         "the threshold method beats C4.5 on shared numbers for SNR above 1",
@@ -61,9 +61,9 @@ def _beyond(mine: Means) -> Iterator[Claim]:
         best = [max(PRINTED[p, "original"][i] for p in ("threshold", "random path")) for i in range(len(DATA))]
         here = [mine[name, way, "original"] for name in DATA]
         over = [h - b for h, b in zip(here, best, strict=True)]
-        told = f"{', '.join(map(signed, over))} points"
+        text = f"{', '.join(map(signed, over))} points"
         wanted = min(over) > 0 and min(over[2:4]) >= 1.5
-        yield claim(f"{way}: above all PPDTC4.5 that is printed, by 1.5 points for SNR 1 and .5", told, wanted)
+        yield claim(f"{way}: above all PPDTC4.5 that is printed, by 1.5 points for SNR 1 and .5", text, wanted)
         plain = [h - mine[name, "C4.5 on shared", "original"] for h, name in zip(here, DATA, strict=True)]
-        told = f"{', '.join(map(signed, plain))} points"
-        yield claim(f"{way}: never below C4.5 on shared numbers", told, min(plain) >= 0)
+        text = f"{', '.join(map(signed, plain))} points"
+        yield claim(f"{way}: never below C4.5 on shared numbers", text, min(plain) >= 0)

@@ -33,8 +33,8 @@ class Findings:
 def lines(found: Findings, picture: str) -> Iterator[str]:
     draws = len({score.draw for score in found.scores})
     yield f"Means over {draws} draws of 10,000 rows and of the noise; in brackets the standard error of the mean.\n"
-    told = claims(found.scores, found.estimates)
-    rows = ((one.paper, one.here, one.reproduces) for one in told)
+    result = claims(found.scores, found.estimates)
+    rows = ((one.paper, one.here, one.reproduces) for one in result)
     yield from section("Claims", table(("claim", "here", "reproduces"), rows, "lll"))
     yield from section("On original numbers: the paper's ways and better ones", _beyond(found.scores))
     for number, ways in sorted(TABLES.items()):

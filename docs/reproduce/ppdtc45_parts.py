@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from leafgate.api.components import AttackModel
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate_ppdtc45.shared import Shared
@@ -78,8 +78,8 @@ def losses(everyone: People) -> Iterator[Loss]:
         noise = noise_of(name, everyone)
         for i, column in enumerate(everyone.schema.features):
             numbers = everyone.numbers[:, i]
-            told = interval(column, numbers, weight, noise[column.name])
-            yield Loss(name, column.name, float(numbers.var() / noise[column.name].variance), told.loss)
+            result = interval(column, numbers, weight, noise[column.name])
+            yield Loss(name, column.name, float(numbers.var() / noise[column.name].variance), result.loss)
 
 
 def parts(everyone: People, test: People) -> Iterator[Part]:
@@ -133,9 +133,9 @@ def estimates(everyone: People) -> Iterator[Estimate]:
         rng = np.random.default_rng([11, list(LAWS).index(name)])
         shared = perturbed(everyone, noise_of(name, everyone), rng)
         release = Release(
-            {}, everyone.schema, model="none", counted="perturbed", records=shared.records, noise=shared.noise
+            {}, everyone.schema, model="none", count_semantics="perturbed", records=shared.records, noise=shared.noise
         )
-        known = replace(known_of(everyone.table()), schema=everyone.schema)
+        known = replace(grant_knowledge(everyone.table()), schema=everyone.schema)
         for attack, model in ATTACKS.items():
             for belief in model.infer(release, known):
                 i = [column.name for column in everyone.schema.features].index(str(belief.secret))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.prediction import predict
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
@@ -50,7 +50,7 @@ class People:
 
 def read(root: Path) -> tuple[People, People]:
     """Everyone to learn from (32,561) and to test on (16,281)."""
-    run = prepare(POLICY, root=root)
+    run = open_session(POLICY, root=root)
     assert run.test is not None
     return _people(run.table), _people(run.test)
 

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from leafgate import AttackModel
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
@@ -96,10 +96,12 @@ def people(root: Path, draw: int) -> Table:
 
 def shared(table: Table, noise: dict[str, Noise], rng: np.random.Generator) -> Release:
     """A record for each person, the income in the clear."""
-    told = [noise[name].added(table.numbers(name), rng).tolist() for name in BINS]
-    rows = tuple(zip(*told, table.frame["income"], strict=True))
+    items = [noise[name].added(table.numbers(name), rng).tolist() for name in BINS]
+    rows = tuple(zip(*items, table.frame["income"], strict=True))
     records = Records((*BINS, "income"), rows, (1,) * PEOPLE)
-    return Release({"use": "shared"}, table.schema, model="none", counted="perturbed", records=records, noise=noise)
+    return Release(
+        {"use": "shared"}, table.schema, model="none", count_semantics="perturbed", records=records, noise=noise
+    )
 
 
 def drawn(root: Path, draws: int) -> Iterator[tuple[str, float, Table, Release]]:
@@ -114,24 +116,24 @@ def find(root: Path, draws: int) -> tuple[list[Found], list[Kept]]:
     """Everything, means over the draws."""
     scores, losses = defaultdict(list), defaultdict(list)
     for law, snr, table, release in drawn(root, draws):
-        known = known_of(table)
-        for each in intervals(Case(table, None, release, known), None):
+        known = grant_knowledge(table)
+        for each in intervals(ScoringContext(table, None, release, known), None):
             losses[law, snr, each.column].append(each.loss)
         for name in BINS:
             scores[law, snr, NOTHING, name].append((1.0, np.bincount(table.codes(name)).max() / PEOPLE, 0.0))
         for name, attack in ATTACKS.items():
             for belief in attack.infer(release, known):
                 scores[law, snr, name, str(belief.secret)].append(
-                    scored(Case(table, None, release, known, belief, scored="derived"))
+                    scored(ScoringContext(table, None, release, known, belief, scored="derived"))
                 )
-    return [_found(*key, told) for key, told in scores.items()], [
-        Kept(*key, mean(told)) for key, told in losses.items()
+    return [_found(*key, result) for key, result in scores.items()], [
+        Kept(*key, mean(outcome)) for key, outcome in losses.items()
     ]
 
 
-def scored(case: Case) -> tuple[float, float, float]:
+def scored(case: ScoringContext) -> tuple[float, float, float]:
     """The normalised error, and the shares of people whose bin is the likeliest, and who are exposed."""
-    likeliest = case.chances.to_numpy().argmax(axis=1)
+    likeliest = case.posterior.to_numpy().argmax(axis=1)
     return (
         float(NormalisedRmse(at_least=0).score(case).iloc[0]),
         float((likeliest == case.table.codes(case.secret.name)).mean()),
@@ -157,8 +159,8 @@ def lines(found: Sequence[Found], kept: Sequence[Kept], draws: int) -> Iterator[
         losses = " | ".join(f"{each.loss:.2f}" for each in kept if (each.law, each.snr) == (law, snr))
         yield from ("", f"| {law}, SNR {snr} | {' | '.join(BINS)} |", f"| --- |{' ---: |' * len(BINS)}")
         for name in (NOTHING, *ATTACKS):
-            told = (f"{each.error:.3f} ({each.right:.0%})" for each in here if each.attack == name)
-            yield f"| {name} | {' | '.join(told)} |"
+            items = (f"{each.error:.3f} ({each.right:.0%})" for each in here if each.attack == name)
+            yield f"| {name} | {' | '.join(items)} |"
         exposed = (f"{each.exposed:.2%}" for each in here if each.attack == "posterior")
         yield f"| exposed by posterior | {' | '.join(exposed)} |"
         yield f"| privacy loss | {losses} |"

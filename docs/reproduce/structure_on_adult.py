@@ -22,11 +22,11 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate import Case, Metric, Table, from_sklearn
-from leafgate.engine.build import known_of
+from leafgate import Metric, ScoringContext, Table, from_sklearn
+from leafgate.engine.build import grant_knowledge
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
-from leafgate.session.run import prepare
+from leafgate.models.lowering.release import lower_model
+from leafgate.session.run import open_session
 from leafgate.types.schema import Schema
 from leafgate_structure import (
     ClassDisclosure,
@@ -83,14 +83,15 @@ class Row:
 
 
 def main(root: Path, sacro: str) -> None:
-    run = prepare(TOP / "policies" / "adult-all.yaml", root=root)
+    run = open_session(TOP / "policies" / "adult-all.yaml", root=root)
     assert run.test is not None
     table, test = _with_unknown(run.table), _with_unknown(run.test)
     x, y = _numbers(table)
     z, zy = _numbers(test)
     flags = _flags(sacro, x, y, z, zy)
     rows = [
-        _row(name, kind, options, told, table, test) for (name, kind, options), told in zip(MODELS, flags, strict=True)
+        _row(name, kind, options, result, table, test)
+        for (name, kind, options), result in zip(MODELS, flags, strict=True)
     ]
     write_csv(TOP / "docs/results/structure-adult.csv", rows)
     put(TOP / "docs/structure.md", _page(rows))
@@ -120,41 +121,43 @@ def _flags(sacro: str, *people: np.ndarray) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def _row(name: str, kind: str, options: dict[str, Any], told: dict[str, Any], table: Table, test: Table) -> Row:
+def _row(name: str, kind: str, options: dict[str, Any], document: dict[str, Any], table: Table, test: Table) -> Row:
     x, y = _numbers(table)
     model = KINDS[kind](random_state=0, **options).fit(x, y)
     z, zy = _numbers(test)
     accuracy = float(model.score(z, zy))
-    if accuracy != told.pop("accuracy"):
+    if accuracy != document.pop("accuracy"):
         raise SystemExit(f"{name}: the two environments do not fit the same model")
     case = _case(model, kind, options, table, test)
     single = kind == "tree"
     values = _values(case, single)
     mine = _as_flags(case, values, single)
-    if mine != told:
-        raise SystemExit(f"{name}: SACRO-ML says {told}, the limits say {mine}")
-    everything: dict[str, Any] = told | values
+    if mine != document:
+        raise SystemExit(f"{name}: SACRO-ML says {document}, the limits say {mine}")
+    everything: dict[str, Any] = document | values
     return Row(name, **everything, accuracy=accuracy)
 
 
-def _case(model: Any, kind: str, options: dict[str, Any], table: Table, test: Table) -> Case:
+def _case(model: Any, kind: str, options: dict[str, Any], table: Table, test: Table) -> ScoringContext:
     schema = table.schema
     read = replace(from_sklearn(model), features=tuple(column.name for column in schema.features), origins=None)
     codes = {c.name: {str(v): float(i) for i, v in enumerate(c.domain)} for c in schema.columns if c.values is not None}
     asked = {read.features[i] for tree in read.trees for i in tree.feature.tolist() if i >= 0} | {schema.target.name}
     said = {name: Encoding(codes=each) for name, each in codes.items() if name in asked}
-    release = release_of(read, b"", schema, said, "model")
+    release = lower_model(read, b"", schema, said, "model")
     settings = {key: value for key, value in model.get_params().items() if key != "random_state"}
-    return Case(table, test, replace(release, builder=dict(release.builder) | {"settings": settings}), known_of(table))
+    return ScoringContext(
+        table, test, replace(release, builder=dict(release.builder) | {"settings": settings}), grant_knowledge(table)
+    )
 
 
-def _score(metric: Metric, case: Case) -> float:
+def _score(metric: Metric, case: ScoringContext) -> float:
     found = metric.score(case)
     assert isinstance(found, float)
     return found
 
 
-def _values(case: Case, single: bool) -> dict[str, float]:
+def _values(case: ScoringContext, single: bool) -> dict[str, float]:
     output: dict[str, Any] = {"groups": "all_trees", "by": "features"} if single else {"groups": "outputs"}
     metrics: dict[str, Metric] = {
         "smallest_output": SmallestLeaf(at_least=0, **output),
@@ -170,14 +173,14 @@ def _values(case: Case, single: bool) -> dict[str, float]:
     return {name: _score(metric, case) for name, metric in metrics.items()}
 
 
-def _as_flags(case: Case, values: dict[str, float], single: bool) -> dict[str, bool]:
+def _as_flags(case: ScoringContext, values: dict[str, float], single: bool) -> dict[str, bool]:
     """SACRO-ML's flags, as limits that do not hold."""
-    told: dict[str, Any] = {"at_most": 0, "scored": "derived", "groups": "all_trees" if single else "outputs"}
+    document: dict[str, Any] = {"at_most": 0, "scored": "derived", "groups": "all_trees" if single else "outputs"}
     assert case.test is not None
     return {
         "k_anonymity_risk": values["smallest_output"] < 10,
-        "class_disclosure_risk": _score(ClassDisclosure(form="ruled_out", **told), case) > 0,
-        "smallgroup_risk": _score(ClassDisclosure(form="few", k=10, **told), case) > 0,
+        "class_disclosure_risk": _score(ClassDisclosure(form="ruled_out", **document), case) > 0,
+        "smallgroup_risk": _score(ClassDisclosure(form="few", k=10, **document), case) > 0,
         "dof_risk": values["freedom"] < 10,
         "unnecessary_risk": values["changes"] > 0,
         "gen_error_risk": by_chance(values["losses"], case.table.people, case.test.people) < 0.05,

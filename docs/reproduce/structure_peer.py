@@ -35,8 +35,8 @@ def main(people: Path, models: Path) -> None:
         "tree": sklearn.tree.DecisionTreeClassifier,
         "forest": sklearn.ensemble.RandomForestClassifier,
     }
-    for told in json.loads(models.read_text()):
-        model = kinds[told["kind"]](random_state=0, **told["options"]).fit(x, y)
+    for result in json.loads(models.read_text()):
+        model = kinds[result["kind"]](random_state=0, **result["options"]).fit(x, y)
         with tempfile.TemporaryDirectory() as folder:
             attack = StructuralAttack(output_dir=folder, write_report=False)
             attack.attack(Target(model=model, X_train=x, y_train=y, X_test=z, y_test=zy))

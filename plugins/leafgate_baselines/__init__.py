@@ -22,7 +22,7 @@ class Id3(TreeBuilder):
     min_leaf: Annotated[int, Field(ge=1)] = Field(1, description="People that two sons must have.")
     min_split: Annotated[int, Field(ge=2)] = Field(2, description="A node with fewer people is not split.")
 
-    tells_measure = frozenset({"measure", "min_leaf", "min_split"})
+    measure_options = frozenset({"measure", "min_leaf", "min_split"})
     threat_model = "None: this builder protects nobody. It shows what an ordinary tree gives away."
     formula = "argmax over tests of H(class) - sum_v n_v/n H(class | v); numeric columns by binary cuts"
     source = 'J. R. Quinlan, "Induction of Decision Trees", Machine Learning 1, 1986'
@@ -42,7 +42,7 @@ class C45(TreeBuilder):
     prune: bool = Field(True, description="Error-based pruning by subtree replacement.")
     confidence: Annotated[float, Field(gt=0, le=0.5)] = Field(0.25, description="Of pruning; smaller prunes more.")
 
-    tells_measure = frozenset({"average_gain", "min_leaf", "prune", "confidence"})
+    measure_options = frozenset({"average_gain", "min_leaf", "prune", "confidence"})
     threat_model = "None: this builder protects nobody. It shows what an ordinary tree gives away."
     formula = "argmax of gain / split information among tests of at least average gain; then pessimistic pruning"
     source = 'J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993; departures: docs/sources.md'

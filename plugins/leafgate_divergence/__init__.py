@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AtLeast, AtMost, Case, Example, Metric, hookimpl
+from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
 from leafgate.api.components import ONLY_DERIVED
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ class Divergence(AtLeast):
         "D(q) = sum over values x of P(x|q) ln(P(x|q) / max(P*(x|q), floor)), in nats; P(x|q) is the share of x among "
         "all people with the quasi-identifiers q, P* what is believed of them"
     )
-    alarm = "what is believed of people comes too near the truth"
+    plain_failure = "what is believed of people comes too near the truth"
     scale = "from 0 to -ln(floor), which is 20.7 unless `floor` says otherwise"
-    safe = "0: what is believed of a public record is what is true of it; more: further from the truth"
+    interpretation = "0: what is believed of a public record is what is true of it; more: further from the truth"
     source = f"{SOURCE} (D_individual, D_overall; KL1 and KL2 of Figure 7)"
     examples = (
         Example({"<=50K": 1}, SIX, 0.6931471805599453, believed=HALVES),
@@ -54,12 +54,12 @@ class Divergence(AtLeast):
         Example({"<=50K": 1}, SIX, 6.907755278982137, {"floor": 1e-3}, believed={"<=50K": 0.0, ">50K": 1.0}),
     )
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_divergence.metrics import divergence
 
         return divergence(case, self.floor)
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_divergence.metrics import divergence_evidence
 
         return divergence_evidence(case, self.floor, self.top)
@@ -78,9 +78,11 @@ class Gain(AtMost):
     scorable = ONLY_DERIVED
     threat_model = BELIEF
     formula = "P*(truth) / P0(truth), P0 being the attack's baseline; 1 where both are 0"
-    alarm = "the attack's reasoning brings too much"
+    plain_failure = "the attack's reasoning brings too much"
     scale = "from 0 up; unbounded where the baseline rules the truth out and the attack does not"
-    safe = "1 or less: the reasoning brought nobody nearer to the truth; 2: it made somebody's secret twice as likely"
+    interpretation = (
+        "1 or less: the reasoning brought nobody nearer to the truth; 2: it made somebody's secret twice as likely"
+    )
     source = f"{SOURCE} (with and without implicit information); the ratio is ours"
     examples = (
         Example(
@@ -88,11 +90,11 @@ class Gain(AtMost):
             {"flu": 5, "cold": 5},
             2.0,
             believed={"flu": 0.8, "cold": 0.2},
-            baseline={"flu": 0.4, "cold": 0.6},
+            prior={"flu": 0.4, "cold": 0.6},
         ),
     )
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_divergence.metrics import gain
 
         return gain(case)

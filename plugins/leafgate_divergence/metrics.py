@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate import Case
+from leafgate import ScoringContext
 from leafgate.errors import UnreadableError
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 
 # --- Divergence and gain: one number for each row of chances ---
 
@@ -54,34 +54,34 @@ def gains(believed: Floats, baseline: Floats) -> Floats:
         return np.where((believed == 0) & (baseline == 0), 1.0, believed / baseline)
 
 
-def divergence(case: Case, floor: float) -> pd.Series:
+def divergence(case: ScoringContext, floor: float) -> pd.Series:
     """Its public record's divergence, for each record; UnreadableError where single cells are believed of.
 
     Of people with the same public cells an attack on published records may believe different things.
     """
-    if case.belief is not None and case.belief.cells is not None:
+    if case.belief is not None and case.belief.record_positions is not None:
         raise UnreadableError("the attack speaks of single cells, not of what people with the same public cells have")
     _, number = case.table.public
-    return pd.Series(divergences(true_shares(case), _of_public(case, case.chances), floor)[number])
+    return pd.Series(divergences(true_shares(case), _of_public(case, case.posterior), floor)[number])
 
 
-def gain(case: Case) -> pd.Series:
+def gain(case: ScoringContext) -> pd.Series:
     """How many times as likely as by the baseline each record's true secret is."""
     rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
-    believed, baseline = (chances.to_numpy(dtype=float)[rows, truth] for chances in (case.chances, case.baseline))
+    believed, baseline = (chances.to_numpy(dtype=float)[rows, truth] for chances in (case.posterior, case.prior))
     return pd.Series(gains(believed, baseline))
 
 
-def divergence_evidence(case: Case, floor: float, top: int) -> dict[str, Any]:
+def divergence_evidence(case: ScoringContext, floor: float, top: int) -> dict[str, Any]:
     """How many cells needed the floor and, where there is a baseline, which divergences fell most; for auditors."""
-    true, believed = true_shares(case), _of_public(case, case.chances)
-    told: dict[str, Any] = {"floored": Private(floored(true, believed, floor))}
-    if case.belief is not None and case.belief.baseline is not None:
-        before = divergences(true, _of_public(case, case.baseline), floor)
-        told["top"] = Private(
+    true, believed = true_shares(case), _of_public(case, case.posterior)
+    document: dict[str, Any] = {"floored": AuditorOnly(floored(true, believed, floor))}
+    if case.belief is not None and case.belief.prior is not None:
+        before = divergences(true, _of_public(case, case.prior), floor)
+        document["top"] = AuditorOnly(
             _fallen_most(divergences(true, believed, floor), before, case.table.public[0].weight, top)
         )
-    return told
+    return document
 
 
 def _fallen_most(now: Floats, before: Floats, people: NDArray[np.int64], top: int) -> list[dict[str, Any]]:
@@ -92,13 +92,13 @@ def _fallen_most(now: Floats, before: Floats, people: NDArray[np.int64], top: in
             "divergence": float(now[i]),
             "baseline": float(before[i]),
             "difference": float(before[i] - now[i]),
-            "people": People(int(people[i])),
+            "people": PeopleCount(int(people[i])),
         }
         for i in chosen
     ]
 
 
-def true_shares(case: Case) -> Floats:
+def true_shares(case: ScoringContext) -> Floats:
     """P(x|q): the secret's shares among the people of each public record."""
     public, number = case.table.public
     size = len(case.secret.domain)
@@ -107,7 +107,7 @@ def true_shares(case: Case) -> Floats:
     return np.asarray(people / people.sum(axis=1, keepdims=True))
 
 
-def _of_public(case: Case, chances: pd.DataFrame) -> Floats:
+def _of_public(case: ScoringContext, chances: pd.DataFrame) -> Floats:
     """A row for each public record; all people of one are believed the same of."""
     first = np.unique(case.table.public[1], return_index=True)[1]
     return chances.to_numpy(dtype=float)[first]

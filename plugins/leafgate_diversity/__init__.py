@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import AtLeast, AtMost, Case, Example, Metric, hookimpl
+from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
 from leafgate.api.metrics import RecordMetric
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ class LDiversity(AtLeast):
         "distinct: values v with p(v) > 0; entropy: exp(H(p)), a real number; recursive: the largest l with "
         "r_1 < c (r_l + ... + r_m), r being p in falling order, 0 if there is none"
     )
-    alarm = "groups share too few values of {secret}"
+    plain_failure = "groups share too few values of {secret}"
     scale = "from 1 (recursive: 0) to the number of values"
-    safe = "l of 1 gives the secret away; l of m means that nothing is known beyond the m values"
+    interpretation = "l of 1 gives the secret away; l of m means that nothing is known beyond the m values"
     source = (
         "A. Machanavajjhala, D. Kifer, J. Gehrke, M. Venkitasubramaniam, "
         '"l-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1), 2007, section 4'
@@ -52,7 +52,7 @@ class LDiversity(AtLeast):
             raise ValueError("`c` belongs to `form: recursive`, which needs it")
         return self
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_diversity.metrics import l_diversity
 
         return l_diversity(case, self.form, self.c)
@@ -71,21 +71,21 @@ class AlphaKAnonymity(AtLeast):
     unit = "people"
     threat_model = BELIEF
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
-    alarm = "groups are too small, or agree too much on {secret}"
+    plain_failure = "groups are too small, or agree too much on {secret}"
     scale = "people; 0 where alpha is exceeded"
-    safe = "(alpha, k)-anonymous when nobody scores below k"
+    interpretation = "(alpha, k)-anonymous when nobody scores below k"
     source = 'R. Wong, J. Li, A. Fu, K. Wang, "(alpha, k)-Anonymity", KDD 2006'
     examples = (
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 4.0, {"alpha": 0.5}),
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
     )
 
-    def lacks(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         strange = set(self.values or ()) - {v for spec in _secrets(self, policy) for v in spec.values or ()}
         open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, policy))
         return "some of its `values` are no values of a secret" if strange and not open_domain else ""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_diversity.metrics import alpha_k
 
         return alpha_k(case, self.alpha, self.values)
@@ -106,23 +106,23 @@ class TCloseness(AtMost):
         "earth mover's distance of p and P. equal: 1/2 sum |p - P|; ordered: sum of |running totals of p - P| over "
         "m - 1; hierarchical: mass times the height it climbs over the height of the hierarchy"
     )
-    alarm = "groups differ too much from everybody in {secret}"
+    plain_failure = "groups differ too much from everybody in {secret}"
     scale = "from 0 to 1"
-    safe = "0: the group tells nothing that everyone does not; 1: as far as can be"
+    interpretation = "0: the group tells nothing that everyone does not; 1: as far as can be"
     source = 'N. Li, T. Li, S. Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.1'
     examples = (
         Example({"flu": 2}, {"flu": 2, "cold": 1, "gout": 1}, 0.5),
         Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
     )
 
-    def lacks(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, policy)):
             return "no secret has `values` in a declared order; list them so and say `ordered: true`"
         if self.distance == "hierarchical" and not any(spec.hierarchy for spec in _secrets(self, policy)):
             return "no secret has a `hierarchy`"
         return ""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_diversity.metrics import t_closeness
 
         return t_closeness(case, self.distance)
@@ -136,13 +136,13 @@ class BetaLikeness(AtMost):
 
     threat_model = BELIEF
     formula = "max over v with p(v) > P(v) of (p(v) - P(v)) / P(v); enhanced: unbounded if one is above -ln P(v)"
-    alarm = "a value of {secret} becomes too much likelier"
+    plain_failure = "a value of {secret} becomes too much likelier"
     scale = "from 0 up; values that nobody has are left out"
-    safe = "0: no value is likelier than among everyone; 1: one has become twice as likely"
+    interpretation = "0: no value is likelier than among everyone; 1: one has become twice as likely"
     source = 'J. Cao, P. Karras, "Publishing Microdata with a Robust Privacy Guarantee", PVLDB 5(11), 2012'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.5),)
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_diversity.metrics import beta_likeness
 
         return beta_likeness(case, self.form)
@@ -157,13 +157,13 @@ class DeltaDisclosure(AtMost):
     checked_by = "linking"
     threat_model = BELIEF
     formula = "max over v of |ln(p(v) / P(v))|, in nats"
-    alarm = "a value of {secret} becomes too much likelier or less likely"
+    plain_failure = "a value of {secret} becomes too much likelier or less likely"
     scale = "from 0 up; unbounded where a group rules a value out; values that nobody has are left out"
-    safe = "0: the group tells nothing that everyone does not"
+    interpretation = "0: the group tells nothing that everyone does not"
     source = 'J. Brickell, V. Shmatikov, "The Cost of Privacy", KDD 2008'
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 4, "cold": 4}, 0.6931471805599453),)
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_diversity.metrics import delta_disclosure
 
         return delta_disclosure(case)
@@ -178,16 +178,16 @@ class KMap(AtLeast):
     unit = "people"
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
     formula = "people of `data.population` in the group of x, the table's own among them"
-    alarm = "too few people of the population could be meant"
+    plain_failure = "too few people of the population could be meant"
     scale = "people, at least k of the table"
-    safe = "1: nobody else in the population could be meant"
+    interpretation = "1: nobody else in the population could be meant"
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
     examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
 
-    def lacks(self, policy: Policy) -> str:
-        return super().lacks(policy) or _no_population(policy)
+    def missing_requirements(self, policy: Policy) -> str:
+        return super().missing_requirements(policy) or _no_population(policy)
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         return case.population
 
 
@@ -207,19 +207,19 @@ class ReidentificationRisk(AtMost):
     unit = "one over people"
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
     formula = "1 / people in the group of x, of the table or of `data.population`"
-    alarm = "people can be picked out too surely"
+    plain_failure = "people can be picked out too surely"
     scale = "above 0 and up to 1"
-    safe = "1: singled out; the average is the expected share of people an adversary gets right"
+    interpretation = "1: singled out; the average is the expected share of people an adversary gets right"
     source = 'K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013'
     examples = (
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.25),
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
     )
 
-    def lacks(self, policy: Policy) -> str:
-        return super().lacks(policy) or (_no_population(policy) if self.among == "population" else "")
+    def missing_requirements(self, policy: Policy) -> str:
+        return super().missing_requirements(policy) or (_no_population(policy) if self.among == "population" else "")
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_diversity.metrics import reidentification_risk
 
         return reidentification_risk(case, self.among)
@@ -237,13 +237,13 @@ class Uniques(AtMost):
     unit = "share"
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
-    alarm = "people are alone in their groups"
+    plain_failure = "people are alone in their groups"
     scale = "0 or 1; on average the share of people"
-    safe = "0: nobody is singled out"
+    interpretation = "0: nobody is singled out"
     source = 'C. Skinner, M. Elliot, "A Measure of Disclosure Risk for Microdata", JRSS B 64(4), 2002'
     examples = (Example({"flu": 1}, {"flu": 5}, 1.0), Example({"flu": 2}, {"flu": 5}, 0.0))
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_diversity.metrics import uniques
 
         return uniques(case)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from leafgate import AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
+from leafgate import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    Metric,
+    Release,
+    ReleaseAtMost,
+    ScoringContext,
+    TreeBuilder,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +37,7 @@ class CellAttack(AttackModel):
     models = frozenset({"none", "trees"})
     parts = frozenset({"records"})
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_downgrading.attack import infer
 
         return infer(self, release, known)
@@ -137,7 +147,7 @@ class Downgrading(TreeBuilder):
     formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
     source = f"{PAPER}; corrections and departures: docs/sources.md"
 
-    def lacks(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         if not policy.data.protect and not any("sensitive" in spec.role for spec in policy.data.columns.values()):
             return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
@@ -166,17 +176,17 @@ class CellsWithheld(ReleaseAtMost):
         description="Their share of the other cells of records with protected ones, or of all records; or how many.",
     )
 
-    cost = True
+    is_cost = True
     threat_model = "None: it measures what protection costs."
     formula = (
         "withheld cells that are not secret / cells that are not secret (of records with a secret cell, or of all)"
     )
-    alarm = "too many cells are withheld"
+    plain_failure = "too many cells are withheld"
     scale = "a share from 0 to 1, or a number of cells"
-    safe = "nothing of safety: it is the price of it, 0 where only the secret cells are withheld"
+    interpretation = "nothing of safety: it is the price of it, 0 where only the secret cells are withheld"
     source = "the number of modified values that Chang and Moskowitz 1998 want to be parsimonious with"
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_downgrading.metrics import cells_withheld
 
         return cells_withheld(self, case)
@@ -190,28 +200,28 @@ class Functionality(ReleaseAtMost):
         None, min_length=1, description="Classes to learn; every column if left out."
     )
 
-    cost = True
+    is_cost = True
     private = True
     threat_model = "None: it measures what protection costs."
     formula = (
         "mean over classes of error(tree learned from the records) - error(tree learned from the table), on the table"
     )
-    alarm = "too much of the use is lost"
+    plain_failure = "too much of the use is lost"
     scale = "from -1 to 1; 0: models are as good as from the whole table"
-    safe = "nothing of safety: it is what is lost for it"
+    interpretation = "nothing of safety: it is what is lost for it"
     source = f"{PAPER}, section 4 (F)"
 
-    def lacks(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         strange = [name for name in self.columns or () if name not in policy.data.columns]
         return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_downgrading.metrics import functionality
 
         rises = functionality(self, case).values()
         return sum(rises) / len(rises)
 
-    def evidence(self, case: Case, scores: Any) -> dict[str, Any]:
+    def evidence(self, case: ScoringContext, scores: Any) -> dict[str, Any]:
         from leafgate_downgrading.metrics import functionality
 
         return {"rise": {name: round(rise, 6) for name, rise in functionality(self, case).items()}}

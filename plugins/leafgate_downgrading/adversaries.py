@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Learned(Protocol):
     """An adversary that has studied a table."""
 
-    def told(
+    def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None
     ) -> Mapping[int, tuple[Rows, Shares]]:
         """For each column (of those `wanted`) with hidden cells, the records that hide it and the belief about each.
@@ -64,7 +64,7 @@ CERTAIN = 1e-9
 
 
 @dataclass(frozen=True)
-class Jury:
+class AdversaryEnsemble:
     """Adversaries who have studied the same table.
 
     `truth` holds the table's true codes where only belief in the true value counts; None where
@@ -79,7 +79,7 @@ class Jury:
         every = []
         for adversary in self.adversaries:
             sure = np.zeros(records.shape)
-            for column, (rows, chances) in adversary.told(records, own, wanted).items():
+            for column, (rows, chances) in adversary.posterior(records, own, wanted).items():
                 sure[rows, column] = self._sureness(chances, column, own[rows])
             every.append(sure)
         return every

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
@@ -69,11 +69,11 @@ def reader_tree(schema: Schema, records: Records) -> Node:
     complete = [i for i, row in enumerate(records.rows) if not any(isinstance(cell, dict) for cell in row)]
     if not complete:
         return Leaf(schema.classes[0], dict.fromkeys(schema.classes, 0))
-    told = zip(*(records.rows[i] for i in complete), strict=True)
+    items = zip(*(records.rows[i] for i in complete), strict=True)
     frame = pd.DataFrame(
-        {name: typed_column(schema[name], some) for name, some in zip(records.columns, told, strict=True)}
+        {name: typed_column(schema[name], some) for name, some in zip(records.columns, items, strict=True)}
     )
-    table = coded(make_table(schema, frame, np.array([records.weight[i] for i in complete], dtype=np.int64)))
+    table = encode(make_table(schema, frame, np.array([records.weight[i] for i in complete], dtype=np.int64)))
     root = grow(table, "gain_ratio", average_gain=True, min_leaf=2)
     prune(root, 0.25)
     return finished(table, root, schema)
@@ -129,7 +129,7 @@ def _release(
         trees=() if tree is None else (tree,),
         model="none" if tree is None else "trees",
         selection=None if tree is None else {"measure": "gain_ratio", "pruned": True, "from": "complete records"},
-        counted="exact" if tree is None or not search.hidden.any() else "sampled",
+        count_semantics="exact" if tree is None or not search.hidden.any() else "sampled",
         records=records,
         origins=tuple(origins[order].tolist()),
         trail=tuple(_told(step, cells.columns, place) for step in search.steps),
@@ -144,12 +144,12 @@ def _published(cells: Cells, hidden: Mask, rng: np.random.Generator) -> tuple[Ro
     mixed = rng.permutation(len(hidden))
     shown = [np.where(hidden[:, i], np.inf, np.nan_to_num(cell, nan=-np.inf)) for i, cell in enumerate(cells.cells)]
     order = mixed[np.lexsort((cells.weight[mixed], *(cell[mixed] for cell in reversed(shown))))]
-    told = [_cells(column, cell[order]) for column, cell in zip(cells.columns, cells.cells, strict=True)]
-    for place, column in enumerate(told):
+    items = [_cells(column, cell[order]) for column, cell in zip(cells.columns, cells.cells, strict=True)]
+    for place, column in enumerate(items):
         for i in np.flatnonzero(hidden[order, place]).tolist():
             column[i] = WITHHELD
     names = tuple(column.name for column in cells.columns)
-    return order, Records(names, tuple(zip(*told, strict=True)), tuple(cells.weight[order].astype(int).tolist()))
+    return order, Records(names, tuple(zip(*items, strict=True)), tuple(cells.weight[order].astype(int).tolist()))
 
 
 def _cells(column: Column, cells: Any) -> list[Any]:

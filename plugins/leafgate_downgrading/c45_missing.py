@@ -122,7 +122,7 @@ class Node:
     column: int = -1
     son_of: Shares = field(default_factory=lambda: np.zeros((0, 0)))
     share: Shares = field(default_factory=lambda: np.zeros(0))
-    sons: list[Node] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list)
 
     @property
     def errors(self) -> float:
@@ -172,7 +172,7 @@ def _grow(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, bar
     node.column, node.son_of, node.share = chosen.column, chosen.son_of, chosen.share
     for son in range(len(chosen.share)):
         mine, heavy = _going(grid, chosen, son, rows, weight)
-        node.sons.append(Node(counts) if not len(mine) else _grow(grid, target, mine, heavy, least, barred))
+        node.children.append(Node(counts) if not len(mine) else _grow(grid, target, mine, heavy, least, barred))
     return node
 
 
@@ -187,31 +187,31 @@ def _going(grid: Grid, chosen: Chosen, son: int, rows: Rows, weight: Shares) -> 
 def _prune(node: Node, confidence: float) -> float:
     """Replace subtrees by leaves where that is expected to err no more; the errors expected of what is left."""
     as_leaf = pessimistic_errors(float(node.counts.sum()), node.errors, confidence)
-    if not node.sons:
+    if not node.children:
         return as_leaf
-    as_tree = sum(_prune(son, confidence) for son, part in zip(node.sons, node.share, strict=True) if part > 0)
+    as_tree = sum(_prune(son, confidence) for son, part in zip(node.children, node.share, strict=True) if part > 0)
     if as_leaf <= as_tree + SLACK:
-        node.column, node.sons = -1, []
+        node.column, node.children = -1, []
         return as_leaf
     return as_tree
 
 
-def believed(root: Node, grid: Grid, shown: Shares, hidden: Mask) -> Shares:
+def class_posterior(root: Node, grid: Grid, known_cells: Shares, hidden: Mask) -> Shares:
     """Chances of each class for each record, the leaves it can reach mixed by how likely they are.
 
-    `shown` has the chance of every value of every column (0 or 1 where the cell is visible), `hidden` is true
+    `known_cells` has the chance of every value of every column (0 or 1 where the cell is visible), `hidden` is true
     where nothing is known: there each branch has its share of the people of whom it was known.
     """
-    found = np.zeros((len(shown), len(root.counts)))
-    waiting = [(root, np.arange(len(shown)), np.ones(len(shown)))]
+    found = np.zeros((len(known_cells), len(root.counts)))
+    waiting = [(root, np.arange(len(known_cells)), np.ones(len(known_cells)))]
     while waiting:
         node, rows, weight = waiting.pop()
-        if not node.sons:
+        if not node.children:
             found[rows] += weight[:, None] * (node.counts / node.counts.sum())
             continue
-        side = shown[rows, grid.values_of(node.column)] @ node.son_of
+        side = known_cells[rows, grid.values_of(node.column)] @ node.son_of
         side[hidden[rows, node.column]] = node.share
-        for place, son in enumerate(node.sons):
+        for place, son in enumerate(node.children):
             going = weight * side[:, place]
             kept = going > 1e-9
             if kept.any():

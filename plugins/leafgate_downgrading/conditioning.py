@@ -33,7 +33,9 @@ class ConditioningLearned:
         self.grid, self.least = grid, least
         self.counts = pair_counts(grid) if counts is None else counts
 
-    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
+    def posterior(
+        self, records: Codes, own: Rows, wanted: Collection[int] | None = None
+    ) -> dict[int, tuple[Rows, Shares]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         return {
             column: (rows, self._about(column, records[rows], own[rows]))

@@ -98,18 +98,18 @@ def cells_of(table: Table) -> Cells:
 def cells_read(records: Records, schema: Schema) -> tuple[Cells, Mask]:
     """The cells of published records, and which cannot be read as one value: withheld, or generalised."""
     columns = tuple(schema[name] for name in records.columns)
-    told = [[row[place] for row in records.rows] for place in range(len(columns))]
-    hidden = np.array([[isinstance(cell, dict) for cell in column] for column in told]).T
-    cells = tuple(_typed(column, some) for column, some in zip(columns, told, strict=True))
+    items = [[row[place] for row in records.rows] for place in range(len(columns))]
+    hidden = np.array([[isinstance(cell, dict) for cell in column] for column in items]).T
+    cells = tuple(_typed(column, some) for column, some in zip(columns, items, strict=True))
     return Cells(columns, cells, np.array(records.weight, dtype=np.float64)), hidden
 
 
-def _typed(column: Column, told: Sequence[Any]) -> NDArray[Any]:
+def _typed(column: Column, items: Sequence[Any]) -> NDArray[Any]:
     if column.numeric:
         low = np.nan if column.bins is None else column.bins[0]
-        return np.array([low if cell is None or isinstance(cell, dict) else cell for cell in told], dtype=float)
+        return np.array([low if cell is None or isinstance(cell, dict) else cell for cell in items], dtype=float)
     place = {value: i for i, value in enumerate(column.domain)}
-    return np.array([0 if isinstance(cell, dict) else place[cell] for cell in told], dtype=np.int64)
+    return np.array([0 if isinstance(cell, dict) else place[cell] for cell in items], dtype=np.int64)
 
 
 def secret_cells(table: Table) -> Mask:

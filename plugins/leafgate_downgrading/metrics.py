@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafgate import Case
+from leafgate import ScoringContext
 from leafgate.errors import InconclusiveError
 from leafgate.types.release import Records
-from leafgate_downgrading.c45_missing import Growing, believed
+from leafgate_downgrading.c45_missing import Growing, class_posterior
 from leafgate_downgrading.grid import (
     HIDDEN,
     WITHHELD,
@@ -36,24 +36,24 @@ READER = Growing()
 """How a reader of the table learns: C4.5 as it is."""
 
 
-def errors(seen: Grid, whole: Grid, kept: Kept | None = None) -> Shares:
-    """For each column as the class the share of the whole table's people that a tree learned from `seen` gets wrong."""
-    trees = TreesLearned(seen, READER, kept)
-    shown, nothing = indicators(whole.codes, whole), np.zeros(whole.codes.shape, dtype=np.bool_)
-    return np.array([_error(trees, column, whole, shown, nothing) for column in range(len(whole.sizes))])
+def errors(published: Grid, original: Grid, kept: Kept | None = None) -> Shares:
+    """For each column as the class, the share of the table's people whom a tree learned from `published` gets wrong."""
+    trees = TreesLearned(published, READER, kept)
+    shown, nothing = indicators(original.codes, original), np.zeros(original.codes.shape, dtype=np.bool_)
+    return np.array([_error(trees, column, original, shown, nothing) for column in range(len(original.sizes))])
 
 
 def _error(trees: TreesLearned, column: int, whole: Grid, shown: Shares, nothing: Mask) -> float:
-    told = believed(trees.tree(column), whole, shown, nothing).argmax(axis=1)
-    return float(whole.weight[told != whole.codes[:, column]].sum() / whole.weight.sum())
+    result = class_posterior(trees.tree(column), whole, shown, nothing).argmax(axis=1)
+    return float(whole.weight[result != whole.codes[:, column]].sum() / whole.weight.sum())
 
 
 class Usefulness:
     """What a table lets a reader learn, held against the whole table."""
 
-    def __init__(self, whole: Grid, weights: Shares, kept: Kept) -> None:
-        self.whole, self.weights, self.kept = whole, weights / weights.sum(), kept
-        self.before = errors(whole, whole, kept)
+    def __init__(self, original: Grid, weights: Shares, kept: Kept) -> None:
+        self.whole, self.weights, self.kept = original, weights / weights.sum(), kept
+        self.before = errors(original, original, kept)
 
     def loss(self, hidden: Mask) -> float:
         """F: the rise of the error with these cells hidden, the mean over the columns by the owner's weights.
@@ -67,7 +67,7 @@ class Usefulness:
         return float(self.weights @ rise)
 
 
-def cells_withheld(options: CellsWithheld, case: Case) -> float:
+def cells_withheld(options: CellsWithheld, case: ScoringContext) -> float:
     """How many cells the records withhold besides the secret ones, or which share of the other cells."""
     records, table = _records(case), case.table.without_key
     secret = secret_cells(table)
@@ -79,7 +79,7 @@ def cells_withheld(options: CellsWithheld, case: Case) -> float:
     return further / visible if visible else 0.0
 
 
-def _further(case: Case, records: Records, secret: Mask) -> Iterator[int]:
+def _further(case: ScoringContext, records: Records, secret: Mask) -> Iterator[int]:
     """Of each record the people whose cells it withholds though they are not secret."""
     if case.origins is None and not any(WITHHELD in row for row in records.rows):
         return
@@ -91,7 +91,7 @@ def _further(case: Case, records: Records, secret: Mask) -> Iterator[int]:
         yield weight * sum(not secret[origin, place] for place in hidden)
 
 
-def functionality(options: Functionality, case: Case) -> Mapping[str, float]:
+def functionality(options: Functionality, case: ScoringContext) -> Mapping[str, float]:
     """For each class column the rise of the error of a tree learned from the records instead of the table.
 
     Both trees are judged on the table. InconclusiveError for a class the records do not have.
@@ -111,7 +111,7 @@ def functionality(options: Functionality, case: Case) -> Mapping[str, float]:
     return {name: float(rise[records.columns.index(name)]) for name in wanted}
 
 
-def _records(case: Case) -> Records:
+def _records(case: ScoringContext) -> Records:
     if case.release.records is None:
         raise InconclusiveError("the release has no records")
     return case.release.records

@@ -34,11 +34,11 @@ def information(counts: Shares, grid: Grid, column: int) -> Shares:
     Source: Shannon's mutual information; G. Miller, "Note on the bias of information estimates", 1955, for
     what chance adds: (rows - 1)(columns - 1) / (2 n ln 2).
     """
-    told = np.full(len(grid.sizes), np.inf)
+    values = np.full(len(grid.sizes), np.inf)
     for other in range(len(grid.sizes)):
         if other != column:
-            told[other] = _shared_bits(counts[grid.values_of(column), grid.values_of(other)])
-    return told
+            values[other] = _shared_bits(counts[grid.values_of(column), grid.values_of(other)])
+    return values
 
 
 def _shared_bits(table: Shares) -> float:
@@ -67,7 +67,9 @@ class NaiveBayesLearned:
         self.grid = grid
         self.counts = pair_counts(grid) if counts is None else counts
 
-    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
+    def posterior(
+        self, records: Codes, own: Rows, wanted: Collection[int] | None = None
+    ) -> dict[int, tuple[Rows, Shares]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         shown = indicators(records, self.grid)
         found = {}

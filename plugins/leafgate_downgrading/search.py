@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate_downgrading.adversaries import CLOSE, Jury, learned
+from leafgate_downgrading.adversaries import CLOSE, AdversaryEnsemble, learned
 from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, coded
 from leafgate_downgrading.metrics import Usefulness
 from leafgate_downgrading.naive_bayes import information, most_telling, pair_counts, recounted
@@ -79,28 +79,30 @@ FEW = 64
 
 
 @dataclass(frozen=True)
-class View:
+class RoundState:
     """One round: what is seen, by whom, each cell's limit, and how sure the surest is of each hidden cell of `rows`."""
 
     grid: Grid
     counts: Shares
-    jury: Jury
+    ensemble: AdversaryEnsemble
     limits: Shares
     rows: Rows
     sure: Shares
     worrying: Mask
 
 
-def viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> View:
+def viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> RoundState:
     grid, truth = coded(cells, search.hidden)
     counts = search.counts(grid)
-    jury = Jury([learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None)
+    jury = AdversaryEnsemble(
+        [learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None
+    )
     limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
     rows = np.flatnonzero(search.hidden.any(axis=1))
     sure = jury.strongest(grid.codes[rows], rows)
     worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up)).reshape(-1, 1)
     worrying = _not_stuck(worrying, rows, aim, search)
-    return View(grid, counts, jury, limits, rows, sure, worrying)
+    return RoundState(grid, counts, jury, limits, rows, sure, worrying)
 
 
 def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
@@ -169,14 +171,14 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim, kept: Kept | None = None
     return search
 
 
-def _round(view: View, protected: Mask, use: Usefulness, aim: Aim, search: Search) -> None:
+def _round(view: RoundState, protected: Mask, use: Usefulness, aim: Aim, search: Search) -> None:
     search.rounds += 1
     column = _most_threatened(view, protected, aim)
     direct = bool((view.worrying & protected[view.rows]).any())
     todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
     question = _question(view, column, protected, aim, direct=direct)
-    found = planned(view.jury, todo, question)
-    plans = {row: _root(row, question) for row in search.desperate} | found.whole | found.steps
+    found = planned(view.ensemble, todo, question)
+    plans = {row: _root(row, question) for row in search.desperate} | found.complete | found.steps
     search.desperate = set()
     search.stuck |= set(todo.tolist()) - set(plans)
     _tolerate(todo, found, protected, aim, search)
@@ -185,7 +187,7 @@ def _round(view: View, protected: Mask, use: Usefulness, aim: Aim, search: Searc
     search.moved |= bool(ready)
 
 
-def _question(view: View, column: int, protected: Mask, aim: Aim, *, direct: bool) -> Question:
+def _question(view: RoundState, column: int, protected: Mask, aim: Aim, *, direct: bool) -> Question:
     """What is to be planned: for protected cells alone as long as one of them worries."""
     limits = np.where(protected, view.limits, 1.0) if direct else view.limits
     prices = np.array([_price(view, aim, each) for each in range(len(aim.allowed))])
@@ -193,7 +195,7 @@ def _question(view: View, column: int, protected: Mask, aim: Aim, *, direct: boo
     return Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
 
 
-def _most_threatened(view: View, protected: Mask, aim: Aim) -> int:
+def _most_threatened(view: RoundState, protected: Mask, aim: Aim) -> int:
     """The column with the largest sum of belief in cells that must not be inferred, by the owner's weights.
 
     Columns where protected cells worry come before those where only withheld ones do.
@@ -212,18 +214,18 @@ def _root(row: int, question: Question) -> tuple[int, ...]:
     return (next(int(column) for column in question.order if free[column]),)
 
 
-def _price(view: View, aim: Aim, column: int) -> float:
+def _price(view: RoundState, aim: Aim, column: int) -> float:
     """What withholding a cell of a column loses: the bits it tells of the others as classes, by the owner's weights."""
-    told = information(view.counts, view.grid, column)
-    told[column] = 0.0
-    return float(aim.weights @ told)
+    result = information(view.counts, view.grid, column)
+    result[column] = 0.0
+    return float(aim.weights @ result)
 
 
 def _tolerate(todo: Rows, found: Plans, protected: Mask, aim: Aim, search: Search) -> None:
     """Give up the rows that cost the most, those without a plan first, as many as may stay unprotected."""
     at_stake = protected.sum(axis=1)
     budget = aim.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
-    for row in sorted(todo.tolist(), key=lambda row: -len(found.whole.get(row, range(len(aim.allowed) + 1)))):
+    for row in sorted(todo.tolist(), key=lambda row: -len(found.complete.get(row, range(len(aim.allowed) + 1)))):
         if at_stake[row] and at_stake[row] <= budget + CLOSE:
             search.given_up[row] = "tolerated"
             budget -= at_stake[row]
@@ -233,7 +235,7 @@ def _carry_out(
     rows: Sequence[int],
     plans: Mapping[int, tuple[int, ...]],
     column: int,
-    view: View,
+    view: RoundState,
     use: Usefulness,
     aim: Aim,
     search: Search,

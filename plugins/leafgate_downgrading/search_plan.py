@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate_downgrading.adversaries import Jury
+from leafgate_downgrading.adversaries import AdversaryEnsemble
 from leafgate_downgrading.grid import HIDDEN, Codes, Mask, Rows, Shares
 
 
@@ -15,7 +15,7 @@ from leafgate_downgrading.grid import HIDDEN, Codes, Mask, Rows, Shares
 class Plans:
     """For each row the columns to withhold; `steps` are cells that help only so far, where no plan was found."""
 
-    whole: dict[int, tuple[int, ...]]
+    complete: dict[int, tuple[int, ...]]
     steps: dict[int, tuple[int, ...]]
 
 
@@ -36,7 +36,7 @@ class Question:
     width: int = 8
 
 
-def planned(jury: Jury, rows: Rows, question: Question) -> Plans:
+def planned(jury: AdversaryEnsemble, rows: Rows, question: Question) -> Plans:
     """For each row a small set of columns whose withholding brings all its hidden cells within their limits.
 
     A beam search, smaller sets first: the `width` sets with the least excess belief are carried on, ties by
@@ -96,7 +96,7 @@ class Judged:
 
 
 def _judged(
-    jury: Jury, sets: list[tuple[int, tuple[int, ...]]], question: Question
+    jury: AdversaryEnsemble, sets: list[tuple[int, tuple[int, ...]]], question: Question
 ) -> Iterator[tuple[int, list[Judged]]]:
     """For each row its sets, root first."""
     if not sets:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, MutableMapping
 
 import numpy as np
 
-from leafgate_downgrading.c45_missing import Growing, Node, believed, grown
+from leafgate_downgrading.c45_missing import Growing, Node, class_posterior, grown
 from leafgate_downgrading.grid import HIDDEN, Codes, Grid, Mask, Rows, Shares, hidden_by_column, indicators
 
 Kept = MutableMapping[tuple[object, ...], Node]
@@ -32,26 +32,28 @@ class TreesLearned:
             self._mine[column, without] = self.kept[key]
         return self._mine[column, without]
 
-    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
+    def posterior(
+        self, records: Codes, own: Rows, wanted: Collection[int] | None = None
+    ) -> dict[int, tuple[Rows, Shares]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
-        return self.from_shown(records, indicators(records, self.grid), records == HIDDEN, {}, wanted)
+        return self.from_known_cells(records, indicators(records, self.grid), records == HIDDEN, {}, wanted)
 
-    def from_shown(
+    def from_known_cells(
         self,
         records: Codes,
-        shown: Shares,
+        known_cells: Shares,
         unknown: Mask,
         without: Mapping[int, frozenset[int]],
         wanted: Collection[int] | None = None,
     ) -> dict[int, tuple[Rows, Shares]]:
-        """The same, where `shown` may also hold chances for hidden cells; `unknown` are those it holds none of.
+        """The same, where `known_cells` may also hold chances for hidden cells; `unknown` are those it holds none of.
 
         `without` names for some columns what their trees may not ask.
         """
         found = {}
         for column, rows in hidden_by_column(records, wanted):
             tree = self.tree(column, without.get(column, frozenset()))
-            found[column] = rows, believed(tree, self.grid, shown[rows], unknown[rows])
+            found[column] = rows, class_posterior(tree, self.grid, known_cells[rows], unknown[rows])
         return found
 
 
@@ -71,16 +73,18 @@ class RestorationLearned:
         self.trees, self.rounds = trees, rounds
         self.without = {column: _mostly_hidden(trees.grid, column) for column in range(len(trees.grid.sizes))}
 
-    def told(self, records: Codes, own: Rows, wanted: Collection[int] | None = None) -> dict[int, tuple[Rows, Shares]]:
+    def posterior(
+        self, records: Codes, own: Rows, wanted: Collection[int] | None = None
+    ) -> dict[int, tuple[Rows, Shares]]:
         """For each column with hidden cells, the records that hide it and the belief about each."""
         grid = self.trees.grid
         shown, unknown = indicators(records, grid), records == HIDDEN
         for _ in range(self.rounds):
-            found = self.trees.from_shown(records, shown, unknown, self.without)
+            found = self.trees.from_known_cells(records, shown, unknown, self.without)
             for column, (rows, chances) in found.items():
                 shown[rows, grid.values_of(column)] = chances
             unknown = np.zeros_like(unknown)
-        return self.trees.from_shown(records, shown, unknown, {}, wanted)
+        return self.trees.from_known_cells(records, shown, unknown, {}, wanted)
 
 
 def _mostly_hidden(grid: Grid, column: int) -> frozenset[int]:
@@ -93,7 +97,7 @@ def _mostly_hidden(grid: Grid, column: int) -> frozenset[int]:
 
 def _digest(grid: Grid, taught: Mask) -> bytes:
     """Of all that a tree is learned from."""
-    told = hashlib.sha256(repr((grid.sizes, grid.ordered)).encode())
+    result = hashlib.sha256(repr((grid.sizes, grid.ordered)).encode())
     for part in (grid.codes[taught], grid.weight[taught]):
-        told.update(np.ascontiguousarray(part).tobytes())
-    return told.digest()
+        result.update(np.ascontiguousarray(part).tobytes())
+    return result.digest()

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
+from leafgate import (
+    AdversaryKnowledge,
+    AttackModel,
+    Belief,
+    Metric,
+    Release,
+    ReleaseAtMost,
+    ScoringContext,
+    TreeBuilder,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,10 +70,10 @@ class Private(TreeBuilder):
     rehearsal: bool = Field(False, description="Repeat by the policy's seed, for trying out; not fit to be published.")
 
     randomness = "system"
-    promises = frozenset({"epsilon"})
+    guarantees = frozenset({"epsilon"})
 
     @property
-    def bare(self) -> TreeBuilder:
+    def mechanism_only(self) -> TreeBuilder:
         return self.model_copy(update={"combine": "sum"})
 
 
@@ -134,28 +144,28 @@ class DifferentialPrivacy(ReleaseAtMost):
     stricter_less = frozenset({"delta"})
     of_release = True
     checks = "epsilon"
-    alarm = "the promise of differential privacy is weaker than what is asked for"
+    plain_failure = "the promise of differential privacy is weaker than what is asked for"
     scale = "nats; infinite where a condition of the account does not hold"
-    safe = "1 is strong; 10 says little"
+    interpretation = "1 is strong; 10 says little"
     threat_model = DpRandomTrees.threat_model
     formula = "the smallest e with P(release | with you) <= exp(e) P(release | without you) + delta, both ways round"
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_dp_random_trees.claim_check import accounted
 
         return accounted(self, case)
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_dp_random_trees.claim_check import evidence
 
         return evidence(self, case)
 
     @classmethod
-    def of_claim(cls, claim: Any) -> Metric:
+    def from_claim(cls, claim: Any) -> Metric:
         """The claim without what stands in it to be compared: the printed theorem's epsilon."""
-        told = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
-        return super().of_claim(told)
+        fields = {key: value for key, value in claim.items() if key != "theorem"} if isinstance(claim, dict) else claim
+        return super().from_claim(fields)
 
 
 class Distinguish(AttackModel):
@@ -180,12 +190,12 @@ class Distinguish(AttackModel):
         'Training Run", NeurIPS 2023'
     )
 
-    def forecast(self, release: Release, known: Known) -> str:
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         from leafgate_dp_random_trees.distinguish.attack import forecast
 
         return forecast(self, release, known)
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_dp_random_trees.distinguish.attack import distinguish
 
         return [distinguish(self, release, known)]

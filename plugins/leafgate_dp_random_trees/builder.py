@@ -14,7 +14,7 @@ from leafgate.types.release import Combine, Counted, Release
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import structure
 from leafgate_dp_random_trees import structure as balanced
-from leafgate_dp_random_trees.leaf_scores import told
+from leafgate_dp_random_trees.leaf_scores import with_statistics
 from leafgate_dp_random_trees.mechanisms import Ids, Key, kept
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def random_trees(options: RandomTrees, table: Table, rng: np.random.Generator) -
     return Release(
         builder=options.described(),
         schema=table.schema,
-        trees=tuple(told(trees, table.schema, scored=options.combine == "evidence")),
+        trees=tuple(with_statistics(trees, table.schema, scored=options.combine == "evidence")),
         selection=SELECTION,
         combine=COMBINES[options.combine],
     )
@@ -157,8 +157,8 @@ def _release(
     return Release(
         builder=builder,
         schema=table.schema,
-        trees=tuple(told(trees, table.schema, scored=options.combine == "evidence", k=k)),
-        counted=counted,
+        trees=tuple(with_statistics(trees, table.schema, scored=options.combine == "evidence", k=k)),
+        count_semantics=counted,
         selection=SELECTION,
         guarantee={"epsilon": claim},
         combine=COMBINES[options.combine],

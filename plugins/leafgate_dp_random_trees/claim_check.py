@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from leafgate import Case
+from leafgate import ScoringContext
 from leafgate.errors import InconclusiveError, PolicyError
-from leafgate.types.evidence import Private
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release
 from leafgate.types.tree import Leaf, leaves
 from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
@@ -81,7 +81,7 @@ COUNTED = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
 Options = DpRandomTrees | DpLaplaceTrees
 
 
-def broken(case: Case, options: Options) -> Iterator[str]:
+def broken(case: ScoringContext, options: Options) -> Iterator[str]:
     """The conditions of the account that the release, or the policy, breaks."""
     yield from _told(case.release, options)
     yield from _domains(case)
@@ -97,7 +97,7 @@ def _told(release: Release, options: Options) -> Iterator[str]:
         yield "the release tells more of how it was made than the account allows"
     if release.records is not None or release.alternatives:
         yield "the release shows more than its trees"
-    if release.counted != COUNTED[options.use]:
+    if release.count_semantics != COUNTED[options.use]:
         yield f"the leaves do not say that what they show is {COUNTED[options.use]}"
     if release.guarantee and dict(release.guarantee) != {"epsilon": _claim(options, release)}:
         yield "the release claims something else than its builder does"
@@ -124,7 +124,7 @@ def forest_of(options: DpRandomTrees, release: Release) -> Forest:
     return Forest(options.k, options.beta, len(release.trees))
 
 
-def _domains(case: Case) -> Iterator[str]:
+def _domains(case: ScoringContext) -> Iterator[str]:
     for column in (*case.table.schema.features, case.table.schema.target):
         if not column.declared:
             yield f"the domain of {column.name!r} was taken from the data"
@@ -132,7 +132,7 @@ def _domains(case: Case) -> Iterator[str]:
         yield "the release tells other domains than the policy declares"
 
 
-def _numbers(case: Case, options: Options) -> Iterator[str]:
+def _numbers(case: ScoringContext, options: Options) -> Iterator[str]:
     """What the leaves show."""
     release, k = case.release, options.k if isinstance(options, DpRandomTrees) else 1
     shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
@@ -148,7 +148,7 @@ def _numbers(case: Case, options: Options) -> Iterator[str]:
 
 def _refused(counters: Counters, options: Options) -> Iterator[str]:
     """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
-    if isinstance(options, DpRandomTrees) and (counters.shown > counters.people).any():
+    if isinstance(options, DpRandomTrees) and (counters.published > counters.people).any():
         yield "a leaf shows more people than a sample of this table could have there"
     elif log_evidence(counters, options) >= LOG_LIMIT:
         yield f"the numbers are not drawn from this table as the release claims: they are not {COUNTED[options.use]} so"
@@ -162,7 +162,7 @@ def log_evidence(counters: Counters, options: Options) -> float:
     return log_evidence_against_sampling(counters, options.k, options.beta)
 
 
-def false_counts_refused(case: Case, options: Options) -> Mapping[str, bool]:
+def false_counts_refused(case: ScoringContext, options: Options) -> Mapping[str, bool]:
     """For each kind of counts that were never drawn: would the test refuse them in the place of this release's?
 
     Raises InconclusiveError where it would not, and this audit did not run the builder: then nothing shows that the
@@ -192,7 +192,7 @@ BUILDERS: dict[object, type[Options]] = {
 }
 
 
-def accounted(metric: DifferentialPrivacy, case: Case) -> float:
+def accounted(metric: DifferentialPrivacy, case: ScoringContext) -> float:
     """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
 
     Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
@@ -222,16 +222,16 @@ def _options(release: Release) -> Options:
     if builder is None:
         raise InconclusiveError("no account is known for this builder's releases")
     try:
-        told = builder.model_validate(dict(release.builder))
+        result = builder.model_validate(dict(release.builder))
     except ValidationError:
         raise InconclusiveError("the release does not say, in the builder's own words, how it was made") from None
     silent = set(builder.model_fields) - set(release.builder)
-    if silent or (isinstance(told, DpRandomTrees) and told.beta is None):
+    if silent or (isinstance(result, DpRandomTrees) and result.beta is None):
         raise InconclusiveError("the release does not say all of how it was made")
-    return told
+    return result
 
 
-def evidence(metric: DifferentialPrivacy, case: Case) -> Mapping[str, Any]:
+def evidence(metric: DifferentialPrivacy, case: ScoringContext) -> Mapping[str, Any]:
     """The conditions that do not hold; where all do, what the test of the numbers can see, and at which level.
 
     Where trees are of samples also the printed theorem and a lower bound. How far the numbers are from what is claimed
@@ -245,14 +245,14 @@ def evidence(metric: DifferentialPrivacy, case: Case) -> Mapping[str, Any]:
         return {"broken": problems}
     refused = [name for name, caught in false_counts_refused(case, options).items() if caught]
     against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
-    drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": Private(round(against, 3))}
+    drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
     if isinstance(options, DpLaplaceTrees):
         return drawn
     forest = forest_of(options, case.release)
     theorem = account(forest, metric.delta, "theorem", metric.neighbours).epsilon
     tight = account(forest, metric.delta, "tight", metric.neighbours)
-    told = {"theorem": claimed(theorem)} if math.isfinite(theorem) else {}
-    return told | {"at_least": tight.epsilon_lower} | drawn
+    fields = {"theorem": claimed(theorem)} if math.isfinite(theorem) else {}
+    return fields | {"at_least": tight.epsilon_lower} | drawn
 
 
 def _epsilon(metric: DifferentialPrivacy, options: Options, release: Release) -> float:

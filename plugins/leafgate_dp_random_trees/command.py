@@ -57,9 +57,9 @@ def privacy(
         found = at_delta(forest, delta, method.value, neighbours.value)
     else:
         found = at_epsilon(forest, float(epsilon or 0), method.value, neighbours.value)
-    told = found.document()
+    result = found.document()
     if as_json:
-        typer.echo(readable(told).decode(), nl=False)
+        typer.echo(readable(result).decode(), nl=False)
         return 0
     typer.echo(
         f"{found.trees} trees, k = {found.k}, beta = {found.beta:g}, {found.neighbours}, {found.method}: "
@@ -87,8 +87,8 @@ def _reach(
     if out is not None:
         write_file(out, picture(found, title), EVERYONE)
     if as_json:
-        told = [{"k": one.k, "trees": one.trees, "beta": one.beta} for one in found]
-        typer.echo(readable({"epsilon": epsilon, "delta": delta, "reached": told}).decode(), nl=False)
+        items = [{"k": one.k, "trees": one.trees, "beta": one.beta} for one in found]
+        typer.echo(readable({"epsilon": epsilon, "delta": delta, "reached": items}).decode(), nl=False)
         return 0
     cells = {(one.k, one.trees): "-" if one.beta is None else f"{one.beta:.2f}" for one in found}
     typer.echo("\n".join(_table(title, ks, trees, cells)))

@@ -11,7 +11,7 @@ from scipy.special import pdtr
 from leafgate.types.release import map_leaves
 from leafgate.types.schema import Schema
 from leafgate.types.tree import Leaf, Node
-from leafgate_dp_random_trees.distinguish.features import Cells, Floats, Grid, Told
+from leafgate_dp_random_trees.distinguish.features import Cells, Floats, Grid, TreeCounters
 from leafgate_dp_random_trees.mechanisms import Ids
 
 PEOPLE = 30_000
@@ -30,19 +30,19 @@ def completed(counts: Floats, expected: Floats, k: int) -> Floats:
     return np.where(counts > 0, counts, mean)
 
 
-def totals(told: Sequence[Told]) -> Floats:
+def totals(trees: Sequence[TreeCounters]) -> Floats:
     """People kept of each class, an average over trees; those that suppress least say most."""
-    trust = np.array([tree.shown for tree in told])
-    return np.asarray(trust @ np.array([tree.counts.sum(axis=0) for tree in told]) / trust.sum())
+    trust = np.array([tree.unsuppressed_share for tree in trees])
+    return np.asarray(trust @ np.array([tree.counts.sum(axis=0) for tree in trees]) / trust.sum())
 
 
-def marginals(told: Sequence[Told], grid: Grid, total: Floats, k: int, rounds: int = 15) -> Cells:
+def marginals(trees: Sequence[TreeCounters], grid: Grid, total: Floats, k: int, rounds: int = 15) -> Cells:
     """What each column holds within each class: expectation-maximisation, starting from nothing known."""
-    sizes = {name: grid.size(name) for tree in told for name in tree.boxes}
+    sizes = {name: grid.size(name) for tree in trees for name in tree.boxes}
     cells = {name: np.full((size, len(total)), 1 / size) for name, size in sizes.items()}
     for _ in range(rounds):
         seen = {name: np.full_like(chance, 1e-3) for name, chance in cells.items()}
-        for tree in told:
+        for tree in trees:
             full = completed(tree.counts, tree.expected(cells, total), k)
             trust = 1 / (1 + np.mean(tree.counts == 0))
             for name, box in tree.boxes.items():
@@ -64,23 +64,23 @@ class People:
         """The counters of that tree, were these people the table."""
         leaf, shape = self.where[tree], self.full[tree].shape
         size = shape[0] * shape[1]
-        told = np.bincount(leaf * shape[1] + self.classes, weights=self.weight, minlength=size)
-        return np.asarray(told[:size].reshape(shape), dtype=np.float64)
+        values = np.bincount(leaf * shape[1] + self.classes, weights=self.weight, minlength=size)
+        return np.asarray(values[:size].reshape(shape), dtype=np.float64)
 
 
-def simulate(told: Sequence[Told], grid: Grid, k: int) -> People:
+def simulate(trees: Sequence[TreeCounters], grid: Grid, k: int) -> People:
     """People with the columns' marginals in each class, weighted until the trees count what they released."""
-    total = totals(told)
-    cells = marginals(told, grid, total, k)
+    total = totals(trees)
+    cells = marginals(trees, grid, total, k)
     classes = np.arange(PEOPLE) % len(total)
     weight = (total / np.bincount(classes))[classes]
     drawn = _drawn(cells, classes)
-    where = tuple(tree.where(drawn, PEOPLE, grid) for tree in told)
-    full = tuple(completed(tree.counts, tree.expected(cells, total), k) for tree in told)
+    where = tuple(tree.where(drawn, PEOPLE, grid) for tree in trees)
+    full = tuple(completed(tree.counts, tree.expected(cells, total), k) for tree in trees)
     people = People(classes, weight, where, full)
     for _ in range(ROUNDS):
-        people = _weighted(_refilled(people, told, k), total)
-    return _refilled(people, told, k)
+        people = _weighted(_refilled(people, trees, k), total)
+    return _refilled(people, trees, k)
 
 
 def _drawn(cells: Cells, classes: Ids) -> dict[str, Ids]:
@@ -95,8 +95,8 @@ def _drawn(cells: Cells, classes: Ids) -> dict[str, Ids]:
     return drawn
 
 
-def _refilled(people: People, told: Sequence[Told], k: int) -> People:
-    full = [completed(tree.counts, people.counted(i) + 0.01, k) for i, tree in enumerate(told)]
+def _refilled(people: People, items: Sequence[TreeCounters], k: int) -> People:
+    full = [completed(tree.counts, people.counted(i) + 0.01, k) for i, tree in enumerate(items)]
     return replace(people, full=tuple(full))
 
 
@@ -129,12 +129,12 @@ def leaf_scores(trees: Sequence[Node], schema: Schema, k: int) -> tuple[Floats, 
     people. A ridge keeps the scores small, the more the fewer people are kept: without any evidence all are zero.
     """
     grid = Grid.of(trees, schema)
-    told = [Told.of(tree, grid) for tree in trees]
-    total = totals(told) if told else np.zeros(len(schema.classes))
+    items = [TreeCounters.of(tree, grid) for tree in trees]
+    total = totals(items) if items else np.zeros(len(schema.classes))
     constant = np.log(total + 0.5) - np.log((total + 0.5).sum())
     if not total.any():
-        return constant, [np.zeros_like(tree.counts) for tree in told]
-    people = simulate(told, grid, k)
+        return constant, [np.zeros_like(tree.counts) for tree in items]
+    people = simulate(items, grid, k)
     return constant, _fitted(people, constant, ridge=RIDGE * len(trees) * max(1.0, total.sum() / OF))
 
 
@@ -177,7 +177,7 @@ DECIMALS = 4
 """Of scores: more would tell nothing, and leave room to tell something else."""
 
 
-def told(trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: int = 1) -> Iterator[Node]:
+def with_statistics(trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: int = 1) -> Iterator[Node]:
     """The trees with their numbers on the leaves, and with scores if `scored`.
 
     A leaf's label is its most frequent class, the first of equals; it has none where it shows nobody.
@@ -212,7 +212,7 @@ def _with_scores(tree: Node, scores: Floats, classes: Sequence[str]) -> Node:
     rows = iter(scores)
 
     def leaf(counted: Leaf) -> Leaf:
-        told = dict(zip(classes, next(rows).tolist(), strict=True))
-        return Leaf(counted.label, counted.counts, scores=told)
+        result = dict(zip(classes, next(rows).tolist(), strict=True))
+        return Leaf(counted.label, counted.counts, scores=result)
 
     return map_leaves(tree, leaf)

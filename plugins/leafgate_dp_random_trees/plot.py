@@ -13,9 +13,9 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 90, 40, 56
 COLOURS = ("#1b6ca8", "#c1440e", "#2e7d32", "#6a1b9a", "#8a6d00", "#37474f")
 
 
-def picture(found: Sequence[Reached], title: str) -> bytes:
+def picture(results: Sequence[Reached], title: str) -> bytes:
     """One line for each k over the numbers of trees, which stand as far apart as their logarithms."""
-    return "".join(f"{line}\n" for line in _drawn(found, title)).encode()
+    return "".join(f"{line}\n" for line in _drawn(results, title)).encode()
 
 
 def _drawn(found: Sequence[Reached], title: str) -> Iterator[str]:

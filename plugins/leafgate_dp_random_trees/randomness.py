@@ -64,11 +64,11 @@ class Counters:
     tree: Ids
     label: Ids
     people: Ids
-    shown: Ids
+    published: Ids
 
     def where(self, chosen: NDArray[np.bool_]) -> Counters:
         """Those that are chosen."""
-        return Counters(self.tree[chosen], self.label[chosen], self.people[chosen], self.shown[chosen])
+        return Counters(self.tree[chosen], self.label[chosen], self.people[chosen], self.published[chosen])
 
 
 def counters_of(release: Release, table: Table) -> Counters:
@@ -96,13 +96,13 @@ def log_evidence_against_sampling(counters: Counters, k: int, beta: float) -> fl
     Returns:
         LOG_LIMIT or more: refused; infinite where a number is shown that no sample has; about 0 without evidence.
     """
-    shown, people = counters.shown, counters.people
+    shown, people = counters.published, counters.people
     if ((shown > people) | ((shown > 0) & (shown < k))).any():
         return math.inf
     kept = counters.where(people >= k)  # of fewer people none are ever shown: nothing to learn
     if not len(kept.people):
         return 0.0
-    claimed = _log_sampled(kept.shown, kept.people, beta, k)
+    claimed = _log_sampled(kept.published, kept.people, beta, k)
     claimed = np.maximum(claimed, math.log(SMALLEST_PROBABILITY))
     ratios = [*_of_each_counter(kept, k, beta), *_of_totals(kept, k, beta, claimed)]
     return float(logsumexp(ratios) - math.log(len(ratios)))
@@ -132,8 +132,8 @@ def would_refuse_false_samples(counters: Counters, k: int, beta: float) -> dict[
     Worked out from the numbers shown alone, with shown / beta people in each counter, so that the answer tells nothing
     of the table beyond the release. Counters shown as 0 are left out.
     """
-    seen = counters.where(counters.shown > 0)
-    people = np.rint(seen.shown / beta).astype(np.int64)
+    seen = counters.where(counters.published > 0)
+    people = np.rint(seen.published / beta).astype(np.int64)
     rounded = np.minimum(np.maximum(np.rint(people * beta).astype(np.int64), k), people)
     return {
         name: log_evidence_against_sampling(Counters(seen.tree, seen.label, people, shown), k, beta) >= LOG_LIMIT
@@ -143,8 +143,8 @@ def would_refuse_false_samples(counters: Counters, k: int, beta: float) -> dict[
 
 def would_refuse_without_noise(counters: Counters, scale: float) -> dict[str, bool]:
     """Would exact counts be refused in the place of these noisy ones? From the numbers shown alone, as above."""
-    seen = counters.where(counters.shown > 0)
-    exact = Counters(seen.tree, seen.label, seen.shown, seen.shown)
+    seen = counters.where(counters.published > 0)
+    exact = Counters(seen.tree, seen.label, seen.published, seen.published)
     return {"exact counts": log_evidence_against_noise(exact, scale) >= LOG_LIMIT}
 
 
@@ -175,7 +175,7 @@ def _of_totals(counters: Counters, k: int, beta: float, claimed: Floats) -> Iter
     every, each = tree * classes, tree * classes + counters.label
     for group, learned in ((every, False), (each, False), (each, True)):
         mean, variance = _predicted(counters, k, beta, group, trees, classes, learned=learned)
-        ratio = _log_with_moments(counters.shown, mean, variance, k) - claimed
+        ratio = _log_with_moments(counters.published, mean, variance, k) - claimed
         contaminated = np.logaddexp(math.log(FALSE_SHARES[0]) + ratio, math.log1p(-FALSE_SHARES[0]))
         of_trees = np.bincount(tree, weights=contaminated, minlength=trees)
         yield float(of_trees.sum())
@@ -236,18 +236,18 @@ def _before_in_group(values: Floats, group: Ids) -> Floats:
 
 def _imputed(counters: Counters, k: int, beta: float) -> tuple[Floats, Floats]:
     """How far each counter is from its mean, and the variance of that: of one shown as 0 what is expected below k."""
-    people, hidden = counters.people.astype(float), counters.shown == 0
+    people, hidden = counters.people.astype(float), counters.published == 0
     below = np.maximum(_below(k, people, beta), SMALLEST_PROBABILITY)
     first = people * beta * _below(k - 1, people - 1, beta) / below
     pairs = people * (people - 1) * beta**2 * _below(k - 2, people - 2, beta) / below
     variance = np.clip(pairs + first - first**2, 0.0, float(k * k))
-    value = np.where(hidden, np.clip(first, 0.0, k - 1), counters.shown)
+    value = np.where(hidden, np.clip(first, 0.0, k - 1), counters.published)
     return np.asarray(value - people * beta), np.where(hidden, variance, 0.0)
 
 
 def _distinct_pairs(counters: Counters) -> tuple[Ids, Ids]:
     """The distinct pairs of a number shown and people, as two rows, and how often each occurs."""
-    pairs, times = np.unique(np.stack([counters.shown, counters.people]), axis=1, return_counts=True)
+    pairs, times = np.unique(np.stack([counters.published, counters.people]), axis=1, return_counts=True)
     return pairs, times
 
 

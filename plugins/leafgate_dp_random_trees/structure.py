@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leafgate.types.release import map_leaves
 from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node, columns_asked
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked
 
 Bounds = Mapping[str, tuple[float, float]]
 
@@ -39,7 +39,9 @@ def _node(schema: Schema, depth: int, rng: np.random.Generator, bounds: Bounds, 
     if column.numeric:
         return _cut(column, schema, depth, rng, bounds, asked)
     below = (_node(schema, depth - 1, rng, bounds, (*asked, column.name)) for _ in column.domain)
-    return Fan(column.name, tuple(Branch((value,), node) for value, node in zip(column.domain, below, strict=True)))
+    return CategoricalSplit(
+        column.name, tuple(Branch((value,), node) for value, node in zip(column.domain, below, strict=True))
+    )
 
 
 def _cut(
@@ -49,7 +51,7 @@ def _cut(
     at = float(rng.uniform(low, high))
     sides = ({**bounds, column.name: side} for side in ((low, at), (at, high)))
     left, right = (_node(schema, depth - 1, rng, side, asked) for side in sides)
-    return Cut(column.name, at, left, right)
+    return NumericSplit(column.name, at, left, right)
 
 
 def undrawn(trees: Sequence[Node], schema: Schema, depth: Any) -> Iterator[str]:
@@ -65,11 +67,11 @@ def _can_be_drawn(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked:
         return not depth or not left
     if not isinstance(depth, int) or depth < 1 or node.column not in left:
         return False
-    if isinstance(node, Fan):
+    if isinstance(node, CategoricalSplit):
         whole = [(value,) for value in schema[node.column].domain]
         below = (*asked, node.column)
         return (
-            node.other is None
+            node.default is None
             and [branch.values for branch in node.branches] == whole
             and all(_can_be_drawn(branch.node, schema, depth - 1, bounds, below) for branch in node.branches)
         )
@@ -112,7 +114,7 @@ def balanced_forest(schema: Schema, depth: int, trees: int, rng: np.random.Gener
 def _asked(column: Column, below: Node, rng: np.random.Generator) -> Node:
     if column.values is None:
         return _halved(column.name, places(column, rng), below)
-    return Fan(column.name, tuple(Branch((value,), below) for value in column.domain))
+    return CategoricalSplit(column.name, tuple(Branch((value,), below) for value in column.domain))
 
 
 def places(column: Column, rng: np.random.Generator) -> Floats:
@@ -130,7 +132,7 @@ def _halved(name: str, at: Floats, below: Node) -> Node:
         return below
     middle = len(at) // 2
     low, high = (_halved(name, part, below) for part in (at[:middle], at[middle + 1 :]))
-    return Cut(name, float(at[middle]), low, high)
+    return NumericSplit(name, float(at[middle]), low, high)
 
 
 def deal(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
@@ -186,9 +188,9 @@ def _can_be_dealt(node: Node, schema: Schema, depth: int, left: set[str]) -> boo
     if not depth or node.column not in left:
         return False
     name = node.column
-    if isinstance(node, Fan):
+    if isinstance(node, CategoricalSplit):
         whole = [(value,) for value in schema[name].domain]
-        if node.other is not None or [branch.values for branch in node.branches] != whole:
+        if node.default is not None or [branch.values for branch in node.branches] != whole:
             return False
         below = [branch.node for branch in node.branches]
     else:
@@ -204,7 +206,7 @@ def _can_be_dealt(node: Node, schema: Schema, depth: int, left: set[str]) -> boo
 
 def _cut_at(node: Node, name: str) -> tuple[list[float], list[Node]]:
     """Where a column is cut, from left to right, and what is below."""
-    if not isinstance(node, Cut) or node.column != name or node.missing or node.strict or node.float32:
+    if not isinstance(node, NumericSplit) or node.column != name or node.missing or node.strict or node.float32:
         return [], [node]
     (low, left), (high, right) = _cut_at(node.low, name), _cut_at(node.high, name)
     return [*low, node.at, *high], [*left, *right]

@@ -31,7 +31,7 @@ class Kadet(TreeBuilder):
     )
 
     stricter_more = frozenset({"k"})
-    tells_measure = frozenset({"measure", "average_gain", "prune", "confidence"})
+    measure_options = frozenset({"measure", "average_gain", "prune", "confidence"})
     threat_model = (
         "The adversary knows the public columns of everyone in the table, and the tree. Everyone whose private "
         "cells could lead to the same set of (leaf, class) pairs forms one group."
@@ -45,9 +45,9 @@ class Kadet(TreeBuilder):
     )
 
     def described(self) -> dict[str, Any]:
-        told = super().described()
+        result = super().described()
         required = [{"use": one.use, **one.claim()} for one in self.require]
-        return {key: value for key, value in told.items() if key != "require"} | (
+        return {key: value for key, value in result.items() if key != "require"} | (
             {"require": required} if required else {}
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leafgate.algorithms.induction.encoding import coded as code_table
+from leafgate.algorithms.induction.encoding import encode as code_table
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.types.release import Release

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded
-from leafgate.algorithms.induction.growth import Sprout, class_counts
+from leafgate.algorithms.induction.encoding import EncodedTable
+from leafgate.algorithms.induction.growth import GrowingNode, class_counts
 from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
 from leafgate.io.json import canonical
 from leafgate.types.release import Records
@@ -26,7 +26,7 @@ from leafgate_kadet.spans import Span
 Codes = NDArray[np.int64]
 
 
-def equivalent_table(coded: Coded, schema: Schema, spans: Sequence[Span]) -> Records:
+def equivalent_table(coded: EncodedTable, schema: Schema, spans: Sequence[Span]) -> Records:
     """One row for each non-empty (span, leaf, class), with its people as weight.
 
     Columns: the features in policy order, then the class. A cell that no condition limits is the
@@ -50,7 +50,7 @@ def equivalent_table(coded: Coded, schema: Schema, spans: Sequence[Span]) -> Rec
     return Records(names, tuple(rows[i] for i in order), tuple(weight[i] for i in order))
 
 
-def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[Sprout, Codes]]:
+def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
     """The span's leaves that hold some of its people, with those people's rows."""
     inside = np.zeros(n_rows, dtype=bool)
     inside[span.rows] = True

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leafgate.algorithms.induction.encoding import Coded
-from leafgate.algorithms.induction.growth import Sprout, class_counts, may_split, sprout
-from leafgate.algorithms.induction.histograms import count_cells
+from leafgate.algorithms.induction.encoding import EncodedTable
+from leafgate.algorithms.induction.growth import GrowingNode, class_counts, growing_node, may_split
+from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.selection import Choice, choose, mean_gain
-from leafgate.algorithms.induction.splits import Judge, Measure, OwnPeople, Tests, score, tests_of
+from leafgate.algorithms.induction.splits import ChildrenSatisfy, Measure, SplitFilter, Tests, score, tests_of
 from leafgate.errors import NoReleaseError
 from leafgate.types.schema import Schema
 from leafgate_kadet.requirements import Admissible
 from leafgate_kadet.spans import Span, Spans
-from leafgate_kadet.split_filter import SpanPeople
+from leafgate_kadet.split_filter import SpanFilter
 
 
 @dataclass
@@ -33,23 +33,23 @@ class Grower:
     split at once. Further corrections of the printed algorithm: docs/sources.md.
     """
 
-    coded: Coded
+    coded: EncodedTable
     admissible: Admissible
     measure: Measure
     average_gain: bool
     spans: Spans
     tests: Tests = field(init=False)
     order_matters: bool = field(init=False)
-    queue: list[tuple[tuple[int, float, int, int], int, Sprout, Choice]] = field(default_factory=list)
-    ages: dict[Sprout, int] = field(default_factory=dict)
+    queue: list[tuple[tuple[int, float, int, int], int, GrowingNode, Choice]] = field(default_factory=list)
+    ages: dict[GrowingNode, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tests = tests_of(self.coded)
         self.order_matters = not all(feature.column.public for feature in self.coded.features)
 
-    def grow(self, root: Sprout) -> None:
+    def grow(self, root: GrowingNode) -> None:
         """Split until no test anywhere gains and is admissible."""
-        stale: set[Sprout] = set()
+        stale: set[GrowingNode] = set()
         fresh = [root]
         while True:
             self._enqueue([node for node in fresh if may_split(node)])
@@ -66,12 +66,12 @@ class Grower:
                 fresh += sons
                 stale |= touched
 
-    def _enqueue(self, nodes: Sequence[Sprout]) -> None:
+    def _enqueue(self, nodes: Sequence[GrowingNode]) -> None:
         """Look at nodes together; queue each one's best admissible test."""
         if not nodes:
             return
         counts = np.stack([node.counts for node in nodes])
-        cells = count_cells(self.coded, [node.rows for node in nodes])
+        cells = count_histograms(self.coded, [node.rows for node in nodes])
         scores = score(self.coded, self.tests, cells, counts, self.measure, self._judge(nodes))
         means = mean_gain(scores, self.tests) if self.average_gain else None
         for node, choice in zip(nodes, choose(scores, self.tests, self.measure, means), strict=True):
@@ -79,23 +79,23 @@ class Grower:
             if choice is not None:
                 heapq.heappush(self.queue, (choice.key, age, node, choice))
 
-    def _judge(self, nodes: Sequence[Sprout]) -> Judge:
+    def _judge(self, nodes: Sequence[GrowingNode]) -> SplitFilter:
         """Without private features and with a private class, every node is a span of its own."""
         spans = [list(self.spans.of[node]) for node in nodes]
         if not self.order_matters and spans[0][0].class_value is None:
-            return OwnPeople(self.admissible.views[0])
-        return SpanPeople.of(self.coded, self.admissible, spans)
+            return ChildrenSatisfy(self.admissible.views[0])
+        return SpanFilter.of(self.coded, self.admissible, spans)
 
 
 def grow(
-    coded: Coded, schema: Schema, admissible: Admissible, measure: Measure, *, average_gain: bool, max_spans: int
-) -> tuple[Sprout, Spans]:
+    coded: EncodedTable, schema: Schema, admissible: Admissible, measure: Measure, *, average_gain: bool, max_spans: int
+) -> tuple[GrowingNode, Spans]:
     """The unpruned tree and its spans.
 
     Raises NoReleaseError when not even a single leaf is admissible, InconclusiveError when there are
     more than `max_spans` spans.
     """
-    root = sprout(coded, np.arange(len(coded.classes)))
+    root = growing_node(coded, np.arange(len(coded.classes)))
     spans = Spans(coded, max_spans)
     for span in spans.start(root, schema.target.public):
         _check_root(schema, admissible, span)

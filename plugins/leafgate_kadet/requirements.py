@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from leafgate.algorithms.induction.encoding import Coded, Rows
+from leafgate.algorithms.induction.encoding import EncodedTable, Rows
 from leafgate.algorithms.induction.growth import class_counts
 from leafgate.algorithms.induction.splits import Floats, Mask, x_log_x
 from leafgate.api.metrics import lenient
@@ -214,7 +214,7 @@ class View:
     """One column's side of it: the table with that column's values for classes, and what is required of them."""
 
     name: str
-    coded: Coded
+    coded: EncodedTable
     requirements: Sequence[Requirement]
 
     def __call__(self, counts: Floats) -> Mask:
@@ -248,7 +248,7 @@ class Admissible:
 # --- From a policy's requirements to what must hold of every group, column by column ---
 
 
-def admissible_of(coded: Coded, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
+def admissible_of(coded: EncodedTable, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
     """k people in every group, and what is required of each secret; PolicyError for a secret there is not."""
     by_column: dict[str, list[tuple[str, Required]]] = {}
     for name, place, one in _spread(schema, wanted):
@@ -281,12 +281,12 @@ def _spread(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, s
         yield from ((name, place, one) for name in chosen)
 
 
-def _required(coded: Coded, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
+def _required(coded: EncodedTable, column: Column, wanted: Sequence[tuple[str, Required]]) -> list[Requirement]:
     everyone = class_counts(coded, np.arange(len(coded.classes)))
     return [requirement(one, column, everyone, place) for place, one in wanted]
 
 
-def _by_values_of(coded: Coded, column: Column) -> Coded:
+def _by_values_of(coded: EncodedTable, column: Column) -> EncodedTable:
     """The same people, with a feature's values, in the domain's order, in the place of the classes."""
     i = next(i for i, feature in enumerate(coded.features) if feature.column.name == column.name)
     place = np.array([column.domain.index(value) for value in coded.features[i].values])

@@ -17,10 +17,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from leafgate.algorithms.induction.encoding import Coded, Rows
-from leafgate.algorithms.induction.growth import Sprout, sides, son_groups
+from leafgate.algorithms.induction.encoding import EncodedTable, Rows
+from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.algorithms.induction.growth import split as split_node
-from leafgate.algorithms.induction.histograms import Codes, count_cells
+from leafgate.algorithms.induction.histograms import Codes, count_histograms
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Mask, cuts_of, on_level, segments
 from leafgate.errors import InconclusiveError
@@ -30,7 +30,7 @@ from leafgate_kadet.requirements import Admissible, View
 
 
 @dataclass(frozen=True)
-class Breaches:
+class InadmissibleSplits:
     """What a test may not do to a span's people.
 
     `fans[level, feature]` says whether asking a categorical feature on a level is admitted: every
@@ -44,26 +44,26 @@ class Breaches:
     next_code: Codes
 
 
-def breaches_of(admissible: Admissible, populations: Sequence[Rows]) -> list[Breaches]:
+def inadmissible_splits_of(admissible: Admissible, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
     """The breaches of several populations, counted together; of any column's requirements."""
     views = [_of_view(view, populations) for view in admissible.views]
     return views[0] if len(views) == 1 else [_any(each) for each in zip(*views, strict=True)]
 
 
-def _any(several: Sequence[Breaches]) -> Breaches:
+def _any(several: Sequence[InadmissibleSplits]) -> InadmissibleSplits:
     fans = np.logical_and.reduce([each.fans for each in several])
     stretches = (np.concatenate([getattr(e, name) for e in several]) for name in ("feature", "code", "next_code"))
-    return Breaches(fans, *stretches)
+    return InadmissibleSplits(fans, *stretches)
 
 
-def _of_view(view: View, populations: Sequence[Rows]) -> list[Breaches]:
+def _of_view(view: View, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
     """The breaches of one column's requirements.
 
     Between two numbers that follow each other in a population, every cut parts its people alike;
     the stretch is bad when the people up to it, or those above, are not admissible.
     """
     coded = view.coded
-    cells = count_cells(coded, populations)
+    cells = count_histograms(coded, populations)
     depth = max((len(feature.levels) for feature in coded.features), default=0)
     fans = np.ones((len(populations), depth, len(coded.features)), dtype=bool)
     for level in range(depth):
@@ -77,7 +77,8 @@ def _of_view(view: View, populations: Sequence[Rows]) -> list[Breaches]:
     ends = np.searchsorted(cuts.group[bad], np.arange(len(populations) + 1))
     parts = [bad[start:end] for start, end in pairwise(ends)]
     return [
-        Breaches(fans[i], cuts.feature[part], cuts.code[part], cuts.next_code[part]) for i, part in enumerate(parts)
+        InadmissibleSplits(fans[i], cuts.feature[part], cuts.code[part], cuts.next_code[part])
+        for i, part in enumerate(parts)
     ]
 
 
@@ -85,25 +86,25 @@ def _of_view(view: View, populations: Sequence[Rows]) -> list[Breaches]:
 class Span:
     """People who cannot be told apart: `rows` of the table, and the leaves they could be in.
 
-    `breaches` is filled in when it is first asked for; the people of a span never change.
+    `inadmissible_splits` is filled in when it is first asked for; the people of a span never change.
     """
 
     rows: Rows
-    nodes: set[Sprout]
+    nodes: set[GrowingNode]
     class_value: int | None = None
-    breaches: Breaches | None = None
+    inadmissible_splits: InadmissibleSplits | None = None
 
 
 @dataclass
 class Spans:
     """Which spans each leaf belongs to (`of`, in order), kept true through every split."""
 
-    coded: Coded
+    coded: EncodedTable
     most: int
-    of: dict[Sprout, dict[Span, None]] = field(default_factory=dict)
+    of: dict[GrowingNode, dict[Span, None]] = field(default_factory=dict)
     count: int = 0
 
-    def start(self, root: Sprout, class_is_public: bool) -> list[Span]:
+    def start(self, root: GrowingNode, class_is_public: bool) -> list[Span]:
         """The spans of a tree that is one leaf: everybody, or one span for each class that occurs."""
         classes = self.coded.classes[root.rows]
         if class_is_public:
@@ -115,7 +116,7 @@ class Spans:
         self.count = len(found)
         return found
 
-    def split(self, node: Sprout, choice: Choice) -> tuple[list[Sprout], set[Sprout]]:
+    def split(self, node: GrowingNode, choice: Choice) -> tuple[list[GrowingNode], set[GrowingNode]]:
         """Split a node; returns its sons and the other leaves whose spans changed."""
         feature = self.coded.features[choice.feature]
         spans = self.of.pop(node)
@@ -127,7 +128,7 @@ class Spans:
             self.of.update((son, dict(spans)) for son in sons)
             return sons, set()
         self.of.update((son, {}) for son in sons)
-        touched: set[Sprout] = set()
+        touched: set[GrowingNode] = set()
         for span in spans:
             parts = self._parts(span, node, choice)
             self.count += len(parts) - 1
@@ -146,14 +147,14 @@ class Spans:
             )
         return sons, touched
 
-    def _parts(self, span: Span, node: Sprout, choice: Choice) -> list[Span]:
+    def _parts(self, span: Span, node: GrowingNode, choice: Choice) -> list[Span]:
         """A span's non-empty parts, one for each son its people could go to."""
         elsewhere = span.nodes - {node}
         if span.rows is node.rows:
-            return [Span(son.rows, elsewhere | {son}, span.class_value) for son in node.sons if len(son.rows)]
+            return [Span(son.rows, elsewhere | {son}, span.class_value) for son in node.children if len(son.rows)]
         side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
         groups = son_groups(self.coded, node, choice)
-        parts = ((span.rows[side == group], son) for group, son in zip(groups, node.sons, strict=True))
+        parts = ((span.rows[side == group], son) for group, son in zip(groups, node.children, strict=True))
         return [Span(rows, elsewhere | {son}, span.class_value) for rows, son in parts if len(rows)]
 
     def all(self) -> list[Span]:
@@ -166,8 +167,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
     Spans that reach the same leaves are one; whatever distinguished them is no longer asked.
     """
-    together: dict[tuple[frozenset[Sprout], int | None], list[Rows]] = {}
+    together: dict[tuple[frozenset[GrowingNode], int | None], list[Rows]] = {}
     for span in spans:
-        leaves = frozenset(node.surviving() for node in span.nodes)
+        leaves = frozenset(node.surviving_ancestor() for node in span.nodes)
         together.setdefault((leaves, span.class_value), []).append(span.rows)
     return [Span(np.concatenate(rows), set(leaves), value) for (leaves, value), rows in together.items()]

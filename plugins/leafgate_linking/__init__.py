@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from leafgate import AttackModel, Belief, Known, Release, hookimpl
+from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
 
 
 class Linking(AttackModel):
@@ -28,7 +28,7 @@ class Linking(AttackModel):
         "forests: docs/sources.md"
     )
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_linking.attack import infer
 
         return infer(release, known)

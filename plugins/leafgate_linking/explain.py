@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leafgate.algorithms.equivalence import Ids, Reached
-from leafgate.algorithms.feasible import Possible, Rest, both, conditions
+from leafgate.algorithms.feasible import Domain, Possible, conditions, intersect
 from leafgate.types.release import Records
 from leafgate.types.schema import Column, Schema
 
@@ -21,12 +21,12 @@ def group_words(reached: Sequence[Reached], schema: Schema) -> str:
     shared = " and ".join(conditions(_met(reached, schema), schema)) or "everyone"
     if len(reached) == 1:
         return f"{shared} -> {reached[0].leaf.words}"
-    told = []
+    items = []
     for each in reached[:SHOWN]:
         private = {name: rest for name, rest in each.possible.items() if not schema[name].public}
-        told.append(f"({' and '.join(conditions(private, schema))}: {each.leaf.words})")
+        items.append(f"({' and '.join(conditions(private, schema))}: {each.leaf.words})")
     more = f" or {len(reached) - SHOWN} more" if len(reached) > SHOWN else ""
-    return f"{shared} -> {' or '.join(told)}{more}"
+    return f"{shared} -> {' or '.join(items)}{more}"
 
 
 def record_words(records: Records, rows: Ids, schema: Schema) -> str:
@@ -51,9 +51,9 @@ def _cell(column: Column, cell: Any) -> str:
 
 def _met(reached: Sequence[Reached], schema: Schema) -> Possible:
     """What the tests above all the leaves together leave of each public column."""
-    met: dict[str, Rest] = {}
+    met: dict[str, Domain] = {}
     for each in reached:
         for name, rest in each.possible.items():
             if schema[name].public:
-                met[name] = both(met[name], rest) if name in met else rest
+                met[name] = intersect(met[name], rest) if name in met else rest
     return met

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.equivalence import Reached
-from leafgate.algorithms.feasible import Interval, Possible, Rest, rest_of
+from leafgate.algorithms.feasible import Domain, Interval, Possible, rest_of
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, bins_between
 from leafgate.types.tree import Leaf
@@ -53,7 +53,7 @@ class LeafReader:
         of_class = self.secret.name == self.release.target
         if of_class:
             posterior = self._class(there)
-            if posterior is None and self.release.counted != "exact":
+            if posterior is None and self.release.count_semantics != "exact":
                 posterior = self._labels(reached)
         else:
             posterior = self._other(reached, there, class_value, nowhere)
@@ -99,11 +99,11 @@ class LeafReader:
             others = max(len(classes) - 1, 1)
             rate = leaf.error_rate
             return np.array([1 - rate if name == leaf.label else rate / others for name in classes])
-        return self.label_row(leaf.label) if len(self.release.learned) == 1 else None
+        return self.label_row(leaf.label) if len(self.release.fitted_trees) == 1 else None
 
     def _labels(self, reached: Sequence[Reached]) -> Shares | None:
         """The mean of what the labels of the leaves say; None in an ensemble, and where their accuracy is unknown."""
-        if len(self.release.learned) > 1:
+        if len(self.release.fitted_trees) > 1:
             return None
         rows = [row for each in reached if (row := self.label_row(each.leaf.label)) is not None]
         return np.asarray(np.mean(rows, axis=0)) if rows else None
@@ -163,7 +163,7 @@ class LeafReader:
         return float(row[list(map(str, self.release.classes)).index(str(class_value))] / row.sum())
 
 
-def _can_be(secret: Column, rest: Rest) -> Shares:
+def _can_be(secret: Column, rest: Domain) -> Shares:
     """Which of the secret's values, or a number's bins, the tests leave possible: 1 or 0."""
     if isinstance(rest, Interval):
         return bins_between(secret.bins or (), rest.low, rest.high, open_low=True).astype(np.float64)
@@ -223,7 +223,9 @@ def more_certain(beliefs: Sequence[Shares], *, exact: bool) -> Shares:
 # --- What the records that match say of one secret ---
 
 
-def told_of(records: Records, column: Column, found: Matches, prior: Shares) -> tuple[Shares, Shares] | None:
+def shares_of_matches(
+    records: Records, column: Column, matches: Matches, prior: Shares
+) -> tuple[Shares, Shares] | None:
     """The shares of a secret among each set of records, over its domain, and the people in each set.
 
     None if the records do not show it. Withheld and generalised cells are spread over what they can
@@ -232,12 +234,12 @@ def told_of(records: Records, column: Column, found: Matches, prior: Shares) -> 
     if column.name not in records.columns:
         return None
     cell, cells = numbered(records, records.columns.index(column.name))
-    spread = np.stack([_spread(told, column, prior) for told in cells])
+    spread = np.stack([_spread(result, column, prior) for result in cells])
     weight = np.array(records.weight, dtype=np.float64)
-    sets = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
-    size, kinds = len(found.start) - 1, len(cells)
-    pair = sets * kinds + cell[found.records]
-    people = np.bincount(pair, weights=weight[found.records], minlength=size * kinds).reshape(size, kinds)
+    sets = np.repeat(np.arange(len(matches.start) - 1), np.diff(matches.start))
+    size, kinds = len(matches.start) - 1, len(cells)
+    pair = sets * kinds + cell[matches.records]
+    people = np.bincount(pair, weights=weight[matches.records], minlength=size * kinds).reshape(size, kinds)
     total = people.sum(axis=1)
     shares = np.divide(people @ spread, total[:, None], where=total[:, None] > 0, out=np.tile(prior, (size, 1)))
     return shares / shares.sum(axis=1, keepdims=True), total

@@ -38,36 +38,38 @@ def numbered(records: Records, place: int) -> tuple[Ids, list[Any]]:
 def _frozen(cell: Any) -> Any:
     """A cell as a value that can be compared: records differ in few ways."""
     if isinstance(cell, dict):
-        return tuple((key, tuple(told) if isinstance(told, list) else told) for key, told in sorted(cell.items()))
+        return tuple(
+            (key, tuple(result) if isinstance(result, list) else result) for key, result in sorted(cell.items())
+        )
     return cell
 
 
 def fits_value(cell: Any, value: Any) -> bool:
-    told = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    return "withheld" in told or value in told["in"]
+    result = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
+    return "withheld" in result or value in result["in"]
 
 
 def fits_domain(cell: Any, column: Column) -> Mask:
     """Which values of the column, or bins of its numbers, a cell can mean."""
     if column.bins is None:
         return np.array([fits_value(cell, value) for value in column.domain])
-    told: dict[str, Any] = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    if "withheld" in told:
+    document: dict[str, Any] = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
+    if "withheld" in document:
         return np.ones(len(column.domain), dtype=bool)
-    if "from" in told:
-        return bins_between(column.bins, told["from"], told["to"])
-    mine = bin_of(np.array(told["in"], dtype=np.float64), column.bins)
+    if "from" in document:
+        return bins_between(column.bins, document["from"], document["to"])
+    mine = bin_of(np.array(document["in"], dtype=np.float64), column.bins)
     return np.isin(np.arange(len(column.domain)), mine)
 
 
 def fits_numbers(cell: Any, numbers: Floats) -> Mask:
-    told = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
-    if "withheld" in told:
+    result = dict(cell) if isinstance(cell, tuple) else {"in": [cell]}
+    if "withheld" in result:
         return np.ones(len(numbers), dtype=bool)
-    if "from" in told:
-        return (numbers >= told["from"]) & (numbers <= told["to"])
-    fits = np.isin(numbers, [number for number in told["in"] if number is not None])
-    return fits | (np.isnan(numbers) if None in told["in"] else False)
+    if "from" in result:
+        return (numbers >= result["from"]) & (numbers <= result["to"])
+    fits = np.isin(numbers, [number for number in result["in"] if number is not None])
+    return fits | (np.isnan(numbers) if None in result["in"] else False)
 
 
 Shares = NDArray[np.float64]
@@ -108,8 +110,8 @@ def matches(records: Records, public: Table, schema: Schema, noisy: Container[st
     or when it is withheld. Columns whose cells do not overlap are joined like keys; only the others
     are compared pair by pair, within equal keys. A `noisy` column's cells agree with any value.
     """
-    told = [(i, schema[name]) for i, name in enumerate(records.columns) if schema[name].public and name not in noisy]
-    shown = [_shown(records, i, column, public) for i, column in told]
+    items = [(i, schema[name]) for i, name in enumerate(records.columns) if schema[name].public and name not in noisy]
+    shown = [_shown(records, i, column, public) for i, column in items]
     sharp = [(column.cell, column.only[column.value]) for column in shown if column.only is not None]
     blurred = [(column, column.fits) for column in shown if column.fits is not None]
     block, where = _joined(sharp, len(records.rows), len(public))
@@ -173,8 +175,8 @@ def _shown(records: Records, place: int, column: Column, public: Table) -> _Show
         values: Sequence[Any] = [None if np.isnan(number) else number for number in distinct.tolist()]
     else:
         distinct, value, values = np.zeros(0), public.codes(column.name), column.domain
-    if not any(isinstance(told, tuple) for told in cells):
-        place_of = {told: i for i, told in enumerate(cells)}
+    if not any(isinstance(result, tuple) for result in cells):
+        place_of = {outcome: i for i, outcome in enumerate(cells)}
         return _Shown(cell, value, np.array([place_of.get(each, -1) for each in values]))
     rows = [fits_numbers(t, distinct) if column.numeric else [fits_value(t, v) for v in values] for t in cells]
     fits = np.array(rows, dtype=bool)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from leafgate import AttackModel, Belief, Known, Release, hookimpl
+from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
 
 if TYPE_CHECKING:
     from leafgate.policy.models import Policy
@@ -46,11 +46,11 @@ class MaxEnt(AttackModel):
     )
     source = SOURCE
 
-    def lacks(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         stranded = self.members != "all" and policy.data.population is None
         return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_maxent.attack import infer
 
         return infer(self, release, known)
@@ -74,7 +74,7 @@ class Counting(AttackModel):
     formula = "P(x | q) = the mean share of x among the people of q over all data sets that agree with everything told"
     source = SOURCE
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_maxent.attack import infer_counting
 
         return infer_counting(self, release, known)

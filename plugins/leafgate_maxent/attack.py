@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from leafgate import Belief, Known, Release
-from leafgate.algorithms.derivable import open_about_scores
-from leafgate.types.belief import Told
-from leafgate.types.evidence import Private
+from leafgate import AdversaryKnowledge, Belief, Release
+from leafgate.algorithms.derivable import mark_unmodelled_scores
+from leafgate.types.belief import Certainty
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.schema import Column
-from leafgate.types.tree import Cut, Fan
+from leafgate.types.tree import CategoricalSplit, NumericSplit
 from leafgate_maxent.problem.build import Model, model_of
 from leafgate_maxent.problem.leaf_constraints import leaf_statistics
 from leafgate_maxent.problem.problem import Outcome, Problem, Settings
@@ -42,8 +42,8 @@ def choice_words(choices: Choices, constraint: int, walked: Walked) -> str:
     return f"{where}: the tree asks {_asked(inner.node)} and not {other}{how}"
 
 
-def _asked(node: Cut | Fan) -> str:
-    return f"{node.column} <= {node.at:g}" if isinstance(node, Cut) else node.column
+def _asked(node: NumericSplit | CategoricalSplit) -> str:
+    return f"{node.column} <= {node.at:g}" if isinstance(node, NumericSplit) else node.column
 
 
 def leaf_words(walked: Walked, leaf: int) -> str:
@@ -54,8 +54,8 @@ def leaf_words(walked: Walked, leaf: int) -> str:
     return f"{path} -> {walked.leaves[leaf].words}"
 
 
-def _answer(node: Cut | Fan, child: int) -> str:
-    if isinstance(node, Cut):
+def _answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
+    if isinstance(node, NumericSplit):
         sign = "<" if node.strict else "<="
         return f"{node.column} {sign} {node.at:g}" if child == 0 else f"not {node.column} {sign} {node.at:g}"
     if child == len(node.branches):
@@ -89,70 +89,70 @@ def evidence_of(model: Model, outcome: Outcome) -> dict[str, Any]:
     """How the belief came about, and how sure it is; what depends on single people's cells is for auditors."""
     problem = model.problem
     constraints = kinds(problem.linear) | {"internal": sum(map(len, problem.choices))}
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "solver": outcome.engine,
         "convex": outcome.convex,
         "gap": outcome.gap,
-        "constraints": Private({kind: count for kind, count in constraints.items() if count}),
-        "imposed": Private(dict(outcome.active)),
-        "missed": Private(dict(outcome.missed)),
-        "entropy": Private(outcome.entropy),
-        "entropy_at_most": Private(outcome.bound),
+        "constraints": AuditorOnly({kind: count for kind, count in constraints.items() if count}),
+        "imposed": AuditorOnly(dict(outcome.active)),
+        "missed": AuditorOnly(dict(outcome.missed)),
+        "entropy": AuditorOnly(outcome.entropy),
+        "entropy_at_most": AuditorOnly(outcome.bound),
     }
-    told |= {f"without_{kind}": reason for kind, reason in problem.left_out.items()}
+    document |= {f"without_{kind}": reason for kind, reason in problem.left_out.items()}
     if outcome.checked is not None:
-        told["engines_apart"] = outcome.checked
+        document["engines_apart"] = outcome.checked
     if not outcome.convex:
-        told["starts"] = Private(list(outcome.found))
+        document["starts"] = AuditorOnly(list(outcome.optima))
     if outcome.binding:
-        told["because"] = Private(_because(problem, outcome))
-    return told
+        document["because"] = AuditorOnly(_because(problem, outcome))
+    return document
 
 
 def _because(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
     """The choices of the tree that say most: the dearest internal constraints."""
-    told: list[Mapping[str, Any]] = []
+    items: list[Mapping[str, Any]] = []
     for each in outcome.binding[:SHOWN]:
         choices = problem.choices[each.tree]
         words = choice_words(choices, each.constraint, problem.trees[choices.tree])
-        told.append({"choice": words, "price": each.price})
-    return told
+        items.append({"choice": words, "price": each.dual})
+    return items
 
 
-def infer(options: MaxEnt, release: Release, known: Known) -> list[Belief]:
+def infer(options: MaxEnt, release: Release, known: AdversaryKnowledge) -> list[Belief]:
     """The belief of the largest entropy about each secret, beside what the leaves alone say."""
     model = model_of(release, known, internal=options.internal, members=options.members == "all")
     settings = Settings(options.solver, options.starts, options.time_limit, known.seed)
     outcome = solve(model.problem, settings)
     evidence = evidence_of(model, outcome)
     if options.members != "all":
-        evidence["cost_of_not_knowing_members"] = Private(_cost(options, release, known, model, outcome))
+        evidence["cost_of_not_knowing_members"] = AuditorOnly(_cost(options, release, known, model, outcome))
     leaves = leaves_alone(release, known, options.members == "all", settings)
     found = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.others)
-    return [open_about_scores(belief, release) for belief in found]
+    return [mark_unmodelled_scores(belief, release) for belief in found]
 
 
-def infer_counting(options: Counting, release: Release, known: Known) -> list[Belief]:
+def infer_counting(options: Counting, release: Release, known: AdversaryKnowledge) -> list[Belief]:
     """The belief of somebody who counts all data sets that agree with the release."""
     from leafgate_maxent.counting import counted
 
     model = model_of(release, known, internal=options.internal)
     deadline = time.monotonic() + options.time_limit
     found = counted(model.problem, seed=known.seed, deadline=deadline, most_states=options.most_states)
-    evidence: dict[str, Any] = {"exact": found.exact, "counted": Private(found.evidence)}
+    evidence: dict[str, Any] = {"exact": found.exact, "counted": AuditorOnly(found.evidence)}
     evidence |= {f"without_{kind}": reason for kind, reason in model.problem.left_out.items()}
     if found.log_data_sets is not None:
-        evidence["log_data_sets"] = Private(found.log_data_sets)
+        evidence["log_data_sets"] = AuditorOnly(found.log_data_sets)
     leaves = leaves_alone(release, known, True, Settings(time_limit=options.time_limit))
     beliefs = _beliefs(release, model, known, found.people, evidence, leaves)
-    told: Told = "certain" if found.exact else "guess"  # what is so in every data set is so in this one
-    return [open_about_scores(replace(belief, told=told), release) for belief in beliefs]
+    result: Certainty = "certain" if found.exact else "guess"  # what is so in every data set is so in this one
+    return [mark_unmodelled_scores(replace(belief, certainty=result), release) for belief in beliefs]
 
 
 def _beliefs(
     release: Release,
     model: Model,
-    known: Known,
+    known: AdversaryKnowledge,
     people: Floats,
     evidence: dict[str, Any],
     leaves: tuple[Model, Floats],
@@ -165,7 +165,7 @@ def _beliefs(
         return [Belief(None, groups, evidence=evidence, explain=explain)]
     bare = replace(known, distribution={})
 
-    def believed(model: Model, people: Floats, secret: Column, known: Known) -> pd.DataFrame:
+    def believed(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
         return with_leaf_statistics(chances_of(model, people, secret, known), model, secret, release)
 
     return [
@@ -175,8 +175,8 @@ def _beliefs(
             believed(model, people, secret, known),
             evidence=evidence,
             explain=explain,
-            baseline=believed(*leaves, secret, bare),
-            alternatives=tuple(believed(model, other, secret, known) for other in others),
+            prior=believed(*leaves, secret, bare),
+            alternative_posteriors=tuple(believed(model, other, secret, known) for other in others),
         )
         for secret in secrets
     ]
@@ -188,7 +188,7 @@ def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, re
     Numbers of other people than the table's, or of unknown counting, are no constraints: they could contradict
     each other. But an adversary who reads in the file that all people of a leaf are ill believes it.
     """
-    if release.counted not in {"unknown", "bootstrap"} or secret.name != model.target.name:
+    if release.count_semantics not in {"unknown", "bootstrap"} or secret.name != model.target.name:
         return chances
     strata, owner = model.problem.strata, model.people.owner[model.problem.strata.row]
     statistics = leaf_statistics(release, model.problem.trees, strata, model.target)
@@ -203,7 +203,9 @@ def with_leaf_statistics(chances: pd.DataFrame, model: Model, secret: Column, re
     return pd.DataFrame(np.where(surer, rows, solved), columns=chances.columns)
 
 
-def leaves_alone(release: Release, known: Known, members: bool, settings: Settings) -> tuple[Model, Floats]:
+def leaves_alone(
+    release: Release, known: AdversaryKnowledge, members: bool, settings: Settings
+) -> tuple[Model, Floats]:
     """What the leaves say, without the choices of tests and without what else the adversary knows."""
     bare = replace(known, people=None, facts=(), distribution={})
     model = model_of(release, bare, internal=False, members=members)
@@ -211,26 +213,26 @@ def leaves_alone(release: Release, known: Known, members: bool, settings: Settin
     return model, people if exact else solve(model.problem, replace(settings, solver="structured")).people
 
 
-def chances_of(model: Model, people: Floats, secret: Column, known: Known) -> pd.DataFrame:
+def chances_of(model: Model, people: Floats, secret: Column, known: AdversaryKnowledge) -> pd.DataFrame:
     """A row for each record of Known, a column for each value of the secret; rows add up to 1."""
     problem, size = model.problem, len(secret.domain)
     strata = problem.strata
-    told = np.zeros((int(model.people.owner.max(initial=-1)) + 1, size))
+    values = np.zeros((int(model.people.owner.max(initial=-1)) + 1, size))
     owner = model.people.owner[strata.row]
     if secret.name == model.target.name:
-        np.add.at(told, owner, people)
+        np.add.at(values, owner, people)
     elif secret.name in strata.value:
         cell = owner * size + strata.value[secret.name]
-        np.add.at(told.reshape(-1), cell, people.sum(axis=1))
+        np.add.at(values.reshape(-1), cell, people.sum(axis=1))
     else:
         shares = known.distribution.get(secret.name)
         prior = [1 / size] * size if shares is None else [shares[str(value)] for value in secret.domain]
-        told += np.array(prior)
-    told = np.maximum(told[model.people.position], 0)
-    return pd.DataFrame(told / told.sum(axis=1, keepdims=True), columns=pd.Index(list(secret.domain)))
+        values += np.array(prior)
+    values = np.maximum(values[model.people.position], 0)
+    return pd.DataFrame(values / values.sum(axis=1, keepdims=True), columns=pd.Index(list(secret.domain)))
 
 
-def groups_of(model: Model, known: Known) -> Ids:
+def groups_of(model: Model, known: AdversaryKnowledge) -> Ids:
     """People who can reach the same leaves of each tree are a group, if the class is public those of one class."""
     problem, people = model.problem, model.people
     number = np.unique(problem.strata.leaf, axis=0, return_inverse=True)[1].ravel()
@@ -246,7 +248,9 @@ def groups_of(model: Model, known: Known) -> Ids:
     return np.asarray(np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64))
 
 
-def _cost(options: MaxEnt, release: Release, known: Known, model: Model, outcome: Outcome) -> dict[str, float]:
+def _cost(
+    options: MaxEnt, release: Release, known: AdversaryKnowledge, model: Model, outcome: Outcome
+) -> dict[str, float]:
     """What it costs the adversary not to know who was in the training data: nats a person of the table."""
     full = model_of(release, known, internal=options.internal)
     sure = solve(full.problem, Settings(options.solver, options.starts, options.time_limit, known.seed))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import Case, Metric, Release, ReleaseAtLeast, TreeBuilder, hookimpl
+from leafgate import Metric, Release, ReleaseAtLeast, ScoringContext, TreeBuilder, hookimpl
 from leafgate_ppdtc45.options import NoiseOptions, Theta
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Ppdtc45(TreeBuilder):
     rehearsal: bool = Field(False, description="Draw the noise from the seed: for trying out, never to be shared.")
 
     randomness = "system"
-    tells_measure = frozenset(
+    measure_options = frozenset(
         {"split", "groups", "theta", "average_gain", "penalty", "min_leaf", "prune", "confidence"}
     )
     threat_model = (
@@ -66,14 +66,14 @@ class Ppdtc45(TreeBuilder):
 
     @model_validator(mode="after")
     def _options_fit(self) -> Self:
-        told = self.model_fields_set
+        model_fields_set = self.model_fields_set
         if self.theta is not None and self.split != "threshold":
             raise ValueError("`theta` is for `split: threshold`")
-        if "groups" in told and self.split != "deconvolved":
+        if "groups" in model_fields_set and self.split != "deconvolved":
             raise ValueError("`groups` is for `split: deconvolved`")
-        if "penalty" in told and self.split not in {"threshold", "matched"}:
+        if "penalty" in model_fields_set and self.split not in {"threshold", "matched"}:
             raise ValueError("`penalty` is for `split: threshold` and `split: matched`")
-        idle = sorted(told & self.tells_measure) if self.model == "naive_bayes" else []
+        idle = sorted(model_fields_set & self.measure_options) if self.model == "naive_bayes" else []
         if idle:
             raise ValueError(f"`{idle[0]}` is for trees, not for naive Bayes")
         return self
@@ -100,14 +100,14 @@ class AccuracyOnPerturbed(ReleaseAtLeast):
     )
 
     threat_model = "None: this is what the release is good for."
-    alarm = "the release predicts from shared numbers too badly"
+    plain_failure = "the release predicts from shared numbers too badly"
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "L. Liu, M. Kantarcioglu, B. Thuraisingham, HICSS 2009, section 6.6 and Table 7"
 
-    def moved_by_one(self, case: Case) -> float:
+    def sensitivity(self, case: ScoringContext) -> float:
         return 0.0 if case.test is None else 1 / case.test.people
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_ppdtc45.scoring import accuracy_on_perturbed
 
         return accuracy_on_perturbed(case, self.paths)

@@ -69,7 +69,7 @@ def learned(options: Ppdtc45, shared: Shared, rng: np.random.Generator) -> Relea
     release = Release(
         builder=options.described(),
         schema=shared.schema,
-        counted="perturbed",
+        count_semantics="perturbed",
         records=shared.records,
         noise=shared.noise,
     )
@@ -102,6 +102,10 @@ def _with_trees(
 
 def _selection(options: Ppdtc45) -> dict[str, Any]:
     """What is known of how tests were chosen."""
-    told: dict[str, Any] = {"measure": "gain_ratio", "average_gain": options.average_gain, "min_leaf": options.min_leaf}
-    told |= {"pruned": options.prune, "split": options.split}
-    return told | ({"penalty": options.penalty} if options.split in {"threshold", "matched"} else {})
+    document: dict[str, Any] = {
+        "measure": "gain_ratio",
+        "average_gain": options.average_gain,
+        "min_leaf": options.min_leaf,
+    }
+    document |= {"pruned": options.prune, "split": options.split}
+    return document | ({"penalty": options.penalty} if options.split in {"threshold", "matched"} else {})

@@ -43,7 +43,7 @@ def perturb(
     return 0
 
 
-def mine(
+def mine_command(
     policy: PolicyFile,
     shared: SharedFiles,
     out: Annotated[Path, typer.Option(help="The release file to write.")],
@@ -52,7 +52,7 @@ def mine(
     """Pool what several parties share, by rows or by columns, and learn from it; nothing is attacked."""
     import numpy as np
 
-    from leafgate.engine.build import cut_and_seal
+    from leafgate.engine.build import publish
     from leafgate.io.files import EVERYONE, make_folder, write_file
     from leafgate_ppdtc45.builder import learned
     from leafgate_ppdtc45.party import pooled
@@ -64,7 +64,7 @@ def mine(
     together = pooled(
         [read_shared(path, schema) for path in shared], schema, agreed(builder.noise, schema), common=common
     )
-    sealed = cut_and_seal(chosen, plugins, learned(builder, together, np.random.default_rng(chosen.seed)))
+    sealed = publish(chosen, plugins, learned(builder, together, np.random.default_rng(chosen.seed)))
     write_file(out, sealed.content, EVERYONE)
     people = f"{len(together.classes):,} people of {len(shared)} file(s)"
     typer.echo(f"{out}: from {people}, sha256 {sealed.sha256[:16]}")
@@ -83,4 +83,4 @@ def _builder(path: Path) -> tuple[Policy, Ppdtc45, Plugins]:
 
 
 app.command("perturb")(guarded(perturb))
-app.command("mine")(guarded(mine))
+app.command("mine")(guarded(mine_command))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leafgate.types.tree import Node
 from leafgate_ppdtc45.em import Densities, axes_of, by_class, depend, several
 from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.split_methods import Learner, Split, Twig, best_cut, chosen, finished, prune
+from leafgate_ppdtc45.split_methods import GrowingNode, Learner, Split, best_cut, chosen, finished, prune
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -25,25 +25,25 @@ DEEPEST = 12
 
 @dataclass(frozen=True)
 class Laws:
-    """Where a tree can cut, and how many are expected where: `told` over cells with these `edges` of each column."""
+    """Possible cuts and expected numbers of people: `densities` over cells with these `edges` of each column."""
 
     edges: Sequence[Floats]
-    told: Densities
+    densities: Densities
     n_classes: int
 
     @cached_property
     def below(self) -> list[Floats]:
         """For each column the chance of lying below each edge (columns) within each group (rows)."""
-        return [np.concatenate([np.zeros((len(of), 1)), of.cumsum(axis=1)], axis=1) for of in self.told.chances]
+        return [np.concatenate([np.zeros((len(of), 1)), of.cumsum(axis=1)], axis=1) for of in self.densities.chances]
 
     @cached_property
     def classes(self) -> Floats:
         """Which class (columns) each group (rows) is of: 1 or 0."""
-        return np.eye(self.n_classes)[self.told.owner]
+        return np.eye(self.n_classes)[self.densities.owner]
 
 
 @dataclass(kw_only=True)
-class Box(Twig):
+class Box(GrowingNode):
     """A box of originals: for each column the edges it begins and ends at; `people` expected of each group."""
 
     begins: Places
@@ -70,7 +70,7 @@ def deconvolved_tree(shared: Shared, learner: Learner, groups: Groups, rng: np.r
         box = waiting.pop()
         box.split = _best_split(laws, box, learner) if box.depth < DEEPEST else None
         if box.split is not None:
-            box.sons = sons = _halves(laws, box, box.split)
+            box.children = sons = _halves(laws, box, box.split)
             waiting.extend(sons)
     if learner.confidence is not None:
         prune(root, learner.confidence)
@@ -83,10 +83,10 @@ def laws_of(shared: Shared, groups: Groups, rng: np.random.Generator) -> Laws:
     if groups == "auto":
         groups = 2 if depend(axes, shared.numbers, shared.classes, n_classes, rng) else 1
     if groups == 1:
-        told = by_class(axes, shared.classes, n_classes)
+        result = by_class(axes, shared.classes, n_classes)
     else:
-        told = several(axes, shared.numbers, shared.classes, n_classes, groups, rng)
-    return Laws([axis.edges for axis in axes], told, n_classes)
+        result = several(axes, shared.numbers, shared.classes, n_classes, groups, rng)
+    return Laws([axis.edges for axis in axes], result, n_classes)
 
 
 def _best_split(laws: Laws, box: Box, learner: Learner) -> Split | None:
@@ -109,7 +109,7 @@ def _halves(laws: Laws, box: Box, split: Split) -> tuple[Box, Box]:
 
 
 def _box(laws: Laws, begins: Places, ends: Places, above: Box | None) -> Box:
-    people = laws.told.people.copy()
+    people = laws.densities.people.copy()
     for below, begin, end in zip(laws.below, begins.tolist(), ends.tolist(), strict=True):
         people *= below[:, end] - below[:, begin]
     counts = people @ laws.classes

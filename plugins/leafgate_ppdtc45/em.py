@@ -48,7 +48,7 @@ class Axis:
         """The same for some of the people; what is known of everyone stays."""
         return replace(self, place=self.place[rows])
 
-    def seen(self, share: Floats) -> Floats:
+    def expected_shared(self, share: Floats) -> Floats:
         """For each group (columns of `share`, a chance for each person) how many of it share a number in each bin."""
         return np.stack([np.bincount(self.place, weights=of, minlength=len(self.table)) for of in share.T])
 
@@ -65,14 +65,14 @@ def axis_of(numbers: Floats, noise: Noise, bounds: tuple[float, float] | None) -
     return Axis(edges, place.reshape(-1), table, everyone)
 
 
-def raised(chances: Floats, seen: Floats, table: Floats, rounds: int) -> Floats:
+def raised(chances: Floats, observed: Floats, table: Floats, rounds: int) -> Floats:
     """So many rounds of EM for each group (rows): chances of cells, towards the largest likelihood of what is seen.
 
     A group of nobody stays as it is. Source: Agrawal, Aggarwal, PODS 2001, Theorem 3.1.
     """
-    somebody = seen.sum(axis=1, keepdims=True) > 0
+    somebody = observed.sum(axis=1, keepdims=True) > 0
     for _ in range(rounds):
-        found = chances * ((seen / (chances @ table.T)) @ table)
+        found = chances * ((observed / (chances @ table.T)) @ table)
         chances = np.where(somebody, found / np.maximum(found.sum(axis=1, keepdims=True), FLOOR), chances)
     return chances
 
@@ -116,7 +116,7 @@ def by_class(axes: Sequence[Axis], classes: Codes, n_classes: int) -> Densities:
     chances = []
     for axis in axes:
         everyone = np.tile(axis.everyone, (n_classes, 1))
-        chances.append(raised(everyone, axis.seen(share), axis.table, WITHIN))
+        chances.append(raised(everyone, axis.expected_shared(share), axis.table, WITHIN))
     return Densities(share.sum(axis=0), np.arange(n_classes), chances)
 
 
@@ -166,14 +166,16 @@ def _one(axes: Sequence[Axis], numbers: Floats, classes: Codes, owner: Codes, rn
         if step > APART:
             logs = np.log(np.maximum(share.mean(axis=0), 1e-300)) + _logs(axes, chances)
             share = _shares(np.where(mine, logs, -np.inf))
-        chances = [raised(of, axis.seen(share), axis.table, 1) for axis, of in zip(axes, chances, strict=True)]
+        chances = [
+            raised(of, axis.expected_shared(share), axis.table, 1) for axis, of in zip(axes, chances, strict=True)
+        ]
     return Densities(share.sum(axis=0), owner, chances)
 
 
 def _logs(axes: Sequence[Axis], chances: Sequence[Floats]) -> Floats:
     """For each person (rows) and group the log-likelihood of what the person shares."""
-    told = (np.log(axis.table @ of.T)[axis.place] for axis, of in zip(axes, chances, strict=True))
-    return np.asarray(sum(told))
+    items = (np.log(axis.table @ of.T)[axis.place] for axis, of in zip(axes, chances, strict=True))
+    return np.asarray(sum(items))
 
 
 def _shares(logs: Floats) -> Floats:

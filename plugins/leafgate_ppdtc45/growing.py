@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leafgate.types.noise import Noise
 from leafgate.types.tree import Node
 from leafgate_ppdtc45.shared import Shared
-from leafgate_ppdtc45.split_methods import Learner, Split, Twig, best_split, finished, prune
+from leafgate_ppdtc45.split_methods import GrowingNode, Learner, Split, best_split, finished, prune
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -28,7 +28,7 @@ EVERYTHING = (-np.inf, np.inf)
 
 
 @dataclass(kw_only=True)
-class Crowd(Twig):
+class Crowd(GrowingNode):
     """The people who may be at a node, each with their chance; `box` is what the tests above leave of each column."""
 
     rows: Codes
@@ -53,7 +53,7 @@ def grown(shared: Shared, learner: Learner, sides: Sides, rng: np.random.Generat
         numbers, classes = shared.numbers[here.rows], shared.classes[here.rows]
         here.split = best_split(numbers, classes, here.weight, shared.laws, len(shared.schema.classes), learner)
         if here.split is not None:
-            here.sons = sons = _sons(shared, here, here.split, sides, rng)
+            here.children = sons = _sons(shared, here, here.split, sides, rng)
             waiting.extend(sons)
     if learner.confidence is not None:
         prune(root, learner.confidence)

@@ -20,16 +20,16 @@ def _above_0(number: Any) -> bool:
     return isinstance(number, int | float) and not isinstance(number, bool) and TINY < number < HUGE
 
 
-def _per_column(told: Any) -> Any:
+def _per_column(document: Any) -> Any:
     """One mistake for whatever is wrong, where a union would list what every member wants."""
-    if _above_0(told) or (isinstance(told, dict) and told and all(map(_above_0, told.values()))):
-        return {name: float(n) for name, n in told.items()} if isinstance(told, dict) else float(told)
+    if _above_0(document) or (isinstance(document, dict) and document and all(map(_above_0, document.values()))):
+        return {name: float(n) for name, n in document.items()} if isinstance(document, dict) else float(document)
     raise ValueError("must be a number above 0, or a mapping with one for each column")
 
 
-def _theta(told: Any) -> Any:
-    if told == "auto" or (_above_0(told) and told < 1):
-        return told
+def _theta(document: Any) -> Any:
+    if document == "auto" or (_above_0(document) and document < 1):
+        return document
     raise ValueError("must be a number between 0 and 1, or auto")
 
 

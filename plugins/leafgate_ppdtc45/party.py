@@ -92,8 +92,8 @@ def share_once(file: SharedFile, data: Path, digest: str, out: Path) -> None:
                 remedy="share that file, and new people from a file of their own: the mean of two draws has less noise",
             )
     mine = {"data": digest, "columns": sorted(file.noise), "shared": out.name}
-    told = readable({"format": LEDGER, "shared": [*before, mine]})
-    write_files(ledger.parent, {ledger.name: told}, OWNER_ONLY)
+    result = readable({"format": LEDGER, "shared": [*before, mine]})
+    write_files(ledger.parent, {ledger.name: result}, OWNER_ONLY)
     try:
         write_files(out.parent, {out.name: written(file)}, EVERYONE)
     except LeafgateError:  # nothing was shared
@@ -103,9 +103,11 @@ def share_once(file: SharedFile, data: Path, digest: str, out: Path) -> None:
 
 def _ledger(path: Path) -> Sequence[Mapping[str, str]]:
     try:
-        told = json.loads(path.read_bytes())
-        if told["format"] == LEDGER and all({"data", "columns", "shared"} <= set(each) for each in told["shared"]):
-            return list(told["shared"])
+        document = json.loads(path.read_bytes())
+        if document["format"] == LEDGER and all(
+            {"data", "columns", "shared"} <= set(each) for each in document["shared"]
+        ):
+            return list(document["shared"])
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError):

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate import Case, InconclusiveError
+from leafgate import InconclusiveError, ScoringContext
 from leafgate.algorithms.deconvolution import cells_between, posterior, reconstructed
 from leafgate.algorithms.prediction import predict
 from leafgate.types.noise import Noise
 from leafgate.types.release import NaiveBayes, Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Cut, Fan, Leaf, Node
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_ppdtc45.shared import Shared
 
 Floats = NDArray[np.float64]
@@ -33,11 +33,11 @@ def boxes(tree: Node) -> Iterator[tuple[Leaf, Box]]:
         match node:
             case Leaf():
                 yield node, box
-            case Cut():
+            case NumericSplit():
                 low, high = box.get(node.column, (-np.inf, np.inf))
                 waiting.append((node.high, {**box, node.column: (max(low, node.at), high)}))
                 waiting.append((node.low, {**box, node.column: (low, min(high, node.at))}))
-            case Fan():
+            case CategoricalSplit():
                 raise TypeError("a tree of cuts has no fans")
 
 
@@ -67,12 +67,12 @@ def judges_of(shared: Shared) -> Judges:
     for i, column in enumerate(shared.schema.features):
         numbers, noise = shared.numbers[:, i], shared.noise[column.name]
         ends = edges[column.name] = cells_between(numbers, noise, column.bounds)
-        told = below[column.name] = np.zeros((len(numbers), len(ends)))
+        values = below[column.name] = np.zeros((len(numbers), len(ends)))
         for code in np.unique(shared.classes):
             rows = np.flatnonzero(shared.classes == code)
             prior = reconstructed(numbers[rows], np.ones(len(rows)), noise, ends)
             for part, chances in posterior(numbers[rows], noise, ends, prior):
-                told[rows[part], 1:] = chances.cumsum(axis=1)
+                values[rows[part], 1:] = chances.cumsum(axis=1)
     return Judges(shared, edges, below)
 
 
@@ -115,11 +115,11 @@ def along_random_paths(
         match node:
             case Leaf():
                 found[rows] = classes.index(node.label or classes[0])
-            case Cut():
+            case NumericSplit():
                 chance = 1 - noise[node.column].below(numbers[node.column][rows] - node.at)
                 low = rng.random(len(rows)) <= chance
                 waiting += [(node.high, rows[~low]), (node.low, rows[low])]
-            case Fan():
+            case CategoricalSplit():
                 raise TypeError("a tree of cuts has no fans")
     return found
 
@@ -127,7 +127,7 @@ def along_random_paths(
 # --- How well a release predicts people of whom only shared numbers are seen ---
 
 
-def accuracy_on_perturbed(case: Case, paths: str) -> float:
+def accuracy_on_perturbed(case: ScoringContext, paths: str) -> float:
     """People predicted rightly over people, from 0 to 1.
 
     Where the test table is original, noise is drawn for it by the policy's seed. Raises InconclusiveError without a

@@ -191,8 +191,8 @@ class SharedFile:
 def written(file: SharedFile) -> bytes:
     """The bytes of a file, the same for equal content."""
     text = io.StringIO()
-    told = {"noise": {name: noise.described() for name, noise in file.noise.items()}}
-    text.write(MARK + canonical(told).decode() + "\n")
+    fields = {"noise": {name: noise.described() for name, noise in file.noise.items()}}
+    text.write(MARK + canonical(fields).decode() + "\n")
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(file.columns)
     lines.writerows(file.rows)
@@ -211,8 +211,8 @@ def read_shared(path: Path, schema: Schema) -> SharedFile:
     first, _, rest = text.partition("\n")
     if not first.startswith(MARK):
         raise _none(place)
-    told = object_at(parse_json(first.removeprefix(MARK).encode(), DataError, place), place)
-    noise = read_noise(told.get("noise"), schema, f"{place}.noise")
+    document = object_at(parse_json(first.removeprefix(MARK).encode(), DataError, place), place)
+    noise = read_noise(document.get("noise"), schema, f"{place}.noise")
     try:
         lines = [line for line in csv.reader(io.StringIO(rest), strict=True) if line]
     except csv.Error:

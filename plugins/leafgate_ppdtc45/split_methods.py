@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.deconvolution import cells_between, reconstructed
-from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished as growth_finished
 from leafgate.algorithms.induction.pruning import SLACK, pessimistic_errors
 from leafgate.algorithms.induction.pruning import prune as pruning_prune
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Cut, Fan, Leaf, Node
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_ppdtc45.scoring import expected_accuracy, judges_of
 from leafgate_ppdtc45.shared import Shared
 
@@ -41,14 +41,14 @@ class Split:
 
 
 @dataclass(kw_only=True)
-class Twig:
+class GrowingNode:
     """A node: probable people per class, the most probable class (an empty node's parent's), and its sons."""
 
     counts: Floats
     label: int
     depth: int = 0
     split: Split | None = None
-    sons: Sequence[Twig] = ()
+    children: Sequence[GrowingNode] = ()
 
 
 def best_cut(column: int, at: Floats, low: Floats, total: Floats, min_leaf: float) -> Split | None:
@@ -88,26 +88,26 @@ def bits(counts: Floats) -> Floats:
     return np.asarray(n_log_n(counts.sum(axis=1)) - n_log_n(counts).sum(axis=1))
 
 
-def prune(twig: Twig, confidence: float) -> float:
+def prune(twig: GrowingNode, confidence: float) -> float:
     """Replace subtrees by leaves, bottom up, as C4.5 does; returns the errors to expect."""
     people = float(twig.counts.sum())
     as_leaf = pessimistic_errors(people, people - float(twig.counts[twig.label]), confidence)
-    if not twig.sons:
+    if not twig.children:
         return as_leaf
-    as_tree = sum(prune(son, confidence) for son in twig.sons)
+    as_tree = sum(prune(son, confidence) for son in twig.children)
     if as_leaf > as_tree + SLACK:
         return as_tree
-    twig.sons, twig.split = (), None
+    twig.children, twig.split = (), None
     return as_leaf
 
 
-def finished(twig: Twig, schema: Schema) -> Node:
+def finished(twig: GrowingNode, schema: Schema) -> Node:
     """The tree as a value, probable people on its leaves, rounded."""
     if twig.split is None:
         counts = dict(zip(schema.classes, map(int, np.round(twig.counts).tolist()), strict=True))
         return Leaf(schema.classes[twig.label], counts)
-    low, high = (finished(son, schema) for son in twig.sons)
-    return Cut(schema.features[twig.split.column].name, twig.split.at, low, high)
+    low, high = (finished(son, schema) for son in twig.children)
+    return NumericSplit(schema.features[twig.split.column].name, twig.split.at, low, high)
 
 
 # --- Quantile matching: C4.5 on the shared numbers, each cut moved to the original number of the same rank ---
@@ -151,9 +151,9 @@ def matched_tree(perturbed: Node, shared: Shared) -> Node:
 
 def _matched(node: Node, shared: Shared, rows: Codes, many: Codes, ranks: Mapping[int, Ranks]) -> Node:
     match node:
-        case Leaf() | Fan():
+        case Leaf() | CategoricalSplit():
             return node
-        case Cut():
+        case NumericSplit():
             many = rows if len(rows) >= ENOUGH else many
             column = [feature.name for feature in shared.schema.features].index(node.column)
             mine = ranks.get(column) or Ranks(shared, many, column)
@@ -183,7 +183,7 @@ class Learner:
 def plain_tree(shared: Shared, learner: Learner) -> Node:
     """The tree for shared numbers, the shared rows counted on its leaves."""
     table = shared.table
-    cells = coded(table)
+    cells = encode(table)
     root = grow(
         cells,
         "gain_ratio",
@@ -221,10 +221,10 @@ def threshold_tree(perturbed: Node, noise: Mapping[str, Noise], theta: float) ->
 def moved(tree: Node, move: Callable[[str, float], float]) -> Node:
     """The same tree with every cut elsewhere."""
     match tree:
-        case Cut():
+        case NumericSplit():
             low, high = moved(tree.low, move), moved(tree.high, move)
             return replace(tree, at=move(tree.column, tree.at), low=low, high=high)
-        case Leaf() | Fan():
+        case Leaf() | CategoricalSplit():
             return tree
 
 

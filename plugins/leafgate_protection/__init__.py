@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from leafgate import AtLeast, AtMost, Case, Example, InconclusiveError, Metric, hookimpl
+from leafgate import AtLeast, AtMost, Example, InconclusiveError, Metric, ScoringContext, hookimpl
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,9 +21,9 @@ class KAnonymity(AtLeast):
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
     formula = "k(x) = number of people in the group of x"
-    alarm = "people stand in groups that are too small"
+    plain_failure = "people stand in groups that are too small"
     scale = "people, from 1"
-    safe = "1: singled out; k: hidden among k - 1 others"
+    interpretation = "1: singled out; k: hidden among k - 1 others"
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 4.0),)
     source = (
         'L. Sweeney, "k-Anonymity: A Model for Protecting Privacy", 2002; for models: A. Friedman, A. Schuster, '
@@ -31,12 +31,12 @@ class KAnonymity(AtLeast):
     )
 
     @classmethod
-    def of_claim(cls, claim: Any) -> Metric:
+    def from_claim(cls, claim: Any) -> Metric:
         if not isinstance(claim, int) or isinstance(claim, bool) or claim < 1:
             raise InconclusiveError("a claimed k is a whole number of people, 1 or more")
         return cls(at_least=claim)
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         return case.sizes
 
 
@@ -49,14 +49,14 @@ class Confidence(AtMost):
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
     formula = "max over values v of P(secret = v | x)"
-    alarm = "the adversary is too sure of some people's {secret}"
+    plain_failure = "the adversary is too sure of some people's {secret}"
     scale = "from 1/|domain| to 1"
-    safe = "1: the adversary is certain of one value; 1/|domain|: knows nothing"
+    interpretation = "1: the adversary is certain of one value; 1/|domain|: knows nothing"
     examples = (Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.75),)
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 ("confidence")'
 
-    def score(self, case: Case) -> pd.Series:
-        return case.chances.max(axis=1)
+    def score(self, case: ScoringContext) -> pd.Series:
+        return case.posterior.max(axis=1)
 
 
 class Exposure(AtMost):
@@ -70,16 +70,16 @@ class Exposure(AtMost):
     unit = "share"
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
-    alarm = "it is certain what some people's {secret} is"
+    plain_failure = "it is certain what some people's {secret} is"
     scale = "0 or 1; on average the share of people"
-    safe = "0: nobody's secret is out"
+    interpretation = "0: nobody's secret is out"
     examples = (
         Example({"flu": 3}, {"flu": 5, "cold": 5}, 1.0),
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0),
     )
     source = 'A. Friedman, A. Schuster, R. Wolff, PKDD 2006, section 4.2 and Figure 6 ("exposed tuples")'
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_protection.metrics import exposed
 
         return exposed(case)

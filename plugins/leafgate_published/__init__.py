@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import Field
 
-from leafgate import Case, Metric, Release, ReleaseAtMost, TreeBuilder, hookimpl
+from leafgate import Metric, Release, ReleaseAtMost, ScoringContext, TreeBuilder, hookimpl
 from leafgate.api.components import Strict
 from leafgate.api.paths import OwnersFile, PolicyFile
 from leafgate.errors import ReleaseError
@@ -62,9 +62,9 @@ class Published(TreeBuilder):
     source = "the release format, design of leafgate, section 4.3"
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
-        from leafgate.models.load import read_fitting
+        from leafgate.models.load import load_release
 
-        release = read_fitting(self.path, table.schema, self.encoding, table.people)
+        release = load_release(self.path, table.schema, self.encoding, table.people)
         if self.trained_by is not None:
             release = self._trained(release, self.trained_by)
         if self.origins is None:
@@ -93,17 +93,17 @@ class FileDisclosure(ReleaseAtMost):
 
     of_release = True
     threat_model = "The adversary reads the file itself, not only what it predicts."
-    alarm = "the model's file tells more than it may"
+    plain_failure = "the model's file tells more than it may"
     formula = (
         "number of things the file tells with this severity or a worse one; 0 for a release file of leafgate's own"
     )
     source = "formats and libraries, read as they write: docs/your-model.md"
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         order = get_args(Severity)
         file = case.release.file
-        told = () if file is None else file.discloses
-        return float(sum(order.index(item.severity) >= order.index(self.severity) for item in told))
+        items = () if file is None else file.discloses
+        return float(sum(order.index(item.severity) >= order.index(self.severity) for item in items))
 
 
 @hookimpl

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from leafgate import AtLeast, AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtLeast, ReleaseAtMost, hookimpl
+from leafgate import (
+    AdversaryKnowledge,
+    AtLeast,
+    AttackModel,
+    Belief,
+    Metric,
+    Release,
+    ReleaseAtLeast,
+    ReleaseAtMost,
+    ScoringContext,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,10 +55,10 @@ class Posterior(_OnRecords):
     formula = "P(bin | w) = sum over x in the bin of f_R(w - x) F_X(x) / f_W(w), F_X by maximum likelihood (EM)"
     source = f'R. Agrawal, R. Srikant, "Privacy-Preserving Data Mining", SIGMOD 2000; {AGGARWAL}'
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_reconstruction.attacks import posterior_beliefs
 
-        return posterior_beliefs(release, known, self.estimate, by_class=self.by_class, whole=self.whole)
+        return posterior_beliefs(release, known, self.estimate, by_class=self.by_class, integer_columns=self.whole)
 
 
 class SpectralFilter(_OnRecords):
@@ -64,7 +75,7 @@ class SpectralFilter(_OnRecords):
         'Perturbation Techniques", ICDM 2003'
     )
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_reconstruction.attacks import spectral_beliefs
 
         return spectral_beliefs(release, known)
@@ -84,7 +95,7 @@ class PcaDr(_OnRecords):
     )
     source = f"{HUANG}, section 5"
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_reconstruction.attacks import principal_beliefs
 
         return principal_beliefs(release, known, self.components)
@@ -101,7 +112,7 @@ class BeDr(_OnRecords):
     )
     source = f"{HUANG}, section 6"
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_reconstruction.attacks import bayes_beliefs
 
         return bayes_beliefs(release, known)
@@ -116,7 +127,7 @@ class _OfTheNoise(Metric):
 
     column: str | None = None
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_reconstruction.metrics import intervals_evidence
 
         return intervals_evidence(case, self.column)
@@ -129,13 +140,13 @@ class IntervalPrivacy(_OfTheNoise, ReleaseAtLeast):
     column: str | None = Field(None, description="The noisy column; default: the one with the least.")
 
     formula = "Pi(A|B) = 2^h(A|B) = 2^(h(X) - I), I = h(W) - h(R), in bits; W = X + R"
-    alarm = "the noise leaves too little unknown"
+    plain_failure = "the noise leaves too little unknown"
     scale = "a length from 0 up, in the column's unit"
-    safe = (
+    interpretation = (
         "0: the numbers are out; L: as little is known as of a number that can be anywhere in an interval of length L"
     )
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_reconstruction.metrics import intervals
 
         return min(each.after for each in intervals(case, self.column))
@@ -148,11 +159,11 @@ class PrivacyLoss(_OfTheNoise, ReleaseAtMost):
     column: str | None = Field(None, description="The noisy column; default: the one with the most.")
 
     formula = "P(A|B) = 1 - 2^-I, I = h(W) - h(R), in bits; W = X + R. Normal on normal: 1 - 1/sqrt(1 + SNR)"
-    alarm = "the shared numbers give away too much of the originals"
+    plain_failure = "the shared numbers give away too much of the originals"
     scale = "from 0 to 1"
-    safe = "0: the shared number tells nothing; 1/2: it halves the interval the original can lie in"
+    interpretation = "0: the shared number tells nothing; 1/2: it halves the interval the original can lie in"
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_reconstruction.metrics import intervals
 
         return max(each.loss for each in intervals(case, self.column))
@@ -167,12 +178,12 @@ class NormalisedRmse(AtLeast):
     groups_only = True
     threat_model = "Whatever the attack it judges assumes."
     formula = "sqrt(mean over people of (estimate - original)^2) / standard deviation of the originals"
-    alarm = "people's {secret} can be reconstructed too well"
+    plain_failure = "people's {secret} can be reconstructed too well"
     scale = "from 0 up"
-    safe = "0: every number is out; 1: no better than taking everybody for the mean"
+    interpretation = "0: every number is out; 1: no better than taking everybody for the mean"
     source = f"{HUANG}, section 7 (root mean square error); divided by the spread, it compares columns"
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from leafgate_reconstruction.metrics import normalised_rmse
 
         return normalised_rmse(case)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from leafgate.errors import PolicyError
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema, bin_of
@@ -24,27 +24,32 @@ from leafgate_reconstruction.estimators import (
     spectral_signal,
 )
 from leafgate_reconstruction.noisy_columns import classes_of, shared_of
-from leafgate_reconstruction.posterior import Estimate, believed
+from leafgate_reconstruction.posterior import Estimate, bin_posterior
 
 Floats = NDArray[np.float64]
 Estimator = Callable[[Floats, Moments], tuple[Floats, Floats, Mapping[str, Any]]]
 
 
 def posterior_beliefs(
-    release: Release, known: Known, estimate: Estimate, *, by_class: bool, whole: Sequence[str] = ()
+    release: Release,
+    known: AdversaryKnowledge,
+    estimate: Estimate,
+    *,
+    by_class: bool,
+    integer_columns: Sequence[str] = (),
 ) -> list[Belief]:
     """The posterior of each secret number, column by column.
 
-    PolicyError where a column said to be of `whole` numbers has other bins, or none.
+    PolicyError where a column said to be of `integer_columns` numbers has other bins, or none.
     """
     shared = shared_of(release, known.schema)
-    _check_whole(known.schema, whole)
+    _check_whole(known.schema, integer_columns)
     classes = classes_of(shared, known.schema) if by_class else np.zeros(len(shared.numbers), dtype=np.int64)
     beliefs = []
     for i, column, bins in shared.targets:
         numbers, noise = shared.numbers[:, i], shared.noise[i]
-        chances, estimates = believed(
-            numbers, shared.weight, classes, noise, bins, estimate, whole=column.name in whole
+        chances, estimates = bin_posterior(
+            numbers, shared.weight, classes, noise, bins, estimate, integers=column.name in integer_columns
         )
         beliefs.append(_belief(column, chances, estimates, {}))
     return beliefs
@@ -61,7 +66,7 @@ def _check_whole(schema: Schema, whole: Sequence[str]) -> None:
             )
 
 
-def spectral_beliefs(release: Release, known: Known) -> list[Belief]:
+def spectral_beliefs(release: Release, known: AdversaryKnowledge) -> list[Belief]:
     """The spectral filter's estimates, and a normal belief around them."""
 
     def estimator(numbers: Floats, moments: Moments) -> tuple[Floats, Floats, Mapping[str, Any]]:
@@ -71,7 +76,7 @@ def spectral_beliefs(release: Release, known: Known) -> list[Belief]:
     return _around_estimates(release, known, estimator)
 
 
-def principal_beliefs(release: Release, known: Known, components: int | None) -> list[Belief]:
+def principal_beliefs(release: Release, known: AdversaryKnowledge, components: int | None) -> list[Belief]:
     """The estimates of PCA-DR, and a normal belief around them."""
 
     def estimator(numbers: Floats, moments: Moments) -> tuple[Floats, Floats, Mapping[str, Any]]:
@@ -81,12 +86,12 @@ def principal_beliefs(release: Release, known: Known, components: int | None) ->
     return _around_estimates(release, known, estimator)
 
 
-def bayes_beliefs(release: Release, known: Known) -> list[Belief]:
+def bayes_beliefs(release: Release, known: AdversaryKnowledge) -> list[Belief]:
     """The estimates of BE-DR, and a normal belief around them."""
     return _around_estimates(release, known, lambda numbers, moments: (*bayes_estimates(numbers, moments), {}))
 
 
-def _around_estimates(release: Release, known: Known, estimator: Estimator) -> list[Belief]:
+def _around_estimates(release: Release, known: AdversaryKnowledge, estimator: Estimator) -> list[Belief]:
     """What an attack on all the noisy columns together believes of the secrets among them.
 
     Departure: the papers have equal noise in every column; here columns are first divided by their noise's standard
@@ -123,6 +128,6 @@ def normal_in_bins(middle: Floats, spread: Floats, bins: Sequence[float]) -> Flo
 
 
 def _belief(column: Column, chances: Floats, estimates: Floats, evidence: Mapping[str, Any]) -> Belief:
-    told = pd.DataFrame(chances, columns=pd.Index(column.domain, dtype=object))
+    frame = pd.DataFrame(chances, columns=pd.Index(column.domain, dtype=object))
     cells = np.arange(len(estimates))
-    return Belief(column.name, None, told, cells=cells, estimates=estimates, evidence=evidence)
+    return Belief(column.name, None, frame, record_positions=cells, estimates=estimates, evidence=evidence)

@@ -47,12 +47,12 @@ def projected(numbers: Floats, moments: Moments, kept: Floats) -> tuple[Floats, 
     Source: Huang, Du, Chen, SIGMOD 2005, section 5 (the noise's part of the error).
     Departure: the second part, of what is dropped, is ours; it is not left out of the belief.
     """
-    told = ~np.isnan(numbers)
+    result = ~np.isnan(numbers)
     onto = kept @ kept.T
     off = np.eye(len(onto)) - onto
-    estimates = moments.mean + np.where(told, np.where(told, numbers - moments.mean, 0) @ onto, 0)
+    estimates = moments.mean + np.where(result, np.where(result, numbers - moments.mean, 0) @ onto, 0)
     error = np.diag(onto + off @ moments.original @ off)
-    return estimates, np.where(told, error, np.diag(moments.original))
+    return estimates, np.where(result, error, np.diag(moments.original))
 
 
 # --- BE-DR: the Bayes estimate of originals that are jointly normal ---
@@ -68,8 +68,8 @@ def bayes_estimates(numbers: Floats, moments: Moments) -> tuple[Floats, Floats]:
     the same where S can be inverted and noise is normal.
     Departure: S may be singular. Other noise is treated as if it were normal: the best linear estimate.
     """
-    told = ~np.isnan(numbers)
-    patterns, which = np.unique(told, axis=0, return_inverse=True)
+    result = ~np.isnan(numbers)
+    patterns, which = np.unique(result, axis=0, return_inverse=True)
     estimates, error = np.zeros_like(numbers), np.zeros_like(numbers)
     for each, shown in enumerate(patterns):
         rows = which.reshape(-1) == each
@@ -110,11 +110,11 @@ def moments_of(numbers: Floats, weight: Floats) -> Moments:
     Source: Z. Huang, W. Du, B. Chen, "Deriving Private Information from Randomized Data", SIGMOD 2005, section 5.
     Departure: a pair of columns is told of by the records that show both.
     """
-    told = ~np.isnan(numbers)
-    people = weight @ told
-    mean = weight @ np.where(told, numbers, 0) / people
-    away = np.where(told, numbers - mean, 0)
-    pairs = (told * weight[:, None]).T @ told
+    result = ~np.isnan(numbers)
+    people = weight @ result
+    mean = weight @ np.where(result, numbers, 0) / people
+    away = np.where(result, numbers - mean, 0)
+    pairs = (result * weight[:, None]).T @ result
     shared = (away * weight[:, None]).T @ away / np.maximum(pairs, 1)
     return Moments(mean, raised(shared), raised(shared - np.eye(len(mean))), people)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Column
@@ -32,7 +32,7 @@ class Interval:
     loss: float
 
     @property
-    def told(self) -> dict[str, Any]:
+    def as_evidence(self) -> dict[str, Any]:
         return {"column": self.column, "before": self.before, "after": self.after, "loss": self.loss}
 
 
@@ -45,8 +45,8 @@ def interval(column: Column, numbers: Floats, weight: NDArray[np.int64], noise: 
     Departure: h(X) is that of the density constant in each of the column's bins; without bins in each of INTERVALS
     even ones over the bounds, or over the numbers' range where none are declared. h(W) needs no bins.
     """
-    told = ~np.isnan(numbers)
-    numbers, people = numbers[told], weight[told].astype(np.float64)
+    result = ~np.isnan(numbers)
+    numbers, people = numbers[result], weight[result].astype(np.float64)
     if not len(numbers):
         raise InconclusiveError("nobody has a number there", place=f"column {column.name!r}")
     before = 2 ** entropy_in(numbers, people, _edges(column, numbers))
@@ -67,7 +67,7 @@ def _edges(column: Column, numbers: Floats) -> Floats:
     return np.linspace(low, high, INTERVALS + 1)
 
 
-def intervals(case: Case, name: str | None) -> list[Interval]:
+def intervals(case: ScoringContext, name: str | None) -> list[Interval]:
     """Of the column with this name, or of every noisy one. PolicyError where there is no noise on it."""
     noise = case.release.noise
     if name is not None and name not in noise:
@@ -83,11 +83,11 @@ def intervals(case: Case, name: str | None) -> list[Interval]:
     ]
 
 
-def intervals_evidence(case: Case, name: str | None) -> Mapping[str, Any]:
-    return {"columns": [each.told for each in intervals(case, name)]}
+def intervals_evidence(case: ScoringContext, name: str | None) -> Mapping[str, Any]:
+    return {"columns": [each.as_evidence for each in intervals(case, name)]}
 
 
-def normalised_rmse(case: Case) -> pd.Series:
+def normalised_rmse(case: ScoringContext) -> pd.Series:
     """Root mean square error of the estimates over the standard deviation of the originals, the same for everybody.
 
     UnreadableError where the attack has no estimates, InconclusiveError where all originals are equal.
@@ -95,11 +95,11 @@ def normalised_rmse(case: Case) -> pd.Series:
     if case.belief is None or case.belief.estimates is None:
         raise UnreadableError("the attack estimates no numbers")
     true, weight = case.table.numbers(case.secret.name), case.table.weight
-    told = ~np.isnan(true)
-    spread = np.sqrt(_variance(true[told], weight[told])) if told.any() else 0.0
+    result = ~np.isnan(true)
+    spread = np.sqrt(_variance(true[result], weight[result])) if result.any() else 0.0
     if not spread > 0:
         raise InconclusiveError("everybody has the same number, so errors cannot be measured by its spread")
-    missed = np.average((case.belief.estimates[told] - true[told]) ** 2, weights=weight[told])
+    missed = np.average((case.belief.estimates[result] - true[result]) ** 2, weights=weight[result])
     return pd.Series(np.full(len(true), float(np.sqrt(missed)) / spread))
 
 

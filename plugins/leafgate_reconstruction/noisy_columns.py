@@ -49,12 +49,12 @@ def shared_of(release: Release, schema: Schema) -> Shared:
     if records is None:
         raise InconclusiveError("no records are published that could be reconstructed")
     shown = [(schema[n], _numbers(records, i)) for i, n in enumerate(records.columns) if n in release.noise]
-    told = [(column, numbers) for column, numbers in shown if column.numeric and not np.isnan(numbers).all()]
+    items = [(column, numbers) for column, numbers in shown if column.numeric and not np.isnan(numbers).all()]
     shared = Shared(
-        tuple(column for column, _ in told),
-        np.column_stack([numbers for _, numbers in told]) if told else np.zeros((len(records.rows), 0)),
+        tuple(column for column, _ in items),
+        np.column_stack([numbers for _, numbers in items]) if items else np.zeros((len(records.rows), 0)),
         np.array(records.weight, dtype=np.float64),
-        tuple(release.noise[column.name] for column, _ in told),
+        tuple(release.noise[column.name] for column, _ in items),
         records,
     )
     if not shared.targets:

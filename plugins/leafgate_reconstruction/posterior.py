@@ -57,15 +57,15 @@ def laws(shared: Floats, weight: Floats, classes: Ids, noise: Noise, edges: Floa
     def law(rows: NDArray[np.bool_]) -> Floats:
         return reconstructed(shared[rows], weight[rows], noise, edges, start=start) if rows.any() else start
 
-    told = ~np.isnan(shared)
-    everyone, mine = law(told), [told & (classes == each) for each in range(int(classes.max()) + 1)]
+    result = ~np.isnan(shared)
+    everyone, mine = law(result), [result & (classes == each) for each in range(int(classes.max()) + 1)]
     if len(mine) == 1:
         return [everyone]
     people = [weight[rows].sum() for rows in mine]
     return [(n * law(rows) + OTHERS * everyone) / (n + OTHERS) for n, rows in zip(people, mine, strict=True)]
 
 
-def believed(
+def bin_posterior(
     shared: Floats,
     weight: Floats,
     classes: Ids,
@@ -73,26 +73,27 @@ def believed(
     bins: Sequence[float],
     estimate: Estimate,
     *,
-    whole: bool = False,
+    integers: bool = False,
 ) -> tuple[Floats, Floats]:
     """The chance of each bin for each record, and the number each original is taken for.
 
-    `classes` are numbered from 0; `whole` are originals known to be whole, as the bins' edges are then. Missing shared
+    `classes` are numbered from 0; `integers` are originals known to be whole, as the bins' edges are then. Missing
+    shared
     numbers have their class' prior, and so have those that the noise cannot have made of any number within the bins.
     `mean` is of least mean-square error, `mode` the middle of the densest cell.
 
     Source: R. Agrawal, R. Srikant, SIGMOD 2000, section 3: Bayes' rule for one person's term of the sum.
     """
-    bins = around_whole(bins) if whole else bins
-    one_each = whole and bins[-1] - bins[0] <= CELLS
+    bins = around_whole(bins) if integers else bins
+    one_each = integers and bins[-1] - bins[0] <= CELLS
     edges = np.arange(bins[0], bins[-1] + 0.5) if one_each else within_bins(bins, noise)
     half = np.full(len(edges) - 1, noise.grid / 2) if one_each else None  # a cell's one number is its middle
     chances, estimates = np.zeros((len(shared), len(bins) - 1)), np.zeros(len(shared))
     for each, prior in enumerate(laws(shared, weight, classes, noise, edges, before(bins, edges))):
         mine = np.flatnonzero((classes == each) & ~np.isnan(shared))
         numbers, which = np.unique(shared[mine], return_inverse=True)
-        told, taken = summed(numbers, noise, edges, prior, bins, estimate, half)
-        chances[mine], estimates[mine] = told[which], taken[which]
+        result, taken = summed(numbers, noise, edges, prior, bins, estimate, half)
+        chances[mine], estimates[mine] = result[which], taken[which]
         missing = np.flatnonzero((classes == each) & np.isnan(shared))
         chances[missing], estimates[missing] = _told(prior[None, :], _middles(edges), edges, bins, estimate)
     return chances, estimates

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leafgate import Case, Metric, ReleaseAtLeast, ReleaseAtMost, hookimpl
+from leafgate import Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hookimpl
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,22 +58,24 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     unit = "people"
     formula = "min over groups g that hold anybody of the people of the table in g"
-    alarm = "a leaf holds too few people"
+    plain_failure = "a leaf holds too few people"
     scale = "people, from 1"
-    safe = "1: somebody is alone; by `features`, a small leaf is one that an adversary who knows all columns sees"
+    interpretation = (
+        "1: somebody is alone; by `features`, a small leaf is one that an adversary who knows all columns sees"
+    )
 
-    def hidden(self, case: Case) -> bool:
+    def must_hide(self, case: ScoringContext) -> bool:
         """Groups made by columns that are not public are for auditors, but where the leaves count them."""
-        from leafgate_structure.evidence import told_sizes
+        from leafgate_structure.evidence import sizes_known
 
-        return not told_sizes(case, self.groups, self.by_public)
+        return not sizes_known(case, self.groups, self.by_public)
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_structure.metrics import smallest
 
         return smallest(case, self.groups, self.by_public)
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_structure.metrics import evidence
 
         return evidence(case, self.groups, self.by_public, self.holds)
@@ -93,9 +95,9 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
 
     unit = "share"
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
-    alarm = "too many people stand in leaves that tell too much of their class"
+    plain_failure = "too many people stand in leaves that tell too much of their class"
     scale = "from 0 to 1"
-    safe = "0: nobody; a leaf of two classes or more rules one out as well if there are three"
+    interpretation = "0: nobody; a leaf of two classes or more rules one out as well if there are three"
 
     @property
     def told_by_release(self) -> bool:
@@ -109,19 +111,19 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
             raise ValueError("what a single tree says is no prediction of the release; say `scored: composition`")
         return self
 
-    def hidden(self, case: Case) -> bool:
+    def must_hide(self, case: ScoringContext) -> bool:
         """True classes that no leaf tells exactly are for auditors, and so are groups that no leaf counts."""
-        from leafgate_structure.evidence import told_classes, told_sizes
+        from leafgate_structure.evidence import classes_known, sizes_known
 
-        told = told_sizes if self.told_by_release else told_classes
-        return not told(case, self.groups, self.by_public)
+        result = sizes_known if self.told_by_release else classes_known
+        return not result(case, self.groups, self.by_public)
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_structure.metrics import disclosed
 
         return disclosed(self, case).share
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_structure.metrics import disclosed
 
         return disclosed(self, case).evidence
@@ -135,17 +137,17 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
     unit = "people left"
     threat_model = "None: a rule of thumb from the disclosure control of regressions."
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
-    alarm = "the model has too many parameters for so few people"
+    plain_failure = "the model has too many parameters for so few people"
     scale = "below 0 where more was learned than there are people"
-    safe = "10 or more is asked of regressions; it says nothing of single people"
+    interpretation = "10 or more is asked of regressions; it says nothing of single people"
     source = SACRO
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_structure.metrics import residual
 
         return residual(case)
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_structure.metrics import parameters
 
         return {"parameters": parameters(case.release)}
@@ -162,24 +164,24 @@ class RiskySettings(ReleaseAtMost):
         "the fewest settings to change; those that the release does not declare are measured on its trees, and those "
         "that cannot be measured are supposed to be the riskiest"
     )
-    alarm = "settings of the learner are among the risky ones"
+    plain_failure = "settings of the learner are among the risky ones"
     scale = "0, 1, 2, ..."
-    safe = "0: by no rule is the model among the riskiest fifth; which is no protection of anybody"
+    interpretation = "0: by no rule is the model among the riskiest fifth; which is no protection of anybody"
     source = f"{SACRO}; arXiv:2502.09396"
 
-    def hidden(self, case: Case) -> bool:
+    def must_hide(self, case: ScoringContext) -> bool:
         """People at tests and in leaves are for auditors, where columns that are not public tell how many they are."""
-        from leafgate_structure.evidence import told_sizes
+        from leafgate_structure.evidence import sizes_known
         from leafgate_structure.hyperparameters import counts_people
 
-        return counts_people(case) and not told_sizes(case, "each_tree", by_public=False)
+        return counts_people(case) and not sizes_known(case, "each_tree", by_public=False)
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_structure.hyperparameters import risk
 
         return float(len(risk(case).change))
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_structure.hyperparameters import risk
 
         return risk(case).evidence
@@ -199,12 +201,12 @@ class GeneralisationGap(ReleaseAtMost):
         "accuracy on the table - accuracy on the test table; losses: max over t of |F(t) - G(t)|, F and G being the "
         "shares of people whose loss, 1 - P(their class), is at most t"
     )
-    alarm = "the model does too much better on the people it was learned from"
+    plain_failure = "the model does too much better on the people it was learned from"
     scale = "accuracy: from -1 to 1; losses: from 0 to 1"
-    safe = "0: as good on others; but a model may know single people and have no gap"
+    interpretation = "0: as good on others; but a model may know single people and have no gap"
     source = SACRO
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_structure.metrics import accuracies, distance
 
         if self.form == "losses":
@@ -212,7 +214,7 @@ class GeneralisationGap(ReleaseAtMost):
         here, there = accuracies(case)
         return here - there
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_structure.metrics import accuracies, by_chance, test_people
 
         if self.form == "losses":

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate import Case
-from leafgate.algorithms.derivable import asks_public, tells_classes, tells_people
-from leafgate.algorithms.feasible import Possible, Rest, both, conditions, narrowed
+from leafgate import ScoringContext
+from leafgate.algorithms.derivable import asks_public, leaf_classes_derivable, leaf_counts_derivable
+from leafgate.algorithms.feasible import Domain, Possible, branch_domains, conditions, intersect
 from leafgate.algorithms.routing import split_rows
-from leafgate.types.evidence import People, Private
-from leafgate.types.tree import Cut, Fan, Leaf, Node
+from leafgate.types.evidence import AuditorOnly, PeopleCount
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_structure.partitions import Division
 
 SHOWN = 3
@@ -23,43 +23,45 @@ Marked = tuple[Division, NDArray[np.bool_]]
 """A division, and which of its groups are to be told."""
 
 
-def worst_groups(case: Case, found: Sequence[Marked], by_public: bool) -> list[dict[str, Any]]:
+def worst_groups(case: ScoringContext, groups: Sequence[Marked], by_public: bool) -> list[dict[str, Any]]:
     """The smallest of the marked groups: how many people, the way to them, and their classes as they are."""
     ranked = [
         (int(division.sizes[group]), place, int(group))
-        for place, (division, marked) in enumerate(found)
+        for place, (division, marked) in enumerate(groups)
         for group in np.flatnonzero(marked)
     ]
-    return [_told(case, found[place][0], group, by_public) for _, place, group in sorted(ranked)[:SHOWN]]
+    return [_told(case, groups[place][0], group, by_public) for _, place, group in sorted(ranked)[:SHOWN]]
 
 
-def _told(case: Case, division: Division, group: int, by_public: bool) -> dict[str, Any]:
+def _told(case: ScoringContext, division: Division, group: int, by_public: bool) -> dict[str, Any]:
     row = int(division.first[group])
     schema = case.table.schema
-    told: dict[str, Any] = {"people": People(int(division.sizes[group]))}
-    trees = case.release.learned
+    document: dict[str, Any] = {"people": PeopleCount(int(division.sizes[group]))}
+    trees = case.release.fitted_trees
     asked = trees if division.tree is None else trees[division.tree : division.tree + 1]
     words = " and ".join(conditions(_met(case, asked, row, by_public), schema)) or "everyone"
-    told["path"] = Private(words if len(trees) == 1 or division.tree is None else f"tree {division.tree}: {words}")
+    document["path"] = AuditorOnly(
+        words if len(trees) == 1 or division.tree is None else f"tree {division.tree}: {words}"
+    )
     if case.release.target in schema:
         classes = schema[case.release.target].domain
         counts = division.counts(case.table.codes(case.release.target), len(classes))[group]
-        told["true"] = Private({str(c): People(int(n)) for c, n in zip(classes, counts, strict=True) if n})
-    return told
+        document["true"] = AuditorOnly({str(c): PeopleCount(int(n)) for c, n in zip(classes, counts, strict=True) if n})
+    return document
 
 
-def _met(case: Case, trees: Sequence[Node], row: int, by_public: bool) -> Possible:
+def _met(case: ScoringContext, trees: Sequence[Node], row: int, by_public: bool) -> Possible:
     """What the tests on one row's way, or on all its possible ways, leave of the columns that tell people apart."""
-    met: dict[str, Rest] = {}
+    met: dict[str, Domain] = {}
     for tree in trees:
         for possible in _ways(case, tree, row, by_public):
             for name, rest in possible.items():
                 if case.table.schema[name].public or not by_public:
-                    met[name] = both(met[name], rest) if name in met else rest
+                    met[name] = intersect(met[name], rest) if name in met else rest
     return met
 
 
-def _ways(case: Case, tree: Node, row: int, by_public: bool) -> list[Possible]:
+def _ways(case: ScoringContext, tree: Node, row: int, by_public: bool) -> list[Possible]:
     """For each leaf the row can reach, what the tests above it leave of each column."""
     schema, ends = case.table.schema, list[Possible]()
     waiting: list[tuple[Node, Possible]] = [(tree, {})]
@@ -70,14 +72,14 @@ def _ways(case: Case, tree: Node, row: int, by_public: bool) -> list[Possible]:
             continue
         open_ = by_public and not schema[node.column].public
         taken = _taken(case, node, row, open_)
-        ways = zip(narrowed(node, possible, schema), taken, strict=True)
+        ways = zip(branch_domains(node, possible, schema), taken, strict=True)
         waiting.extend(
             (child, {**possible, node.column: rest}) for (child, rest), here in ways if here and (rest or not open_)
         )
     return ends
 
 
-def _taken(case: Case, node: Cut | Fan, row: int, open_: bool) -> list[bool]:
+def _taken(case: ScoringContext, node: NumericSplit | CategoricalSplit, row: int, open_: bool) -> list[bool]:
     """Which ways out of a test the row may take; any where its cell is not known."""
     ways = list(split_rows(node, case.table, np.array([row])))
     return [open_ or len(mine) > 0 for _, mine in ways]
@@ -87,26 +89,26 @@ def _taken(case: Case, node: Cut | Fan, row: int, open_: bool) -> list[bool]:
 #     secrets ---
 
 
-def told_sizes(case: Case, groups: str, by_public: bool) -> bool:
+def sizes_known(case: ScoringContext, groups: str, by_public: bool) -> bool:
     """Does anyone know how many people each group has: by public columns, or by exact counts of whole leaves?"""
     if _by_public(case, by_public) or asks_public(case.release, case.table):
         return True
     if case.table.weighted:
         return False  # leaves count weights, and tell nobody how many rows they are
-    return _of_whole_leaves(case, groups) and tells_people(case)
+    return _of_whole_leaves(case, groups) and leaf_counts_derivable(case)
 
 
-def told_classes(case: Case, groups: str, by_public: bool) -> bool:
+def classes_known(case: ScoringContext, groups: str, by_public: bool) -> bool:
     """Does anyone know how many people of each class each group has?"""
     spans = _by_public(case, by_public) and not asks_public(case.release, case.table)
-    return not spans and not case.table.weighted and _of_whole_leaves(case, groups) and tells_classes(case)
+    return not spans and not case.table.weighted and _of_whole_leaves(case, groups) and leaf_classes_derivable(case)
 
 
-def _by_public(case: Case, by_public: bool) -> bool:
+def _by_public(case: ScoringContext, by_public: bool) -> bool:
     """People whom no public column tells apart are told apart by all."""
     return by_public and bool(case.table.schema.public)
 
 
-def _of_whole_leaves(case: Case, groups: str) -> bool:
+def _of_whole_leaves(case: ScoringContext, groups: str) -> bool:
     """Is each group the people of a leaf, or of several?"""
-    return groups == "each_tree" or len(case.release.learned) == 1
+    return groups == "each_tree" or len(case.release.fitted_trees) == 1

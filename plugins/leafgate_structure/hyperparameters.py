@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate import Case, InconclusiveError, Release
+from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.routing import split_rows
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.tree import Leaf, Node, children
 from leafgate_structure.sacro_rules import CHOICES, RULES, Region, Rule, Setting, broken, fewest_changes, some_of_each
 
@@ -23,7 +23,7 @@ COUNTS = ("min_samples_leaf", "min_samples_split")
 
 
 @dataclass(frozen=True)
-class Told:
+class SettingValue:
     """A setting, None where it is unknown, and where it is from."""
 
     value: Setting | None
@@ -34,7 +34,7 @@ class Told:
         if self.value is None:
             return {"from": self.source}
         if self.source == "measured" and name in COUNTS:
-            return {"value": Private(People(int(self.value))), "from": self.source}
+            return {"value": AuditorOnly(PeopleCount(int(self.value))), "from": self.source}
         return {"value": "unlimited" if self.value == math.inf else self.value, "from": self.source}
 
 
@@ -43,28 +43,28 @@ class Risk:
     """Settings, the rules by which they are risky, and what to change."""
 
     family: str
-    settings: Mapping[str, Told]
+    settings: Mapping[str, SettingValue]
     rules: list[Rule]
     change: dict[str, Region]
 
     @property
     def evidence(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"rules": [_words(rule) for rule in self.rules], "change": _words(self.change)}
-        return told | {"settings": {name: each.described(name) for name, each in self.settings.items()}}
+        document: dict[str, Any] = {"rules": [_words(rule) for rule in self.rules], "change": _words(self.change)}
+        return document | {"settings": {name: each.described(name) for name, each in self.settings.items()}}
 
 
-def risk(case: Case) -> Risk:
+def risk(case: ScoringContext) -> Risk:
     """The fewest settings to change for no rule to hold; what is unknown is taken for the riskiest it could be."""
     family = family_of(case.release)
     rules = RULES[family]
-    told = settings_of(case, family)
+    result = settings_of(case, family)
     worst: tuple[dict[str, Region], dict[str, Setting]] | None = None
-    for settings in _supposed(told, rules):
+    for settings in _supposed(result, rules):
         change = fewest_changes(settings, rules)
         if worst is None or len(change) > len(worst[0]):
             worst = change, settings
     assert worst is not None
-    return Risk(family, told, broken(worst[1], rules), worst[0])
+    return Risk(family, result, broken(worst[1], rules), worst[0])
 
 
 def family_of(release: Release) -> str:
@@ -76,42 +76,42 @@ def family_of(release: Release) -> str:
     return "tree" if release.combine == "one" or len(release.trees) == 1 else "forest"
 
 
-def settings_of(case: Case, family: str) -> dict[str, Told]:
+def settings_of(case: ScoringContext, family: str) -> dict[str, SettingValue]:
     """Every setting that the family's rules speak of."""
     names = dict.fromkeys(name for rule in RULES[family] for name in rule)
     declared, measured = _declared(case), _measured(case, set(names))
     found = {}
     for name in names:
         if name in declared:
-            found[name] = Told(declared[name], "declared")
+            found[name] = SettingValue(declared[name], "declared")
         elif name in measured:
-            found[name] = Told(measured[name], "measured")
+            found[name] = SettingValue(measured[name], "measured")
         else:
-            found[name] = Told(None, "unknown")
+            found[name] = SettingValue(None, "unknown")
     return found
 
 
-def counts_people(case: Case) -> bool:
+def counts_people(case: ScoringContext) -> bool:
     """Is some setting measured by how many people are at tests and in leaves?"""
-    told = settings_of(case, family_of(case.release))
-    return any(each.source == "measured" for name, each in told.items() if name in COUNTS)
+    result = settings_of(case, family_of(case.release))
+    return any(each.source == "measured" for name, each in result.items() if name in COUNTS)
 
 
-def _supposed(told: Mapping[str, Told], rules: Sequence[Rule]) -> Iterator[dict[str, Setting]]:
+def _supposed(document: Mapping[str, SettingValue], rules: Sequence[Rule]) -> Iterator[dict[str, Setting]]:
     """The settings with everything that what is unknown may be."""
-    tried = [[each.value] if each.value is not None else some_of_each(name, rules) for name, each in told.items()]
+    tried = [[each.value] if each.value is not None else some_of_each(name, rules) for name, each in document.items()]
     for values in product(*tried):
-        yield dict(zip(told, values, strict=True))
+        yield dict(zip(document, values, strict=True))
 
 
-def _declared(case: Case) -> dict[str, Setting]:
+def _declared(case: ScoringContext) -> dict[str, Setting]:
     """What the release says of its learner, in the rules' words; what cannot be read is not declared."""
     builder = case.release.builder
     nested = [part for part in builder.values() if isinstance(part, Mapping)]
     said = {OWN_NAMES.get(key, key): value for part in (*nested, builder) for key, value in part.items()}
     read = {name: _read(name, value, int(case.table.persons.sum())) for name, value in said.items()}
     found = {name: value for name, value in read.items() if value is not None}
-    return ({"bootstrap": "yes"} if case.release.counted == "bootstrap" else {}) | found
+    return ({"bootstrap": "yes"} if case.release.count_semantics == "bootstrap" else {}) | found
 
 
 def _read(name: str, value: Any, people: int) -> Setting | None:
@@ -129,7 +129,7 @@ def _read(name: str, value: Any, people: int) -> Setting | None:
     return math.ceil(value * people) if name in COUNTS and isinstance(value, float) and value < 1 else float(value)
 
 
-def _measured(case: Case, names: set[str]) -> dict[str, Setting]:
+def _measured(case: ScoringContext, names: set[str]) -> dict[str, Setting]:
     """What the trees show: how deep and how many they are, and the fewest people in a leaf and at a test."""
     trees = case.release.trees
     rounds = len(case.release.classes) if case.release.combine == "boost" and len(case.release.classes) > 2 else 1
@@ -148,7 +148,7 @@ def _depth(tree: Node) -> int:
     return depth
 
 
-def _least_people(case: Case, tree: Node) -> tuple[float, float]:
+def _least_people(case: ScoringContext, tree: Node) -> tuple[float, float]:
     """The fewest people in a leaf that holds anybody, and at a test."""
     leaf, test = math.inf, math.inf
     waiting = [(tree, np.arange(len(case.table)))]

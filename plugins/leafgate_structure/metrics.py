@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate import Case, InconclusiveError, Release
+from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.algorithms.prediction import predict
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, children
 from leafgate_structure.evidence import worst_groups
@@ -33,7 +33,7 @@ class Disclosed:
     evidence: dict[str, Any]
 
 
-def disclosed(metric: ClassDisclosure, case: Case) -> Disclosed:
+def disclosed(metric: ClassDisclosure, case: ScoringContext) -> Disclosed:
     """Who is in a group of one class, in one that lacks a class, or in one with a few people of a class."""
     release, table = case.release, case.table
     if release.target not in table.schema:
@@ -43,12 +43,12 @@ def disclosed(metric: ClassDisclosure, case: Case) -> Disclosed:
     beyond = np.zeros(len(table), dtype=bool)
     for division, marked in zip(found, marks, strict=True):
         beyond |= marked[division.group]
-    told: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
+    document: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
     people = int(table.persons[beyond].sum())
-    told["people_beyond"] = Private(People(people))
+    document["people_beyond"] = AuditorOnly(PeopleCount(people))
     if people:
-        told["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), metric.by_public)
-    return Disclosed(people / int(table.persons.sum()), told)
+        document["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), metric.by_public)
+    return Disclosed(people / int(table.persons.sum()), document)
 
 
 def flagged(people: NDArray[np.float64], form: str, k: int | None) -> NDArray[np.bool_]:
@@ -66,13 +66,13 @@ def flagged(people: NDArray[np.float64], form: str, k: int | None) -> NDArray[np
     return np.asarray(((people > 0) & (people < (k or 0))).any(axis=1))
 
 
-def _people(metric: ClassDisclosure, case: Case, division: Division) -> NDArray[np.float64]:
+def _people(metric: ClassDisclosure, case: ScoringContext, division: Division) -> NDArray[np.float64]:
     """Each group's people by class: as they are, or as many as the release's shares make of them."""
     if not metric.told_by_release:
         target = case.release.target
         return division.counts(case.table.codes(target), len(case.release.classes))
-    told = chances(case.release, case.table)[division.first]
-    return np.asarray(np.where(np.isnan(told), 1 / told.shape[1], told) * division.sizes[:, None])
+    result = chances(case.release, case.table)[division.first]
+    return np.asarray(np.where(np.isnan(result), 1 / result.shape[1], result) * division.sizes[:, None])
 
 
 # --- How much better a model does on the people it was learned from than on others ---
@@ -81,7 +81,7 @@ DIGITS = 12
 """So many decimals of two losses are compared."""
 
 
-def test_people(case: Case) -> Table:
+def test_people(case: ScoringContext) -> Table:
     """The test table; InconclusiveError where there is none to compare with."""
     if case.test is None:
         raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
@@ -92,32 +92,32 @@ def test_people(case: Case) -> Table:
     return case.test
 
 
-def accuracies(case: Case) -> tuple[float, float]:
+def accuracies(case: ScoringContext) -> tuple[float, float]:
     """The share of the table's people who are predicted rightly, and of the test table's."""
     return _accuracy(case, case.table), _accuracy(case, test_people(case))
 
 
-def _accuracy(case: Case, table: Table) -> float:
+def _accuracy(case: ScoringContext, table: Table) -> float:
     right = predict(case.release, table) == table.codes(case.release.target)
     return float(table.weight[right].sum() / table.people)
 
 
-def distance(case: Case) -> float:
+def distance(case: ScoringContext) -> float:
     """How far the losses of the table's people are from the test people's: Kolmogorov and Smirnov's distance.
 
     The loss of a person is one less the share that the release gives to their class. From 0 to 1.
     """
     test = test_people(case)
-    return apart(_losses(case, case.table), case.table.weight, _losses(case, test), test.weight)
+    return largest_difference(_losses(case, case.table), case.table.weight, _losses(case, test), test.weight)
 
 
-def apart(
-    one: NDArray[np.float64], weight: NDArray[np.int64], other: NDArray[np.float64], others: NDArray[np.int64]
+def largest_difference(
+    first: NDArray[np.float64], weight: NDArray[np.int64], second: NDArray[np.float64], others: NDArray[np.int64]
 ) -> float:
     """The largest difference between two samples' shares of numbers up to some number."""
-    values, place = np.unique(np.round(np.concatenate([one, other]), DIGITS), return_inverse=True)
-    mine = np.bincount(place[: len(one)], weights=weight, minlength=len(values)) / weight.sum()
-    theirs = np.bincount(place[len(one) :], weights=others, minlength=len(values)) / others.sum()
+    values, place = np.unique(np.round(np.concatenate([first, second]), DIGITS), return_inverse=True)
+    mine = np.bincount(place[: len(first)], weights=weight, minlength=len(values)) / weight.sum()
+    theirs = np.bincount(place[len(first) :], weights=others, minlength=len(values)) / others.sum()
     return float(np.abs(np.cumsum(mine - theirs)).max())
 
 
@@ -128,16 +128,16 @@ def by_chance(distance: float, people: int, others: int) -> float:
     return float(np.clip(kstwo.sf(distance, max(1, round(people * others / (people + others)))), 0, 1))
 
 
-def _losses(case: Case, table: Table) -> NDArray[np.float64]:
-    told = chances(case.release, table)
-    told = np.where(np.isnan(told), 0, told)
-    return np.asarray(1 - told[np.arange(len(table)), table.codes(case.release.target)])
+def _losses(case: ScoringContext, table: Table) -> NDArray[np.float64]:
+    result = chances(case.release, table)
+    result = np.where(np.isnan(result), 0, result)
+    return np.asarray(1 - result[np.arange(len(table)), table.codes(case.release.target)])
 
 
 # --- How many numbers a model has learned ---
 
 
-def residual(case: Case) -> float:
+def residual(case: ScoringContext) -> float:
     """People of the table less learned parameters; below 0 where there are more of these."""
     return float(int(case.table.persons.sum()) - parameters(case.release))
 
@@ -174,19 +174,19 @@ def _of_leaf(node: Node, release: Release) -> int:
 # --- The fewest people in a leaf ---
 
 
-def smallest(case: Case, groups: str, by_public: bool) -> float:
+def smallest(case: ScoringContext, groups: str, by_public: bool) -> float:
     """People in the smallest group that holds anybody."""
     return float(min(division.sizes.min() for division in divisions(case, groups, by_public)))
 
 
-def evidence(case: Case, groups: str, by_public: bool, holds: Callable[[float], bool]) -> dict[str, Any]:
+def evidence(case: ScoringContext, groups: str, by_public: bool, holds: Callable[[float], bool]) -> dict[str, Any]:
     """How many groups there are; for auditors how many people are in smaller ones than the limit, and the smallest."""
     found = divisions(case, groups, by_public)
     small = [np.array([not holds(float(size)) for size in division.sizes]) for division in found]
     beyond = np.zeros(len(case.table), dtype=bool)
     for division, marked in zip(found, small, strict=True):
         beyond |= marked[division.group]
-    told: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
-    told["people_beyond"] = Private(People(int(case.table.persons[beyond].sum())))
+    document: dict[str, Any] = {"groups": sum(len(division.sizes) for division in found)}
+    document["people_beyond"] = AuditorOnly(PeopleCount(int(case.table.persons[beyond].sum())))
     marks = list(zip(found, small, strict=True))
-    return told | ({"worst": worst_groups(case, marks, by_public)} if beyond.any() else {})
+    return document | ({"worst": worst_groups(case, marks, by_public)} if beyond.any() else {})

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate import Case, InconclusiveError, Release
-from leafgate.algorithms.feasible import Possible, narrowed, unanswered
+from leafgate import InconclusiveError, Release, ScoringContext
+from leafgate.algorithms.feasible import Possible, branch_domains, has_unrouted_value
 from leafgate.algorithms.prediction import class_votes
 from leafgate.algorithms.routing import Cells, route, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Leaf, Node
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 
 # --- What a release says of each row: a share of belief for each class ---
 
@@ -85,14 +85,18 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
                 nowhere[np.setdiff1d(rows, np.concatenate([mine for _, mine in ways]))] = True
         else:
             waiting.extend(_ways(node, rows, possible, schema))
-            nowhere[rows] |= bool(unanswered(node, possible, schema))
+            nowhere[rows] |= bool(has_unrouted_value(node, possible, schema))
     found.part(np.flatnonzero(nowhere))
     return np.unique(found.group, return_inverse=True)[1].astype(np.int64)
 
 
-def _ways(node: Cut | Fan, rows: Ids, possible: Possible, schema: Schema) -> list[tuple[Node, Ids, Possible]]:
+def _ways(
+    node: NumericSplit | CategoricalSplit, rows: Ids, possible: Possible, schema: Schema
+) -> list[tuple[Node, Ids, Possible]]:
     """Each way out of a test of an unknown column that some value can still take; all rows may take it."""
-    return [(child, rows, {**possible, node.column: rest}) for child, rest in narrowed(node, possible, schema) if rest]
+    return [
+        (child, rows, {**possible, node.column: rest}) for child, rest in branch_domains(node, possible, schema) if rest
+    ]
 
 
 DIGITS = 12
@@ -123,7 +127,7 @@ class Division:
         return np.asarray(cells, dtype=np.float64).reshape(-1, values)
 
 
-def divisions(case: Case, groups: str, by_public: bool) -> list[Division]:
+def divisions(case: ScoringContext, groups: str, by_public: bool) -> list[Division]:
     """The people of the table as the released trees divide them; several divisions where each tree is asked.
 
     People whom no leaf takes are a group of their own. Raises InconclusiveError for a release without trees.
@@ -139,10 +143,10 @@ def divisions(case: Case, groups: str, by_public: bool) -> list[Division]:
     return [Division(0 if len(parts) == 1 else None, _together(parts), weight)]
 
 
-def _parts(case: Case, by_public: bool) -> Iterator[Ids]:
+def _parts(case: ScoringContext, by_public: bool) -> Iterator[Ids]:
     public, mine = case.table.public
     known = by_public and bool(public.schema.columns)
-    for tree in case.release.learned:
+    for tree in case.release.fitted_trees:
         if known:
             yield spans(tree, public, case.table.schema)[mine]
         else:
@@ -161,7 +165,7 @@ def _numbered(ids: Ids) -> Ids:
     return pd.factorize(ids)[0].astype(np.int64)
 
 
-def _alike(told: NDArray[np.float64]) -> Ids:
+def _alike(values: NDArray[np.float64]) -> Ids:
     """Groups of rows that are told the same, nothing being one answer more."""
-    rounded = np.round(np.nan_to_num(told, nan=-1.0), DIGITS) + 0.0
+    rounded = np.round(np.nan_to_num(values, nan=-1.0), DIGITS) + 0.0
     return np.asarray(np.unique(rounded, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)

@@ -57,7 +57,7 @@ class Tds(TreeBuilder):
     release: Parts = Field("tree", description="What is released: the tree, the generalised table, or both.")
 
     stricter_more = frozenset({"k"})
-    tells_measure = frozenset({"measure", "prune", "confidence"})
+    measure_options = frozenset({"measure", "prune", "confidence"})
     threat_model = "The adversary knows the public columns of everyone in the table, and the table or the tree."
     formula = "repeat the valid specialisation with the most information gain per anonymity lost; then C4.5 or ID3"
     source = (
@@ -88,7 +88,7 @@ class Mondrian(TreeBuilder):
     release: Parts = Field("tree", description="What is released: the tree, the generalised table, or both.")
 
     stricter_more = frozenset({"k"})
-    tells_measure = frozenset({"measure", "prune", "confidence"})
+    measure_options = frozenset({"measure", "prune", "confidence"})
     threat_model = "The adversary knows the public columns of everyone in the table, and the table or the tree."
     formula = "cut the widest column at its median (or into its hierarchy's parts) while every part has k people"
     source = (

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded, Feature
+from leafgate.algorithms.induction.encoding import EncodedTable, Feature
 from leafgate.errors import NoReleaseError
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Value
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
-from leafgate_tables.raw_table import Told
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
+from leafgate_tables.raw_table import PublishedColumn
 
 if TYPE_CHECKING:
     from leafgate_tables import Mondrian, Tds
@@ -37,18 +37,18 @@ class Generalisation:
 
     def part_of(self, feature: Feature) -> Codes:
         """For each code of a feature the number of its group."""
-        told: Any = self.columns[feature.column.name]
+        document: Any = self.columns[feature.column.name]
         if feature.numbers is not None:
-            return np.searchsorted(np.asarray(told, dtype=float), feature.numbers, side="left").astype(np.int64)
-        where = {value: i for i, group in enumerate(told) for value in group}
+            return np.searchsorted(np.asarray(document, dtype=float), feature.numbers, side="left").astype(np.int64)
+        where = {value: i for i, group in enumerate(document) for value in group}
         return np.array([where[value] for value in feature.values], dtype=np.int64)
 
     def size(self, feature: Feature) -> int:
         """How many groups a feature has."""
-        told = self.columns[feature.column.name]
-        return len(told) + 1 if feature.numeric else len(told)
+        result = self.columns[feature.column.name]
+        return len(result) + 1 if feature.numeric else len(result)
 
-    def coarse(self, coded: Coded) -> Coded:
+    def coarse(self, coded: EncodedTable) -> EncodedTable:
         """The generalised table as codes: each named feature has its groups' numbers for values."""
         features, columns = [], []
         for i, feature in enumerate(coded.features):
@@ -59,43 +59,43 @@ class Generalisation:
             features.append(feature)
             columns.append(codes)
         matrix = np.stack(columns, axis=1) if columns else coded.codes
-        return Coded(tuple(features), matrix, coded.classes, coded.weight, coded.n_classes)
+        return EncodedTable(tuple(features), matrix, coded.classes, coded.weight, coded.n_classes)
 
     def translated(self, node: Node) -> Node:
         """A tree learned from the generalised table, asking about the columns as they are."""
         match node:
-            case Cut():
-                told: Any = self.columns.get(node.column)
-                at = node.at if told is None else float(told[int(node.at)])
+            case NumericSplit():
+                document: Any = self.columns.get(node.column)
+                at = node.at if document is None else float(document[int(node.at)])
                 return replace(node, at=at, low=self.translated(node.low), high=self.translated(node.high))
-            case Fan():
+            case CategoricalSplit():
                 ways = (Branch(self._values(node.column, b.values), self.translated(b.node)) for b in node.branches)
-                return Fan(node.column, tuple(ways))
+                return CategoricalSplit(node.column, tuple(ways))
             case Leaf():
                 return node
 
     def _values(self, column: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
         if column not in self.columns:
             return values
-        told: Any = self.columns[column]
-        return tuple(value for number in values for value in told[int(str(number))])
+        document: Any = self.columns[column]
+        return tuple(value for number in values for value in document[int(str(number))])
 
-    def told(self, coded: Coded, i: int) -> Told:
+    def published_column(self, coded: EncodedTable, i: int) -> PublishedColumn:
         """A named feature as published: each cell says its whole group."""
         feature = coded.features[i]
         part = self.part_of(feature)
-        return Told(
+        return PublishedColumn(
             feature.column, [self._cell(feature, group) for group in range(self.size(feature))], part[coded.codes[:, i]]
         )
 
     def _cell(self, feature: Feature, group: int) -> Any:
         """A group as a record tells it: one value, several, or the numbers just above one cut and up to the next."""
-        told: Any = self.columns[feature.column.name]
+        document: Any = self.columns[feature.column.name]
         if feature.numbers is None:
-            return told[group][0] if len(told[group]) == 1 else {"in": list(told[group])}
+            return document[group][0] if len(document[group]) == 1 else {"in": list(document[group])}
         bounds = feature.column.bounds or (float(feature.numbers[0]), float(feature.numbers[-1]))
-        low = bounds[0] if group == 0 else float(np.nextafter(told[group - 1], np.inf))
-        return {"from": low, "to": bounds[1] if group == len(told) else float(told[group])}
+        low = bounds[0] if group == 0 else float(np.nextafter(document[group - 1], np.inf))
+        return {"from": low, "to": bounds[1] if group == len(document) else float(document[group])}
 
 
 def _numbered(feature: Feature, size: int) -> Feature:
@@ -108,7 +108,7 @@ def _numbered(feature: Feature, size: int) -> Feature:
 # --- What the builders that generalise first have in common: their release, and when there is none ---
 
 
-def refuse_small(coded: Coded, groups: NDArray[np.int64], k: int) -> None:
+def refuse_small(coded: EncodedTable, groups: NDArray[np.int64], k: int) -> None:
     """NoReleaseError when a group of people is too small before anything is refined."""
     sizes = np.bincount(groups, weights=coded.weight)
     smallest = int(sizes[sizes > 0].min())

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded, Feature
-from leafgate.algorithms.induction.encoding import coded as code_table
+from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+from leafgate.algorithms.induction.encoding import encode as code_table
 from leafgate.algorithms.induction.greedy import grow_on
-from leafgate.algorithms.induction.growth import Sprout, finished, split, sprout
+from leafgate.algorithms.induction.growth import GrowingNode, finished, growing_node, split
 from leafgate.algorithms.induction.paths import cell_of, conditions, refuse_gaps
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.induction.selection import Choice
@@ -18,7 +18,7 @@ from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
 from leafgate.types.tree import MAX_DEPTH
 from leafgate_tables.generalisation import refuse_small, release_of
-from leafgate_tables.raw_table import Told, as_they_are, classes_told, records_of
+from leafgate_tables.raw_table import PublishedColumn, as_they_are, class_column, records_of
 
 if TYPE_CHECKING:
     from leafgate_tables import Mondrian
@@ -31,7 +31,7 @@ def build(options: Mondrian, table: Table) -> Release:
     coded = code_table(table)
     groups = coded.classes if table.schema.target.public else np.zeros(len(coded.classes), dtype=np.int64)
     refuse_small(coded, groups, options.k)
-    root = sprout(coded, np.arange(len(coded.classes)))
+    root = growing_node(coded, np.arange(len(coded.classes)))
     boxes = cut_into_boxes(coded, root, options.k, groups)
     records = _records(coded, table, boxes) if options.release != "tree" else None
     ratio = options.measure == "gain_ratio"
@@ -43,7 +43,7 @@ def build(options: Mondrian, table: Table) -> Release:
     return release_of(options, table, finished(coded, root, table.schema), records, {"k": options.k})
 
 
-def cut_into_boxes(coded: Coded, root: Sprout, k: int, groups: Codes) -> list[Sprout]:
+def cut_into_boxes(coded: EncodedTable, root: GrowingNode, k: int, groups: Codes) -> list[GrowingNode]:
     """Cut the root for as long as any cut leaves every part, and every group in it, empty or with k people.
 
     The widest column goes first: a number's range over its range in the whole table, a
@@ -67,7 +67,7 @@ def cut_into_boxes(coded: Coded, root: Sprout, k: int, groups: Codes) -> list[Sp
     return boxes
 
 
-def _cut(coded: Coded, node: Sprout, k: int, groups: Codes) -> list[Sprout]:
+def _cut(coded: EncodedTable, node: GrowingNode, k: int, groups: Codes) -> list[GrowingNode]:
     """The sons of the first allowable cut, none if there is none."""
     widths = [(-_width(f, coded.codes[node.rows, i]), i) for i, f in enumerate(coded.features) if f.column.public]
     for width, i in sorted(widths):
@@ -92,7 +92,7 @@ def _width(feature: Feature, codes: Codes) -> float:
     return max((float(feature.numbers[high]) - floor) / whole if whole > 0 else 1.0, 1e-12)
 
 
-def _choice(coded: Coded, node: Sprout, i: int) -> Choice:
+def _choice(coded: EncodedTable, node: GrowingNode, i: int) -> Choice:
     """The cut of a column: at the median, or into the coarsest groups that tell the people apart."""
     feature, codes = coded.features[i], coded.codes[node.rows, i]
     if feature.numeric:
@@ -108,24 +108,24 @@ def _median(codes: Codes, weight: NDArray[np.float64]) -> int:
     return min(int(np.searchsorted(people, people[-1] / 2)), int(codes[codes < codes.max()].max()))
 
 
-def _allowed(coded: Coded, node: Sprout, choice: Choice, k: int, groups: Codes) -> bool:
+def _allowed(coded: EncodedTable, node: GrowingNode, choice: Choice, k: int, groups: Codes) -> bool:
     feature, codes = coded.features[choice.feature], coded.codes[node.rows, choice.feature]
     side = (codes > choice.code).astype(np.int64) if feature.numeric else feature.levels[choice.level][codes]
     sizes = np.bincount(side * (int(groups.max()) + 1) + groups[node.rows], weights=coded.weight[node.rows])
     return bool(sizes[sizes > 0].min() >= k)
 
 
-def _records(coded: Coded, table: Table, boxes: list[Sprout]) -> Records:
+def _records(coded: EncodedTable, table: Table, boxes: list[GrowingNode]) -> Records:
     """One record for each box, private cells and class; a box's public cells are what its cuts leave."""
     refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
-    told = []
+    items = []
     left = [conditions(coded, box, public=True) for box in boxes]
     of = np.empty(len(coded.classes), dtype=np.int64)
     for number, box in enumerate(boxes):
         of[box.rows] = number
     for i, feature in enumerate(coded.features):
         if not feature.column.public:
-            told.append(as_they_are(coded, i))
+            items.append(as_they_are(coded, i))
             continue
-        told.append(Told(feature.column, [cell_of(feature, each.get(i)) for each in left], of))
-    return records_of([*told, classes_told(coded, table.schema)], coded.weight)
+        items.append(PublishedColumn(feature.column, [cell_of(feature, each.get(i)) for each in left], of))
+    return records_of([*items, class_column(coded, table.schema)], coded.weight)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded
+from leafgate.algorithms.induction.encoding import EncodedTable
 from leafgate.errors import PolicyError
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
@@ -23,7 +23,7 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Told:
+class PublishedColumn:
     """One published column: the cells it can show, and for each row which of them it does."""
 
     column: Column
@@ -31,30 +31,30 @@ class Told:
     which: Codes
 
 
-def records_of(told: Sequence[Told], weight: NDArray[Any]) -> Records:
+def records_of(published: Sequence[PublishedColumn], weight: NDArray[Any]) -> Records:
     """One record for each combination of cells that occurs, with its people as weight; sorted by the cells' order."""
     key = np.zeros(len(weight), dtype=np.int64)
-    for each in told:
+    for each in published:
         _, key = np.unique(key * len(each.cells) + each.which, return_inverse=True)
     first, inverse = np.unique(key, return_index=True, return_inverse=True)[1:]
     people = np.bincount(inverse.reshape(-1), weights=weight).astype(np.int64)
-    columns = [[each.cells[cell] for cell in each.which[first].tolist()] for each in told]
-    names = tuple(each.column.name for each in told)
+    columns = [[each.cells[cell] for cell in each.which[first].tolist()] for each in published]
+    names = tuple(each.column.name for each in published)
     return Records(names, tuple(zip(*columns, strict=True)), tuple(people.tolist()))
 
 
-def as_they_are(coded: Coded, feature: int) -> Told:
+def as_they_are(coded: EncodedTable, feature: int) -> PublishedColumn:
     """A feature's cells, each told as it is."""
     chosen = coded.features[feature]
     if chosen.numbers is None:
-        return Told(chosen.column, chosen.values, coded.codes[:, feature])
+        return PublishedColumn(chosen.column, chosen.values, coded.codes[:, feature])
     cells = [None if np.isneginf(number) else float(number) for number in chosen.numbers]
-    return Told(chosen.column, cells, coded.codes[:, feature])
+    return PublishedColumn(chosen.column, cells, coded.codes[:, feature])
 
 
-def classes_told(coded: Coded, schema: Schema) -> Told:
+def class_column(coded: EncodedTable, schema: Schema) -> PublishedColumn:
     """The class of everyone."""
-    return Told(schema.target, schema.classes, coded.classes)
+    return PublishedColumn(schema.target, schema.classes, coded.classes)
 
 
 # --- The table itself as a release ---
@@ -67,15 +67,15 @@ def build(options: PublishedTable, table: Table) -> Release:
         if name not in table.schema or wanted.index(name) < i:
             remedy = "name each column of the policy once; dropped ones are not in the table"
             raise PolicyError("no such column, or named twice", place=f"build.columns[{i}]", remedy=remedy)
-    told = [_told(table, table.schema[name]) for name in wanted]
+    items = [_told(table, table.schema[name]) for name in wanted]
     return Release(
-        builder=options.described(), schema=table.schema, model="none", records=records_of(told, table.weight)
+        builder=options.described(), schema=table.schema, model="none", records=records_of(items, table.weight)
     )
 
 
-def _told(table: Table, column: Column) -> Told:
+def _told(table: Table, column: Column) -> PublishedColumn:
     if column.values is not None:
-        return Told(column, column.domain, table.codes(column.name))
+        return PublishedColumn(column, column.domain, table.codes(column.name))
     numbers, which = np.unique(table.numbers(column.name), return_inverse=True)
     cells = [None if np.isnan(number) else float(number) for number in numbers]
-    return Told(column, cells, which.reshape(-1).astype(np.int64))
+    return PublishedColumn(column, cells, which.reshape(-1).astype(np.int64))

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded, Feature
-from leafgate.algorithms.induction.encoding import coded as code_table
+from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+from leafgate.algorithms.induction.encoding import encode as code_table
 from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.paths import refuse_gaps
 from leafgate.algorithms.induction.pruning import prune
-from leafgate.algorithms.induction.splits import TOLERANCE, Floats, purity
+from leafgate.algorithms.induction.splits import TOLERANCE, Floats, neg_impurity
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table, make_table
 from leafgate_tables.generalisation import Generalisation, Groups, Thresholds, refuse_small, release_of
-from leafgate_tables.raw_table import as_they_are, classes_told, records_of
+from leafgate_tables.raw_table import as_they_are, class_column, records_of
 
 if TYPE_CHECKING:
     from leafgate_tables import Tds
@@ -56,7 +56,7 @@ class Specialiser:
     with no gain is not made.
     """
 
-    coded: Coded
+    coded: EncodedTable
     k: int
     of: Codes
     parts: list[Part] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Specialiser:
             number[each] = j
         part.parts, part.side = parts, number[self.coded.codes[rows, i]]
         sons = np.stack([cells[np.isin(codes, each)].sum(axis=0) for each in parts])
-        gained = purity(sons, "gain").sum() - purity(cells.sum(axis=0), "gain")
+        gained = neg_impurity(sons, "gain").sum() - neg_impurity(cells.sum(axis=0), "gain")
         part.gain = float(np.round(gained / cells.sum(), 12))
         return part
 
@@ -126,7 +126,7 @@ class Specialiser:
         return tuple(tuple(feature.values[code] for code in codes) for codes in mine)
 
 
-def specialise(coded: Coded, k: int, groups: Codes) -> Generalisation:
+def specialise(coded: EncodedTable, k: int, groups: Codes) -> Generalisation:
     """The generalisation of a table's public columns; `groups` divides the rows before anything is refined."""
     return Specialiser(coded, k, groups.copy()).run()
 
@@ -146,7 +146,7 @@ def _halves(codes: Codes, cells: Floats) -> list[Codes]:
     if len(held) < 2:
         return []
     low = cells[held].cumsum(axis=0)[:-1]
-    gains = purity(low, "gain") + purity(cells.sum(axis=0) - low, "gain")
+    gains = neg_impurity(low, "gain") + neg_impurity(cells.sum(axis=0) - low, "gain")
     best = int(np.argmax(np.round(gains / cells.sum(), 12)))
     after = int(held[best])
     return [codes[: after + 1], codes[after + 1 :]]
@@ -182,11 +182,11 @@ def _together(table: Table, test: Table) -> Table:
     return make_table(table.schema, frame, np.concatenate([table.weight, test.weight]))
 
 
-def _records(coded: Coded, table: Table, found: Generalisation) -> Records:
+def _records(coded: EncodedTable, table: Table, found: Generalisation) -> Records:
     """One record for each combination of generalised public cells, private cells and class."""
     refuse_gaps((feature for feature in coded.features if feature.column.public), "build.release")
-    told = [
-        found.told(coded, i) if feature.column.public else as_they_are(coded, i)
+    items = [
+        found.published_column(coded, i) if feature.column.public else as_they_are(coded, i)
         for i, feature in enumerate(coded.features)
     ]
-    return records_of([*told, classes_told(coded, table.schema)], coded.weight)
+    return records_of([*items, class_column(coded, table.schema)], coded.weight)

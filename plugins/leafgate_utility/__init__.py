@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from leafgate import Case, Metric, ReleaseAtLeast, hookimpl
+from leafgate import Metric, ReleaseAtLeast, ScoringContext, hookimpl
 
 
 class Accuracy(ReleaseAtLeast):
@@ -13,14 +13,14 @@ class Accuracy(ReleaseAtLeast):
     use: Literal["accuracy"] = "accuracy"
 
     threat_model = "None: this is what the release is good for."
-    alarm = "the release predicts too badly"
+    plain_failure = "the release predicts too badly"
     formula = "people of the test table predicted rightly / people of the test table, from 0 to 1"
     source = "the usual definition"
 
-    def moved_by_one(self, case: Case) -> float:
+    def sensitivity(self, case: ScoringContext) -> float:
         return 0.0 if case.test is None else 1 / case.test.people
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_utility.metrics import accuracy
 
         return accuracy(case)
@@ -32,16 +32,16 @@ class AreaUnderCurve(ReleaseAtLeast):
     use: Literal["area_under_curve"] = "area_under_curve"
 
     threat_model = "None: this is what the release is good for."
-    alarm = "the release tells the classes apart too badly"
+    plain_failure = "the release tells the classes apart too badly"
     formula = "the chance that a person of the second class is ranked above one of the first, ties counting one half"
     source = 'Hanley, McNeil, "The Meaning and Use of the Area under a ROC Curve", Radiology 143(1), 1982'
 
-    def moved_by_one(self, case: Case) -> float:
+    def sensitivity(self, case: ScoringContext) -> float:
         from leafgate_utility.metrics import rarest
 
         return 1 / rarest(case)
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         from leafgate_utility.metrics import area_under_curve
 
         return area_under_curve(case)

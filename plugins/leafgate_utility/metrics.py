@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate import Case, InconclusiveError
+from leafgate import InconclusiveError, ScoringContext
 from leafgate.algorithms.prediction import class_votes, predict
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
 
-def area_under_curve(case: Case) -> float:
+def area_under_curve(case: ScoringContext) -> float:
     """How likely a person of one class is ranked above one of the other, ties counting one half: 0 to 1.
 
     People are ranked by what the trees say for the second class against the first; whom no leaf speaks about stands
@@ -35,7 +35,7 @@ def area_under_curve(case: Case) -> float:
     return float((mine * below).sum() / (mine.sum() * others.sum()))
 
 
-def rarest(case: Case) -> int:
+def rarest(case: ScoringContext) -> int:
     """How many people of the test table have the rarer class: each of them moves the area by up to one in so many."""
     assert case.test is not None
     return int(min(each.sum() for each in _of_each_class(case.release, case.test)))
@@ -52,8 +52,8 @@ def _of_each_class(release: Release, test: Table) -> tuple[NDArray[np.int64], ND
 
 def _graded(release: Release) -> Release:
     """One tree, or trees that vote, rank by their leaves' shares where these are told."""
-    told = release.publish.leaves in {"counts", "shares"}
-    return replace(release, combine="mean_per_tree") if told and release.combine in {"one", "vote"} else release
+    result = release.publish.leaves in {"counts", "shares"}
+    return replace(release, combine="mean_per_tree") if result and release.combine in {"one", "vote"} else release
 
 
 def _ranking(release: Release, votes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -66,7 +66,7 @@ def _ranking(release: Release, votes: NDArray[np.float64]) -> NDArray[np.float64
 # --- Accuracy on the test table ---
 
 
-def accuracy(case: Case) -> float:
+def accuracy(case: ScoringContext) -> float:
     """People predicted rightly over people, from 0 to 1; a person no leaf speaks about is an error."""
     if case.test is None:
         raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")

@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 
 
-def adult(root: Path) -> Run:
+def adult(root: Path) -> Session:
     """The policy with 13 public attributes, its tables read."""
-    return prepare(POLICIES / "adult-all.yaml", root=root)
+    return open_session(POLICIES / "adult-all.yaml", root=root)
 
 
 def drawn(table: Table, people: int, seed: int = 7) -> tuple[pd.DataFrame, Schema]:

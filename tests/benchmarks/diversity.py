@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 
 from adult_rows import adult, drawn
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import RecordMetric
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
 from leafgate_diversity import BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
@@ -64,8 +64,8 @@ class Compared:
     @property
     def line(self) -> str:
         faster = f"{self.peer / self.from_rows:.1f} | {self.peer / self.from_table:.1f}"
-        told = f"{self.from_rows:.4f} | {self.from_table:.4f} | {self.peer:.3f}"
-        return f"| {self.work} | {told} | {faster} | {self.target and f'at least {self.target}'} |"
+        text = f"{self.from_rows:.4f} | {self.from_table:.4f} | {self.peer:.3f}"
+        return f"| {self.work} | {text} | {faster} | {self.target and f'at least {self.target}'} |"
 
 
 def people(root: Path, public: Sequence[str], size: int) -> tuple[pd.DataFrame, Schema]:
@@ -80,9 +80,9 @@ def scored(metrics: Sequence[RecordMetric], table: Table) -> list[float]:
     """The worst-off person's scores when the records of a Table are published and linked; one link for all."""
     fresh = replace(table)  # its public records are collapsed anew
     release = PublishedTable().build(fresh, np.random.default_rng(0))
-    known = known_of(fresh)
+    known = grant_knowledge(fresh)
     belief = Linking().infer(release, known)[0]
-    case = Case(fresh, None, release, known, belief)
+    case = ScoringContext(fresh, None, release, known, belief)
     worst = {"at_least": np.min, "at_most": np.max}
     return [float(worst[metric.direction](metric.score(case))) for metric in metrics]
 
@@ -138,7 +138,7 @@ def timed(work: str, rows: Work, linked: Work, peer: Work, target: str = "") -> 
 
 def peaks(frame: pd.DataFrame, schema: Schema) -> Iterator[str]:
     """The most memory that each holds beside the rows, by what Python, numpy and pandas ask for."""
-    size, text = (told.memory_usage(deep=True).sum() / 2**20 for told in (frame, frame.astype(str)))
+    size, text = (result.memory_usage(deep=True).sum() / 2**20 for result in (frame, frame.astype(str)))
     sizes = f"times the typed rows, {size:.1f} MB | times the rows as texts, {text:.1f} MB"
     yield f"| t-closeness, {len(frame):,} people | peak (MB) | {sizes} |"
     yield "| --- | ---: | ---: | ---: |"

@@ -51,14 +51,14 @@ def cells_of(frame: pd.DataFrame) -> Cells:
     """Every column private: texts by their values, numbers as they are."""
     columns, cells = [], []
     for name in frame:
-        told = frame[name]
-        if pd.api.types.is_numeric_dtype(told):
-            columns.append(Column(str(name), frozenset({"private"}), bounds=(float(told.min()), float(told.max()))))
-            cells.append(told.to_numpy(dtype=float))
+        result = frame[name]
+        if pd.api.types.is_numeric_dtype(result):
+            columns.append(Column(str(name), frozenset({"private"}), bounds=(float(result.min()), float(result.max()))))
+            cells.append(result.to_numpy(dtype=float))
         else:
-            values = tuple(sorted(told.unique()))
+            values = tuple(sorted(result.unique()))
             columns.append(Column(str(name), frozenset({"private"}), values=values))
-            cells.append(pd.Categorical(told, categories=list(values)).codes.astype(np.int64))
+            cells.append(pd.Categorical(result, categories=list(values)).codes.astype(np.int64))
     return Cells(tuple(columns), tuple(cells), np.ones(len(frame)))
 
 
@@ -83,8 +83,8 @@ def rows(root: Path) -> Iterator[Sequence[str]]:
         forgetful = Forgetful()
         slow, _, _ = timed(frame, "occupation", people, forgetful)
         outcome = f"{len(search.given_up)} given up" if search.given_up else "all held"
-        told = [f"{size:,}", str(people), f"{seconds:.1f} s", str(search.rounds), outcome, f"{100 * share:.1f} %"]
-        yield [*told, f"{search.loss:+.3f}", f"{len(search.kept)} of {forgetful.grown}", f"{slow:.1f} s"]
+        items = [f"{size:,}", str(people), f"{seconds:.1f} s", str(search.rounds), outcome, f"{100 * share:.1f} %"]
+        yield [*items, f"{search.loss:+.3f}", f"{len(search.kept)} of {forgetful.grown}", f"{slow:.1f} s"]
 
 
 def report(root: Path) -> str:

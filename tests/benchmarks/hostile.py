@@ -72,10 +72,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", type=Path)
     chosen = parser.parse_args()
-    told = report()
-    print(told)
+    report_document = report()
+    print(report_document)
     if chosen.write is not None:
-        write_between(chosen.write, START, END, told)
+        write_between(chosen.write, START, END, report_document)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ import numpy as np
 import pandas as pd
 
 from adult_rows import POLICIES, drawn
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
@@ -74,10 +74,10 @@ def _numbers(root: Path) -> Table:
     return make_table(Schema((*columns, secret)), frame)
 
 
-def released(table: Table, measure: Any, level: Level, numbers: bool) -> tuple[Release, Known]:
+def released(table: Table, measure: Any, level: Level, numbers: bool) -> tuple[Release, AdversaryKnowledge]:
     builder = Id3(measure=measure, min_split=300 if numbers else 6)
     draft = builder.build(table, np.random.default_rng(0))
-    return published(draft, Publish(level, True), builder.tells_measure), known_of(table)
+    return published(draft, Publish(level, True), builder.measure_options), grant_knowledge(table)
 
 
 def child(root: Path, work: dict[str, Any]) -> dict[str, Any]:
@@ -106,9 +106,9 @@ def lines(root: Path) -> Iterator[str]:
     yield "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
     for name, (work, target) in WORKS.items():
         words = [sys.executable, __file__, "--child", str(root), json.dumps(work)]
-        told = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
-        seconds = f"{told['seconds']:.2f} | {told['megabytes']:.0f} | {told['gap']:.1e}"
-        yield f"| {name} | {told['rows']:,} | {told['internal']:,} | {seconds} | {target} |"
+        document = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+        seconds = f"{document['seconds']:.2f} | {document['megabytes']:.0f} | {document['gap']:.1e}"
+        yield f"| {name} | {document['rows']:,} | {document['internal']:,} | {seconds} | {target} |"
 
 
 def report(root: Path) -> str:

@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from adult_rows import POLICIES, drawn
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.policy.load import document_of, policy_of
 from leafgate.session.run import read_tables
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.table import make_table
 from leafgate_baselines import Id3
@@ -53,12 +53,12 @@ class Measured:
     missed: float
 
     @property
-    def told(self) -> str:
+    def as_cell(self) -> str:
         good = f"{self.entropy:.6f}" if self.missed < 1e-3 else f"misses by {self.missed:.1g} people"
         return f"{self.seconds:.2f} | {self.megabytes:.0f} | {good}"
 
 
-def released(root: Path, people: int, level: Level) -> tuple[Release, Known]:
+def released(root: Path, people: int, level: Level) -> tuple[Release, AdversaryKnowledge]:
     """An ID3 tree that tells education, of people drawn from Adult."""
     document = document_of(POLICIES / "adult-education.yaml") | {"attacks": [{"use": "linking"}]}
     table = read_tables(policy_of(document, POLICIES, root).policy)[0]
@@ -66,7 +66,7 @@ def released(root: Path, people: int, level: Level) -> tuple[Release, Known]:
     table = make_table(schema, frame)
     builder = Id3(measure="gain", min_split=6)
     draft = builder.build(table, np.random.default_rng(0))
-    return published(draft, Publish(level, True), builder.tells_measure), known_of(table)
+    return published(draft, Publish(level, True), builder.measure_options), grant_knowledge(table)
 
 
 def measured(root: Path, people: int, level: Level, naive: bool) -> Measured:
@@ -106,8 +106,8 @@ def lines(root: Path) -> Iterator[str]:
             ours = in_a_child(root, people, level, naive=False)
             assert isinstance(ours, Measured), ours
             theirs = gave_up or in_a_child(root, people, level, naive=True)
-            told = f"{theirs} | | " if isinstance(theirs, str) else theirs.told
-            yield f"| {level} | {people:,} | {ours.cells:,} | {ours.constraints:,} | {ours.told} | {told} |"
+            text = f"{theirs} | | " if isinstance(theirs, str) else theirs.as_cell
+            yield f"| {level} | {people:,} | {ours.cells:,} | {ours.constraints:,} | {ours.as_cell} | {text} |"
             gave_up = "not tried" if isinstance(theirs, str) and theirs.startswith(("over", "not")) else ""
 
 
@@ -124,12 +124,12 @@ def main() -> None:
             found = measured(chosen.root, int(people), level, which == "naive")
         print(json.dumps(asdict(found)))
         return
-    told = []
+    items = []
     for line in lines(chosen.root):
         print(line, flush=True)
-        told.append(line)
+        items.append(line)
     if chosen.write is not None:
-        write_between(chosen.write, START, END, "\n".join(told))
+        write_between(chosen.write, START, END, "\n".join(items))
 
 
 if __name__ == "__main__":

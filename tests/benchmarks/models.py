@@ -19,9 +19,9 @@ import skops.io
 from sklearn.ensemble import RandomForestClassifier
 
 from adult_rows import adult, all_different, matrix
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.readers.sklearn.estimators import from_sklearn
 from leafgate.types.release import Release
 from leafgate.types.table import Table
@@ -83,14 +83,14 @@ def release_on(table: Table, trees: int) -> tuple[Release, Any, Any]:
     codes = {c.name: Encoding(codes={value: float(i) for i, value in enumerate(c.domain)}) for c in coded}
     named = from_sklearn(model)
     read = replace(named, features=tuple(features))
-    return release_of(read, b"", table.schema, codes, "forest"), model, rows
+    return lower_model(read, b"", table.schema, codes, "forest"), model, rows
 
 
 def report(root: Path) -> str:
     """Both, as Markdown."""
     people = all_different(adult(root).table, 100_000)
     release, model, rows = release_on(people, 100)
-    known = known_of(people)
+    known = grant_knowledge(people)
     leaves = sum(tree.tree_.n_leaves for tree in model.estimators_)
     pair = paired(
         f"link {people.people:,} people, all different, with 100 trees, {leaves:,} leaves",

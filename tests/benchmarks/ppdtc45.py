@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adult_rows import POLICIES
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from leafgate.types.table import Table
 from leafgate_baselines import C45
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree
@@ -48,7 +48,7 @@ def ways(shared: Shared) -> dict[str, tuple[Callable[[], Any], str]]:
 
 def pairs(root: Path) -> Iterator[Pair]:
     """Against the builder `c45` on the same shared numbers."""
-    table: Table = prepare(POLICIES / "adult-shared.yaml", root=root).table
+    table: Table = open_session(POLICIES / "adult-shared.yaml", root=root).table
     for snr in (1.7, 0.5):
         rng = np.random.default_rng(1)
         shared, _ = share(table, laws(NoiseOptions(snr=snr), table), rng)

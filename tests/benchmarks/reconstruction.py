@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from adult_rows import adult
 from leafgate.algorithms.deconvolution import even_cells, reconstructed
 from leafgate.types.noise import Law, Noise, noise_with
-from leafgate_reconstruction.posterior import believed
+from leafgate_reconstruction.posterior import bin_posterior
 from timing import Pair, command, markdown, paired, seconds
 
 START, END = "<!-- reconstruction -->", "<!-- /reconstruction -->"
@@ -57,7 +57,7 @@ def attacks(root: Path) -> Iterator[str]:
     yield "| ---: | ---: |"
     for people in SIZES:
         shared, classes, noise = ages(root, people, "gaussian")
-        took = seconds(partial(believed, shared, np.ones(people), classes, noise, BINS, "mean"))
+        took = seconds(partial(bin_posterior, shared, np.ones(people), classes, noise, BINS, "mean"))
         yield f"| {people:,} | {took:.2f} |"
 
 

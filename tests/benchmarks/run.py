@@ -19,9 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from adult_rows import POLICIES, adult, all_different, drawn, matrix, with_private
 from leafgate.algorithms.routing import count_leaves
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table, make_table
 from leafgate_kadet import Kadet
@@ -61,16 +61,16 @@ def growing_in_order(table: Table) -> Iterator[Pair]:
         yield paired(work, partial(kadet, one, measure="gain"), partial(peer.fit, rows, classes), 3)
 
 
-def link_and_count(release: Release, known: Known, table: Table) -> float:
+def link_and_count(release: Release, known: AdversaryKnowledge, table: Table) -> float:
     """The smallest group the linking attack finds."""
     belief = Linking().infer(release, known)[0]
-    return float(KAnonymity(at_least=1).score(Case(table, None, release, known, belief)).min())
+    return float(KAnonymity(at_least=1).score(ScoringContext(table, None, release, known, belief)).min())
 
 
 def from_table(release: Release, table: Table) -> float:
     """The same from a Table alone, its public records collapsed anew."""
     fresh = replace(table)
-    return link_and_count(release, known_of(fresh), fresh)
+    return link_and_count(release, grant_knowledge(fresh), fresh)
 
 
 def two_hundred_leaves(table: Table) -> Release:
@@ -85,7 +85,7 @@ def linking(table: Table, large: Table, different: Table) -> Iterator[Pair]:
     peer = DecisionTreeClassifier(max_leaf_nodes=200).fit(*matrix(table))
     for name, one in (("drawn from Adult", large), ("all different", different)):
         rows, _ = matrix(one)
-        known, apply = known_of(one), partial(peer.apply, rows)
+        known, apply = grant_knowledge(one), partial(peer.apply, rows)
         work = f"link and count {PEOPLE:,} people, {name}, {count_leaves(release)} leaves"
         yield paired(work, partial(link_and_count, release, known, one), apply, target="at most 5")
         yield paired(f"{work}, with collapsing the public records", partial(from_table, release, one), apply)
@@ -164,10 +164,10 @@ def main() -> None:
     if chosen.memory:
         print(memory(chosen.root))
         return
-    told = report(chosen.root)
-    print(told)
+    report_document = report(chosen.root)
+    print(report_document)
     if chosen.write is not None:
-        write_between(chosen.write, START, END, told)
+        write_between(chosen.write, START, END, report_document)
 
 
 if __name__ == "__main__":

@@ -50,14 +50,14 @@ def command(report: Callable[[Path], str], start: str, end: str) -> None:
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--write", type=Path)
     chosen = parser.parse_args()
-    told = report(chosen.root)
-    print(told)
+    report_document = report(chosen.root)
+    print(report_document)
     if chosen.write is not None:
-        write_between(chosen.write, start, end, told)
+        write_between(chosen.write, start, end, report_document)
 
 
-def write_between(page: Path, start: str, end: str, told: str) -> None:
+def write_between(page: Path, start: str, end: str, content: str) -> None:
     """Put a text between the two markers of a page; the rest stays as it is."""
     text = page.read_text(encoding="utf-8")
     before, after = text.split(start)[0], text.split(end)[1]
-    page.write_text(f"{before}{start}\n{told}\n{end}{after}", encoding="utf-8")
+    page.write_text(f"{before}{start}\n{content}\n{end}{after}", encoding="utf-8")

@@ -58,9 +58,9 @@ def test_data_that_does_not_fit_the_policy_is_invalid(
     assert ended.err.startswith("leafgate: ")
     assert place in ended.err
     assert message in ended.err
-    told = leafgate("audit", policy, "--json")
-    assert (told.code, told.err) == (2, "")
-    assert any(place in problem["place"] and message in problem["message"] for problem in told.problems)
+    output = leafgate("audit", policy, "--json")
+    assert (output.code, output.err) == (2, "")
+    assert any(place in problem["place"] and message in problem["message"] for problem in output.problems)
 
 
 POLICIES: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -99,9 +99,9 @@ def test_a_policy_that_cannot_be_meant_is_invalid(
     (inside / "link").symlink_to(tmp_path)
     (inside / "loop").symlink_to("loop")
     (tmp_path / "people.csv").write_text(PEOPLE)
-    told = leafgate("audit", survey(inside, changes), "--json")
-    assert (told.code, told.err) == (2, "")
-    assert any(place in problem["place"] and message in problem["message"] for problem in told.problems)
+    output = leafgate("audit", survey(inside, changes), "--json")
+    assert (output.code, output.err) == (2, "")
+    assert any(place in problem["place"] and message in problem["message"] for problem in output.problems)
 
 
 WRITTEN = {
@@ -123,9 +123,9 @@ def test_a_policy_that_cannot_be_read_is_invalid(
 ) -> None:
     path = tmp_path / "policy.yaml"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    told = leafgate(command, path, "--json")
-    assert (told.code, told.err) == (2, "")
-    (problem,) = told.problems
+    output = leafgate(command, path, "--json")
+    assert (output.code, output.err) == (2, "")
+    (problem,) = output.problems
     assert place in problem["place"]
     assert message in problem["message"]
 
@@ -148,8 +148,8 @@ def test_a_k_larger_than_the_table_has_no_release(tmp_path: Path) -> None:
     assert ended.code == 1
     assert "FAIL: do not publish" in ended.out
     assert "no tree, not even a single leaf" in ended.out
-    told = leafgate("audit", tmp_path / "policy.yaml", "--json").document
-    assert (told["verdict"], told["release"], told["findings"][0]["passed"]) == ("fail", None, False)
+    document = leafgate("audit", tmp_path / "policy.yaml", "--json").document
+    assert (document["verdict"], document["release"], document["findings"][0]["passed"]) == ("fail", None, False)
 
 
 def test_a_policy_that_is_wrong_in_five_places_lists_five_problems_with_their_places(tmp_path: Path) -> None:

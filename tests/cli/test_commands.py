@@ -77,9 +77,9 @@ def test_limits_on_groups_too_small_to_be_shown_are_warned_of_and_noted(tmp_path
         for place, what, people in asked
     ]
     assert validated.err.splitlines() == expected
-    told = leafgate("validate", path, "--json")
-    assert told.err == ""
-    assert told.document["warnings"] == [line.removeprefix("warning: policy.yaml: ") for line in expected]
+    output = leafgate("validate", path, "--json")
+    assert output.err == ""
+    assert output.document["warnings"] == [line.removeprefix("warning: policy.yaml: ") for line in expected]
     audited = leafgate("audit", path)
     assert audited.err.splitlines() == expected
     notes = [line.removeprefix("  note: ") for line in audited.out.splitlines() if "note: Whether" in line]
@@ -111,8 +111,8 @@ def test_init_writes_to_stdout_or_to_a_file(tmp_path: Path) -> None:
 
 def test_init_takes_the_class_and_the_header_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE)
-    told = leafgate("init", tmp_path / "people.csv", "--class", "sex").out
-    assert '"sex": {role: [class, sensitive], values: ["f", "m"]}' in told
+    out = leafgate("init", tmp_path / "people.csv", "--class", "sex").out
+    assert '"sex": {role: [class, sensitive], values: ["f", "m"]}' in out
     assert '"column_4": {role: [class' in leafgate("init", tmp_path / "people.csv", "--no-header").out
     ended = leafgate("init", tmp_path / "people.csv", "--class", "nobody")
     assert ended.code == 2
@@ -126,10 +126,10 @@ def test_schema_is_one_json_document_that_accepts_a_policy() -> None:
 
 
 def test_plugins_lists_all_that_is_installed() -> None:
-    told = leafgate("plugins", "--json").document
-    assert told["format"] == "leafgate/plugins/1"
-    assert {offer["use"] for plugin in told["plugins"] for offer in plugin["offers"]} == set(OFFERED)
-    assert all(plugin["problem"] is None for plugin in told["plugins"] if plugin["distribution"] == "leafgate")
+    document = leafgate("plugins", "--json").document
+    assert document["format"] == "leafgate/plugins/1"
+    assert {offer["use"] for plugin in document["plugins"] for offer in plugin["offers"]} == set(OFFERED)
+    assert all(plugin["problem"] is None for plugin in document["plugins"] if plugin["distribution"] == "leafgate")
     assert all(use in leafgate("plugins").out for use in OFFERED)
 
 

@@ -104,9 +104,9 @@ def test_the_script_beside_the_interpreter_is_the_command(tmp_path: Path) -> Non
 @pytest.mark.parametrize("place", ["people.csv/out", "people.csv", "people.csv/a/b"])
 def test_an_output_folder_that_cannot_be_written_is_invalid(tmp_path: Path, place: str) -> None:
     policy = survey(tmp_path)
-    told = leafgate("audit", policy, "--json", "--out", tmp_path / place)
-    assert told.code == 2
-    assert "cannot be written" in told.problems[0]["message"]
+    output = leafgate("audit", policy, "--json", "--out", tmp_path / place)
+    assert output.code == 2
+    assert "cannot be written" in output.problems[0]["message"]
     assert leafgate("build", policy, "--out", tmp_path / "people.csv" / "release.json").code == 2
     assert leafgate("demo", "--out", tmp_path / "people.csv").code == 2
     assert (tmp_path / "people.csv").read_text() == PEOPLE

@@ -44,9 +44,9 @@ STRANGE: list[Any] = [
 @st.composite
 def spoiled(draw: st.DrawFn) -> dict[str, Any]:
     """The full policy with something strange in up to three places."""
-    told = copy.deepcopy(policy(FULL))
+    result = copy.deepcopy(policy(FULL))
     for _ in range(draw(st.integers(0, 3))):
-        here: Any = told
+        here: Any = result
         for step in draw(st.lists(st.integers(0, 30), max_size=4)):
             keys = list(here) if isinstance(here, dict) else list(range(len(here)))
             below = here[keys[step % len(keys)]] if keys else None
@@ -59,9 +59,9 @@ def spoiled(draw: st.DrawFn) -> dict[str, Any]:
             del here[key]
         else:
             here[key] = copy.deepcopy(draw(st.sampled_from(STRANGE)))
-        if not told:
+        if not result:
             break
-    return told
+    return result
 
 
 @settings(max_examples=30, deadline=None)

@@ -95,10 +95,10 @@ def interrupted(folder: Path, policy: Path, *words: object) -> subprocess.Popen[
 def test_an_interrupted_audit_ends_in_130_and_leaves_no_file(tmp_path: Path, change: dict[str, Any]) -> None:
     out = tmp_path / "out"
     running = interrupted(tmp_path, survey(tmp_path, change), "audit", "--out", out)
-    told, err = running.communicate(timeout=30)
+    result, err = running.communicate(timeout=30)
     assert running.returncode == 130
     assert "Traceback" not in err
-    assert told == ""
+    assert result == ""
     assert list(out.iterdir()) == []
 
 

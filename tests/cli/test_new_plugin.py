@@ -84,9 +84,9 @@ def test_its_readme_says_which_releases_the_attack_cannot_read(tmp_path: Path) -
 
 def test_nothing_is_written_over_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine")
-    told = leafgate("plugins", "new", "acme-spies", "--out", tmp_path)
-    assert (told.code, told.out) == (2, "")
-    assert "is there already" in told.err
+    output = leafgate("plugins", "new", "acme-spies", "--out", tmp_path)
+    assert (output.code, output.out) == (2, "")
+    assert "is there already" in output.err
     assert [file.name for file in tmp_path.iterdir()] == ["notes"]
 
 

@@ -81,11 +81,15 @@ def test_two_parties_with_rows_of_their_own_make_one_release(tmp_path: Path) -> 
     files = [shared_by(tmp_path, "north", 0), shared_by(tmp_path, "south", 1000)]
     ended = mined(tmp_path, *files)
     assert ended.code == 0, ended.err
-    told = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))
-    assert (told["counted"], len(told["records"]["rows"]), set(told["noise"])) == ("perturbed", 600, {"age", "hours"})
-    assert told["records"]["columns"] == ["age", "hours", "income"]
-    assert told["trees"][0]["column"] == "age"
-    assert abs(told["trees"][0]["at"] - 45.5) < 8
+    document = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))
+    assert (document["counted"], len(document["records"]["rows"]), set(document["noise"])) == (
+        "perturbed",
+        600,
+        {"age", "hours"},
+    )
+    assert document["records"]["columns"] == ["age", "hours", "income"]
+    assert document["trees"][0]["column"] == "age"
+    assert abs(document["trees"][0]["at"] - 45.5) < 8
 
 
 def test_two_parties_with_columns_of_their_own_are_joined_on_the_key(tmp_path: Path) -> None:
@@ -97,11 +101,11 @@ def test_two_parties_with_columns_of_their_own_are_joined_on_the_key(tmp_path: P
         ended = leafgate("perturb", policy(tmp_path), data, "--out", out, "--columns", columns)
         assert ended.code == 0, ended.err
     assert mined(tmp_path, *files).code == 0
-    told = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))
+    document = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))
     original = {tuple(r.split(",")[1:]) for r in people}
     near = [
         min(abs(a - float(x)) + abs(h - float(y)) for x, y, z in original if z == c)
-        for a, h, c in told["records"]["rows"]
+        for a, h, c in document["records"]["rows"]
     ]
     assert np.median(near) < 6  # joined rightly: some person is as near as the noise allows
 
@@ -137,18 +141,18 @@ def test_rows_of_one_file_are_in_no_order_of_the_original_where_there_is_no_key(
 
 
 @pytest.mark.parametrize(
-    ("build", "told"),
+    ("build", "text"),
     [
         ({"noise": {"snr": 1.3}}, "each party's rows would give another scale"),
         ({"noise": {"deviation": 3}, "rehearsal": True}, "a rehearsal is never shared"),
         ({"use": "c45"}, "this command is for shared numbers"),
     ],
 )
-def test_what_parties_cannot_agree_on_is_refused(tmp_path: Path, build: dict[str, Any], told: str) -> None:
+def test_what_parties_cannot_agree_on_is_refused(tmp_path: Path, build: dict[str, Any], text: str) -> None:
     path = policy(tmp_path, build={"use": "ppdtc45"} | build)
     ended = leafgate("perturb", path, party(tmp_path, "north", 0), "--out", tmp_path / "out.csv")
     assert ended.code == 2
-    assert told in ended.err
+    assert text in ended.err
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -161,7 +165,7 @@ def edited(path: Path, old: str, new: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "text"),
     [
         ('"scale":8.0', '"scale":4.0', "the noise on 'age' is not what the policy says"),
         ('"law":"gaussian"', '"law":"uniform"', "is not what the policy says"),
@@ -170,10 +174,10 @@ def edited(path: Path, old: str, new: str) -> Path:
         (",low", ",middling", "outside the `values` the policy declares"),
     ],
 )
-def test_a_file_that_does_not_fit_the_policy_is_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_a_file_that_does_not_fit_the_policy_is_refused(tmp_path: Path, old: str, new: str, text: str) -> None:
     ended = mined(tmp_path, edited(shared_by(tmp_path, "north", 0), old, new))
     assert ended.code == 2
-    assert told in ended.err
+    assert text in ended.err
     assert "middling" not in ended.err
 
 
@@ -269,8 +273,8 @@ def survey_policy(folder: Path, **build: Any) -> Path:
     lines = lines_of(0, 300)
     data = written(folder, "people.csv", "age,hours,income", lines)
     noise = {"noise": {"deviation": 8}}
-    told = {"data": {"columns": columns, "path": data.name, "test": data.name}}
-    return policy(folder, **told, build={"use": "ppdtc45", "rehearsal": True} | noise | build)
+    fields = {"data": {"columns": columns, "path": data.name, "test": data.name}}
+    return policy(folder, **fields, build={"use": "ppdtc45", "rehearsal": True} | noise | build)
 
 
 @pytest.mark.parametrize(
@@ -336,9 +340,9 @@ def test_a_shared_release_is_attacked_again_from_its_file(tmp_path: Path, model:
     assert leafgate("build", path, "--out", out).code == 0
     ended = leafgate("attack", path, "--release", out, "--use", "posterior", "--out", tmp_path / "belief.csv")
     assert ended.code == 0, ended.err
-    head, *told = (tmp_path / "belief.csv").read_text(encoding="utf-8").splitlines()
+    head, *result = (tmp_path / "belief.csv").read_text(encoding="utf-8").splitlines()
     assert head == 'row,column,estimate,"p([0, 30))","p([30, 50))","p([50, 100])"'
-    assert len(told) == 300
+    assert len(result) == 300
 
 
 KEYLESS = {"columns": {name: spec for name, spec in COLUMNS.items() if name != "id"}}
@@ -346,8 +350,8 @@ KEYLESS = {"columns": {name: spec for name, spec in COLUMNS.items() if name != "
 
 def test_records_of_a_release_are_in_the_order_of_what_they_share_and_not_of_the_file(tmp_path: Path) -> None:
     assert mined(tmp_path, shared_by(tmp_path, "north", 0)).code == 0
-    told = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["records"]["rows"]
-    assert told == sorted(told)
+    rows = json.loads((tmp_path / "release.json").read_text(encoding="utf-8"))["records"]["rows"]
+    assert rows == sorted(rows)
 
 
 def test_columns_are_joined_by_the_key_whatever_the_order_of_the_files() -> None:
@@ -377,19 +381,19 @@ def test_noise_is_drawn_once_for_a_file_whatever_rows_are_added_to_it(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("columns", "header", "row", "told"),
+    ("columns", "header", "row", "text"),
     [
         ({"w": {"role": "weight"}}, "id,age,hours,income,w", "p1,30,40,low,3", "a key stands for several people"),
         ({"hours": {"role": "private"}}, "id,age,hours,income", "p1,30,40,low", "declare its `bounds`"),
     ],
 )
 def test_what_would_give_originals_away_is_refused_before_noise_is_drawn(
-    tmp_path: Path, columns: dict[str, Any], header: str, row: str, told: str
+    tmp_path: Path, columns: dict[str, Any], header: str, row: str, text: str
 ) -> None:
     path = policy(tmp_path, data={"columns": COLUMNS | columns})
     ended = leafgate("perturb", path, written(tmp_path, "own.csv", header, [row]), "--out", tmp_path / "out.csv")
     assert ended.code == 2
-    assert told in ended.err
+    assert text in ended.err
     assert not (tmp_path / "own.csv.shared.json").exists()
 
 
@@ -481,11 +485,11 @@ def test_a_release_is_audited_again_where_its_owner_tells_whose_the_records_are(
 
 def nowhere(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The findings without the line of the policy: they are of two files."""
-    return [{key: told for key, told in finding.items() if key != "where"} for finding in findings]
+    return [{key: result for key, result in finding.items() if key != "where"} for finding in findings]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "text"),
     [
         ({"release": "0" * 64}, "another release"),
         ({"format": "leafgate/trail/1"}, "is no file of origins"),
@@ -494,7 +498,7 @@ def nowhere(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ({"seed": 3}, "that this version does not know"),
     ],
 )
-def test_origins_that_are_not_of_this_release_are_refused(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_origins_that_are_not_of_this_release_are_refused(tmp_path: Path, change: dict[str, Any], text: str) -> None:
     path, out = survey_policy(tmp_path, rehearsal=False), tmp_path / "out"
     assert leafgate("audit", path, "--out", out, "--audience", "auditor").code == 3
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -503,7 +507,7 @@ def test_origins_that_are_not_of_this_release_are_refused(tmp_path: Path, change
     (out / "origins.json").write_text(json.dumps(origins | change), encoding="utf-8")
     ended = audited_again(tmp_path, document, origins="origins.json")
     assert ended.code == 2
-    assert told in ended.problems[0]["message"]
+    assert text in ended.problems[0]["message"]
 
 
 def test_origins_of_other_people_in_the_same_table_are_refused(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def test_what_is_no_report_is_refused(tmp_path: Path, content: str) -> None:
 def test_a_report_that_was_touched_up_is_refused(tmp_path: Path) -> None:
     leafgate("audit", survey(tmp_path, ENDINGS[1]), "--out", tmp_path / "out")
     stored = tmp_path / "out" / "report.json"
-    told = json.loads(stored.read_bytes())
-    stored.write_text(json.dumps({**told, "verdict": "pass"}))
+    document = json.loads(stored.read_bytes())
+    stored.write_text(json.dumps({**document, "verdict": "pass"}))
     assert leafgate("report", stored).code == 2
 
 
@@ -155,6 +155,6 @@ def test_a_files_name_moves_no_cursor_and_is_no_command_where_an_audit_prints_it
     out = audited_from(tmp_path, name)
     printed = leafgate("report", out / "report.json", "--to", "text").out
     assert all(line.isprintable() and not line.lstrip().startswith("::") for line in printed.splitlines())
-    told = printed.splitlines()[1].removeprefix("  audited file ")
-    assert told[json.JSONDecoder().raw_decode(told)[1] :].startswith(" (leafgate/release/1), sha256 ")
+    result = printed.splitlines()[1].removeprefix("  audited file ")
+    assert result[json.JSONDecoder().raw_decode(result)[1] :].startswith(" (leafgate/release/1), sha256 ")
     assert json.loads((out / "report.json").read_bytes())["release"]["file"]["name"] == name

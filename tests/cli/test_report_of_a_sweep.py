@@ -50,8 +50,8 @@ def test_an_auditors_sweep_is_not_shown_in_a_public_page(folder: Path) -> None:
 
 
 def test_the_sweep_of_another_policy_is_not_shown(folder: Path, tmp_path: Path) -> None:
-    told = json.loads((folder / "public" / "sweep.json").read_bytes())
-    (tmp_path / "sweep.json").write_text(json.dumps(told | {"policy": "another"}))
+    document = json.loads((folder / "public" / "sweep.json").read_bytes())
+    (tmp_path / "sweep.json").write_text(json.dumps(document | {"policy": "another"}))
     ended = page(folder / "public", tmp_path / "sweep.json")
     assert (ended.code, ended.out) == (2, "")
     assert "another policy" in ended.err

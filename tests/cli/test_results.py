@@ -33,7 +33,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 def test_an_audit_writes_release_report_and_timings(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    told = leafgate("audit", survey(tmp_path), "--out", out, "--json").document
+    document = leafgate("audit", survey(tmp_path), "--out", out, "--json").document
     found = contents(out)
     assert list(found) == ["release.json", "report.json", "timings.json"]
     assert [found[name]["format"] for name in found] == [
@@ -41,9 +41,9 @@ def test_an_audit_writes_release_report_and_timings(tmp_path: Path) -> None:
         "leafgate/report/1",
         "leafgate/timings/1",
     ]
-    assert found["report.json"] == told
-    assert told["release"]["sha256"] == hashlib.sha256((out / "release.json").read_bytes()).hexdigest()
-    assert "sha256" not in told["data"]
+    assert found["report.json"] == document
+    assert document["release"]["sha256"] == hashlib.sha256((out / "release.json").read_bytes()).hexdigest()
+    assert "sha256" not in document["data"]
     assert set(found["timings.json"]["seconds"]) == {"read", "build", "attack linking", "judge", "draw"}
 
 
@@ -82,11 +82,11 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_place_of_the_files_is_no_part_of_the_report(tmp_path: Path) -> None:
-    told = []
+    items = []
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
-        told.append(leafgate("audit", survey(tmp_path / name, {"data.test": "people.csv"}), "--json").out)
-    assert told[0] == told[1]
+        items.append(leafgate("audit", survey(tmp_path / name, {"data.test": "people.csv"}), "--json").out)
+    assert items[0] == items[1]
 
 
 def test_build_writes_the_release_that_audit_would(tmp_path: Path) -> None:
@@ -102,11 +102,11 @@ def test_build_writes_the_release_that_audit_would(tmp_path: Path) -> None:
 
 def test_an_auditor_sees_everything_in_the_folder_and_nothing_of_it_on_stdout(tmp_path: Path) -> None:
     policy = survey(tmp_path, {"metrics.0.at_least": 24})
-    told = leafgate("audit", policy, "--out", tmp_path / "out", "--audience", "auditor", "--json")
+    output = leafgate("audit", policy, "--out", tmp_path / "out", "--audience", "auditor", "--json")
     filed = contents(tmp_path / "out")["report.json"]
-    assert (told.document["audience"], filed["audience"]) == ("public", "auditor")
-    assert told.document == leafgate("audit", policy, "--json").document
-    assert (told.document["verdict"], told.document["release"]) == (filed["verdict"], filed["release"])
+    assert (output.document["audience"], filed["audience"]) == ("public", "auditor")
+    assert output.document == leafgate("audit", policy, "--json").document
+    assert (output.document["verdict"], output.document["release"]) == (filed["verdict"], filed["release"])
 
 
 def test_a_release_that_is_never_drawn_again_must_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,15 +126,15 @@ PRIVATE = {
 
 def test_a_private_release_is_audited_and_its_attack_writes_evidence(tmp_path: Path) -> None:
     policy, out = survey(tmp_path, PRIVATE), tmp_path / "out"
-    told = leafgate("audit", policy, "--out", out, "--json")
-    assert told.code == 0, told.out
-    assert {found["id"] for found in told.document["findings"]} == {"differential_privacy", "guarantee:epsilon"}
-    assert "people" not in told.document["data"]
+    output = leafgate("audit", policy, "--out", out, "--json")
+    assert output.code == 0, output.out
+    assert {found["id"] for found in output.document["findings"]} == {"differential_privacy", "guarantee:epsilon"}
+    assert "people" not in output.document["data"]
     again = leafgate("audit", policy, "--out", tmp_path / "other")
     assert "epsilon >= " in again.out
     assert "note: attack distinguish: " in again.err
     assert "forecast to take" in again.err
-    assert told.err == ""
+    assert output.err == ""
     options = ["--release", out / "release.json", "--use", "distinguish", "--out", tmp_path / "e.json"]
     assert leafgate("attack", policy, *options).code == 0
     assert json.loads((tmp_path / "e.json").read_text())["tries"] == ["epsilon"]
@@ -152,10 +152,10 @@ def test_the_public_report_of_a_private_release_has_no_number_of_an_attack_on_pe
     metrics = [{"use": "k_anonymity", "at_least": 1}, {"use": "exposure", "at_most": 1}]
     build = {**PRIVATE["build"], "trees": 2, "delta": 0.001}  # type: ignore[dict-item]
     changes = PRIVATE | {"build": build, "attacks": [{"use": "linking"}], "metrics": metrics}
-    told = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json").document
-    for found in told["findings"][:2]:
+    document = leafgate("audit", survey(tmp_path, changes), "--out", tmp_path / "out", "--json").document
+    for found in document["findings"][:2]:
         assert (found["value"], found["people"], found["passed"]) == (None, None, True)
         assert set(found["evidence"]) <= {"claim", "derived", "problem", "scored_because"}
-    exposure = told["findings"][1]
+    exposure = document["findings"][1]
     assert exposure["limit"]["scored"] == "derived"
     assert exposure["evidence"]["scored_because"] == "the release's claim of differential privacy was verified"

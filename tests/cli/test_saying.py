@@ -28,11 +28,11 @@ HOSTILE = [
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_is_a_command_to_a_runner_or_a_terminal(tmp_path: Path, name: str) -> None:
     out = tmp_path / "out"
-    told = [leafgate("audit", survey(tmp_path, {"name": name}), "--out", out, "--to", "text")]
-    told += [leafgate("report", out / "report.json"), leafgate("validate", tmp_path / "policy.yaml")]
-    told += [leafgate("validate", survey(tmp_path, {name: 1})), leafgate("audit", tmp_path / name)]
-    told += [leafgate("diff", survey(tmp_path), tmp_path / "none" / name)]
-    lines = [line for one in told for line in (one.out + one.err).splitlines()]
+    items = [leafgate("audit", survey(tmp_path, {"name": name}), "--out", out, "--to", "text")]
+    items += [leafgate("report", out / "report.json"), leafgate("validate", tmp_path / "policy.yaml")]
+    items += [leafgate("validate", survey(tmp_path, {name: 1})), leafgate("audit", tmp_path / name)]
+    items += [leafgate("diff", survey(tmp_path), tmp_path / "none" / name)]
+    lines = [line for one in items for line in (one.out + one.err).splitlines()]
     lines += (out / FILES[Format.text]).read_text().splitlines()
     assert lines
     for line in lines:

@@ -235,10 +235,10 @@ def shown(passed: Path, *words: object) -> Ended:
 
 
 def test_a_report_is_of_the_run_that_its_digests_name(passed: Path) -> None:
-    told = json.loads((passed / "out" / "report.json").read_bytes())
+    document = json.loads((passed / "out" / "report.json").read_bytes())
     digest = leafgate("validate", passed / "policy.yaml", "--digest")
-    assert (digest.code, digest.out) == (0, f"{told['policy']['sha256']}\n")
-    release = told["release"]["sha256"]
+    assert (digest.code, digest.out) == (0, f"{document['policy']['sha256']}\n")
+    release = document["release"]["sha256"]
     for words in (
         ["--expect-policy", passed / "policy.yaml"],
         ["--expect-policy", digest.out.strip()],

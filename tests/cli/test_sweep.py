@@ -59,10 +59,10 @@ def test_every_value_is_audited_and_the_most_accurate_release_that_passes_is_nam
     assert (ended.code, ended.err) == (0, "")
     points = {row["build.k"]: row for row in rows(tmp_path)}
     assert {k: row["verdict"] for k, row in points.items()} == {"1": "fail", "3": "fail", "6": "pass", "12": "pass"}
-    told = results(tmp_path)
-    accuracy = {p["folder"]: p["findings"][-2]["value"] for p in told["points"] if p["verdict"] == "pass"}
-    assert accuracy[told["best"]] == max(accuracy.values())
-    assert told["best"] in ended.out.splitlines()[-1]
+    result = results(tmp_path)
+    accuracy = {p["folder"]: p["findings"][-2]["value"] for p in result["points"] if p["verdict"] == "pass"}
+    assert accuracy[result["best"]] == max(accuracy.values())
+    assert result["best"] in ended.out.splitlines()[-1]
 
 
 def test_where_no_point_tells_how_useful_it_is_the_first_that_passes_is_named_as_that(tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ def test_a_points_release_is_the_one_an_audit_with_its_option_makes(tmp_path: Pa
 
 def without_lines(report: Path) -> dict[str, Any]:
     """A report without where its policy has what: the policy of a point is in no file."""
-    told: dict[str, Any] = json.loads(report.read_text())
-    told["policy"].pop("file", None)
-    for finding in told["findings"]:
+    document: dict[str, Any] = json.loads(report.read_text())
+    document["policy"].pop("file", None)
+    for finding in document["findings"]:
         del finding["where"]
-    return told
+    return document
 
 
 def test_two_options_are_combined_the_last_one_fastest(tmp_path: Path) -> None:
@@ -249,10 +249,10 @@ def test_what_an_auditor_sweeps_tells_the_screen_verdicts_alone(tmp_path: Path) 
 
 def test_a_row_says_why_it_has_no_number(tmp_path: Path) -> None:
     swept(tmp_path, "--over", "build={use: kadet, k: 25},{use: table}")
-    told = rows(tmp_path)
-    assert "fewer than 25 people" in told[0]["problem"]
-    assert "no model to predict with" in told[1]["problem"]
-    assert told[0]["build"] == "{use: kadet, k: 25}"
+    result = rows(tmp_path)
+    assert "fewer than 25 people" in result[0]["problem"]
+    assert "no model to predict with" in result[1]["problem"]
+    assert result[0]["build"] == "{use: kadet, k: 25}"
 
 
 def test_a_killed_worker_is_inconclusive_and_finished_points_stay(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ class Promising(TreeBuilder):
     measure: Literal["gain", "gini"] = "gain"
     rehearsal: bool = False
 
-    promises: ClassVar[frozenset[str]] = frozenset({"epsilon"})
+    guarantees: ClassVar[frozenset[str]] = frozenset({"epsilon"})
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         raise NotImplementedError
@@ -298,15 +298,15 @@ def test_a_builder_that_promises_differential_privacy_is_swept_in_rehearsal_only
     monkeypatch.setattr(leafgate_baselines, "tree_builders", lambda: [Promising])
     monkeypatch.setattr(leafgate_baselines.tree_builders, "leafgate_impl", {}, raising=False)
     loaded = policy_of(policy({"build": {"use": "id3", "rehearsal": rehearsal}}), tmp_path)
-    assert loaded.policy.build.promises == {"epsilon"}
+    assert loaded.policy.build.guarantees == {"epsilon"}
     (point,) = points_of(policy({"build": {"use": "id3", "rehearsal": rehearsal}}), [axis_of("build.measure=gini")])
     task = Task(tmp_path, None, None, None, tmp_path, "public", fresh=False)
     if rehearsal:
-        assert policy_at(point, task)[0].build.promises == {"epsilon"}
+        assert policy_at(point, task)[0].build.guarantees == {"epsilon"}
         return
-    with pytest.raises(PolicyError, match="promises differential privacy") as told:
+    with pytest.raises(PolicyError, match="promises differential privacy") as result:
         policy_at(point, task)
-    assert "rehearsal: true" in str(told.value)
+    assert "rehearsal: true" in str(result.value)
 
 
 def test_nothing_stale_stands_in_the_folder_of_a_point_that_could_not_be_told(tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_options_of_the_data_are_varied_too_each_table_read_for_itself(tmp_path:
     reports = [
         json.loads((tmp_path / "swept" / p["folder"] / "report.json").read_text()) for p in results(tmp_path)["points"]
     ]
-    assert [told["data"]["people"] for told in reports] == [12, 18]
+    assert [result["data"]["people"] for result in reports] == [12, 18]
 
 
 def test_dots_in_one_place_share_a_name_and_names_stay_in_the_picture(tmp_path: Path) -> None:

@@ -6,40 +6,40 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate import Belief, InconclusiveError, Known
+from leafgate import AdversaryKnowledge, Belief, InconclusiveError
 from leafgate.api.components import AttackModel
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.io.json import readable
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Report
 from standins import ORIGIN, attack_that, audited, even, finding
 
-Says = Callable[[Known], Any]
+Says = Callable[[AdversaryKnowledge], Any]
 
 
 def with_nosy(nosy: type[AttackModel], **said: Any) -> Report:
     return audited(nosy, attacks=[{"use": "calm"}, {"use": "nosy"}], **said)
 
 
-def belief(known: Known) -> Belief:
+def belief(known: AdversaryKnowledge) -> Belief:
     return Belief("ill", np.arange(len(known.records)), even(known))
 
 
 def chances(table: Any) -> Says:
-    return lambda known: [replace(belief(known), chances=table)]
+    return lambda known: [replace(belief(known), posterior=table)]
 
 
 def baseline(table: Any) -> Says:
-    return lambda known: [replace(belief(known), baseline=table)]
+    return lambda known: [replace(belief(known), prior=table)]
 
 
 def groups(numbers: Any) -> Says:
-    return lambda known: [replace(belief(known), groups=numbers)]
+    return lambda known: [replace(belief(known), equivalence_class=numbers)]
 
 
-def evidence(told: Any) -> Says:
-    return lambda known: [replace(belief(known), evidence=told)]
+def evidence(document: Any) -> Says:
+    return lambda known: [replace(belief(known), evidence=document)]
 
 
 def records(**columns: list[Any]) -> Says:
@@ -70,7 +70,7 @@ NONSENSE: dict[str, Says] = {
     "no belief at all": lambda known: [],
     "the same belief twice": lambda known: [belief(known), belief(known)],
     "a belief about what everybody knows": lambda known: [
-        replace(belief(known), secret="zip", chances=even(known, "zip"))
+        replace(belief(known), secret="zip", posterior=even(known, "zip"))
     ],
     "no groups": groups(None),
     "too few groups": groups(np.zeros(1)),
@@ -79,7 +79,11 @@ NONSENSE: dict[str, Says] = {
     "half groups": groups(np.array([0.5, 1.0])),
     "groups in two dimensions": groups(np.zeros((2, 2), dtype=int)),
     "a group of people who are told apart": lambda known: [
-        replace(belief(known), groups=np.zeros(2, dtype=int), chances=pd.DataFrame({"flu": [1, 0.5], "cold": [0, 0.5]}))
+        replace(
+            belief(known),
+            equivalence_class=np.zeros(2, dtype=int),
+            posterior=pd.DataFrame({"flu": [1, 0.5], "cold": [0, 0.5]}),
+        )
     ],
     "chances without a secret": lambda known: [replace(belief(known), secret=None)],
     "a secret without chances": chances(None),
@@ -90,15 +94,15 @@ NONSENSE: dict[str, Says] = {
     "too many chances": shares((0.5, 0.5), (0.5, 0.5), (0.5, 0.5)),
     "chances that are NaN": shares((0.5, np.nan), (0.5, 0.5)),
     "negative chances": shares((1.5, -0.5), (0.5, 0.5)),
-    "people of one group who are believed different things": lambda known: [together(chances=certain())],
-    "people of one group with different baselines": lambda known: [together(chances=even(known), baseline=certain())],
+    "people of one group who are believed different things": lambda known: [together(posterior=certain())],
+    "people of one group with different baselines": lambda known: [together(posterior=even(known), prior=certain())],
     "people of one group with different alternatives": lambda known: [
-        together(chances=even(known), alternatives=[certain()])
+        together(posterior=even(known), alternative_posteriors=[certain()])
     ],
     "chances that do not sum to one": shares((0.5, 0.4), (0.5, 0.5)),
     "chances that are words": shares(("likely", "not"), ("likely", "not")),
     "a baseline without a secret": lambda known: [
-        Belief(None, np.arange(len(known.records)), baseline=even(known)),
+        Belief(None, np.arange(len(known.records)), prior=even(known)),
     ],
     "a baseline in an array": baseline(np.full((2, 2), 0.5)),
     "a baseline of too few": baseline(pd.DataFrame({"flu": [0.5], "cold": [0.5]})),
@@ -112,8 +116,8 @@ NONSENSE: dict[str, Says] = {
     "evidence that is no JSON": evidence({"gap": object()}),
     "evidence with half a character": evidence({"word": "\ud800"}),
     "evidence with a number nobody can print": evidence({"gap": 10**5000}),
-    "people that are no number": evidence({"smallest": People("Ben")}),  # type: ignore[arg-type]
-    "people in an array's number": evidence({"smallest": People(np.int64(3))}),  # type: ignore[arg-type]
+    "people that are no number": evidence({"smallest": PeopleCount("Ben")}),  # type: ignore[arg-type]
+    "people in an array's number": evidence({"smallest": PeopleCount(np.int64(3))}),  # type: ignore[arg-type]
     "a refutation that names nothing": evidence({"refutes": 5}),
     "a refutation of a list": evidence({"refutes": [["k"]]}),
     "an attempt that names nothing": evidence({"tries": 5}),
@@ -137,28 +141,28 @@ def test_nonsense_of_an_attack_is_inconclusive_and_its_own(says: Says) -> None:
 
 
 def test_evidence_may_hold_counts_of_people_and_private_things() -> None:
-    told = {"smallest": People(3), "who": [Private("Ben")], "bounds": {"low": 0.5, "of": None}}
-    assert with_nosy(attack_that(lambda release, known: evidence(told)(known))).verdict == "pass"
+    fields = {"smallest": PeopleCount(3), "who": [AuditorOnly("Ben")], "bounds": {"low": 0.5, "of": None}}
+    assert with_nosy(attack_that(lambda release, known: evidence(fields)(known))).verdict == "pass"
 
 
 def test_a_baseline_may_stand_beside_the_chances() -> None:
-    told = pd.DataFrame({"flu": [0.25, 0.5], "cold": [0.75, 0.5]})
-    assert with_nosy(attack_that(lambda release, known: baseline(told)(known))).verdict == "pass"
+    frame = pd.DataFrame({"flu": [0.25, 0.5], "cold": [0.75, 0.5]})
+    assert with_nosy(attack_that(lambda release, known: baseline(frame)(known))).verdict == "pass"
 
 
 def test_people_of_one_group_may_differ_by_what_floating_point_adds() -> None:
     close = pd.DataFrame({"flu": [0.5, 0.5 + 1e-9], "cold": [0.5, 0.5 - 1e-9]})
-    assert with_nosy(attack_that(lambda release, known: [together(chances=close)])).verdict == "pass"
+    assert with_nosy(attack_that(lambda release, known: [together(posterior=close)])).verdict == "pass"
 
 
 def test_what_is_known_besides_the_release_may_tell_people_of_one_group_apart() -> None:
-    nosy = attack_that(lambda release, known: [together(chances=certain(), baseline=even(known))])
+    nosy = attack_that(lambda release, known: [together(posterior=certain(), prior=even(known))])
     assert with_nosy(nosy).exit_code != 3
 
 
 def test_groups_whose_numbers_no_float_tells_apart_are_two_groups() -> None:
     nosy = attack_that(
-        lambda release, known: [replace(together(chances=certain()), groups=np.array([2**60, 2**60 + 1]))]
+        lambda release, known: [replace(together(posterior=certain()), equivalence_class=np.array([2**60, 2**60 + 1]))]
     )
     assert with_nosy(nosy).exit_code != 3
 
@@ -190,8 +194,8 @@ def test_an_attack_that_raises_is_named_and_its_words_are_kept_back(trouble: typ
     problem = finding(report, "attack:nosy").evidence["problem"]
     assert "nosy (acme-spies 1.2) failed" in problem
     assert trouble.__name__ in problem
-    told = readable(document(report, "auditor")).decode() + summary(document(report, "public"))
-    assert "Ben" not in told
+    result = readable(document(report, "auditor")).decode() + summary(document(report, "public"))
+    assert "Ben" not in result
     assert finding(report, "sizes@calm#ill").passed is True
 
 
@@ -218,7 +222,7 @@ def test_an_attack_that_cannot_explain_its_groups_still_counts() -> None:
     nosy = attack_that(lambda release, known: [replace(belief(known), explain=explains)])
     report = with_nosy(nosy, metrics=[{"use": "sizes", "at_least": 5}])
     assert report.verdict == "fail"
-    assert finding(report, "sizes@nosy#ill").beyond == 8
+    assert finding(report, "sizes@nosy#ill").violations == 8
     assert b"Ben" not in readable(document(report, "auditor"))
 
 
@@ -235,8 +239,8 @@ def test_what_an_attack_prints_does_not_reach_stdout(capsys: pytest.CaptureFixtu
         return [belief(known)]
 
     assert with_nosy(attack_that(prints)).verdict == "pass"
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "hello\n")
+    result = capsys.readouterr()
+    assert (result.out, result.err) == ("", "hello\n")
 
 
 def test_trouble_is_placed_in_the_plugins_own_code() -> None:

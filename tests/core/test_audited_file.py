@@ -22,7 +22,7 @@ from leafgate.models.formats.native import written
 from leafgate.models.reader import read_bounded
 from leafgate.policy.waivers import Waiver, waivers_sha256
 from leafgate.reports import Format, view
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from sample_model import MODEL
 
 TODAY = date(2026, 11, 22)
@@ -58,7 +58,7 @@ def policy(folder: Path, path: str, *, school: str = "quasi_identifier", waivers
         "school": {"role": school, "values": ["none", "basic", "high"]},
         "income": {"role": ["class", "sensitive"], "values": ["low", "high"]},
     }
-    told = {
+    fields = {
         "leafgate": 1,
         "name": "model",
         "data": {"path": "people.csv", "missing": ["?"], "on_missing": "keep", "columns": columns},
@@ -69,18 +69,18 @@ def policy(folder: Path, path: str, *, school: str = "quasi_identifier", waivers
         **changes,
     }
     (folder / "people.csv").write_text(PEOPLE)
-    (folder / "policy.yaml").write_text(json.dumps(told))
+    (folder / "policy.yaml").write_text(json.dumps(fields))
     return folder / "policy.yaml"
 
 
-def run(folder: Path, path: str = "model.json", **changes: Any) -> Run:
-    return prepare(policy(folder, path, **changes))
+def run(folder: Path, path: str = "model.json", **changes: Any) -> Session:
+    return open_session(policy(folder, path, **changes))
 
 
 def report(folder: Path, path: str = "model.json", **changes: Any) -> dict[str, Any]:
     """The public report of an audit, as its file has it."""
-    told: dict[str, Any] = json.loads(readable(document(run(folder, path, **changes).audit(TODAY).report, "public")))
-    return told
+    fields: dict[str, Any] = json.loads(readable(document(run(folder, path, **changes).audit(TODAY).report, "public")))
+    return fields
 
 
 def sha256(content: bytes) -> str:
@@ -133,9 +133,9 @@ def test_the_digest_of_a_release_file_is_that_of_the_release(folder: Path) -> No
 
 @pytest.mark.parametrize("build", [{"use": "kadet", "k": 3}, {"use": "c45"}])
 def test_a_release_that_was_built_names_no_file(folder: Path, build: dict[str, Any]) -> None:
-    told = report(folder, build=build, data=without_missing())
-    assert "file" not in told["release"]
-    assert "audited file" not in view(told, Format.text).decode()
+    report_document = report(folder, build=build, data=without_missing())
+    assert "file" not in report_document["release"]
+    assert "audited file" not in view(report_document, Format.text).decode()
 
 
 def test_the_digest_is_of_the_bytes_that_were_read_though_the_file_is_replaced_meanwhile(
@@ -160,9 +160,9 @@ def test_the_digest_is_of_the_bytes_that_were_read_though_the_file_is_replaced_m
 def test_a_name_has_no_folder(folder: Path) -> None:
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "model.json").rename(folder / "deep" / "er" / "model.json")
-    told = report(folder, "deep/er/model.json")
-    assert told["release"]["file"]["name"] == "model.json"
-    assert str(folder) not in json.dumps(told)
+    report_document = report(folder, "deep/er/model.json")
+    assert report_document["release"]["file"]["name"] == "model.json"
+    assert str(folder) not in json.dumps(report_document)
 
 
 def test_a_name_that_is_no_text_is_told_as_one(folder: Path) -> None:
@@ -187,26 +187,26 @@ def test_the_files_name_is_no_part_of_the_release(folder: Path) -> None:
 
 
 def stored(folder: Path, change: Callable[[dict[str, Any]], Any]) -> bytes:
-    told = report(folder)
-    change(told)
-    return json.dumps(told).encode()
+    report_document = report(folder)
+    change(report_document)
+    return json.dumps(report_document).encode()
 
 
 def test_a_stored_report_without_a_file_is_read_as_before(folder: Path) -> None:
-    content = stored(folder, lambda told: told["release"].pop("file"))
+    content = stored(folder, lambda value: value["release"].pop("file"))
     assert "file" not in parse_report(content, "report.json")["release"]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda told: told["release"]["file"].update(sha256="0" * 64), "is about another file"),
-        (lambda told: told["release"]["file"].update(format="leafgate/release/1"), "its digest is not the release's"),
-        (lambda told: told["release"]["file"].update(sha256="0" * 63), "release.file.sha256"),
-        (lambda told: told["release"]["file"].update(path="/home"), "release.file: has a key"),
-        (lambda told: told["release"]["file"].update(name=""), "release.file.name"),
-        (lambda told: told["release"]["file"].pop("format"), "has no 'format'"),
-        (lambda told: told["release"].update(file=None), "release.file"),
+        (lambda value: value["release"]["file"].update(sha256="0" * 64), "is about another file"),
+        (lambda value: value["release"]["file"].update(format="leafgate/release/1"), "its digest is not the release's"),
+        (lambda value: value["release"]["file"].update(sha256="0" * 63), "release.file.sha256"),
+        (lambda value: value["release"]["file"].update(path="/home"), "release.file: has a key"),
+        (lambda value: value["release"]["file"].update(name=""), "release.file.name"),
+        (lambda value: value["release"]["file"].pop("format"), "has no 'format'"),
+        (lambda value: value["release"].update(file=None), "release.file"),
     ],
 )
 def test_a_stored_report_that_contradicts_itself_about_the_file_is_refused(
@@ -244,9 +244,9 @@ def of_file(folder: Path) -> dict[str, Any]:
 
 
 def status(folder: Path, *waivers: dict[str, Any], **changes: Any) -> str:
-    told = report(folder, waivers=waivers, **changes)
-    parse_report(json.dumps(told).encode(), "report.json")
-    return str(told["waivers"][0]["status"])
+    report_document = report(folder, waivers=waivers, **changes)
+    parse_report(json.dumps(report_document).encode(), "report.json")
+    return str(report_document["waivers"][0]["status"])
 
 
 def test_a_waiver_of_a_file_stays_when_a_columns_role_changes(folder: Path) -> None:
@@ -257,10 +257,16 @@ def test_a_waiver_of_a_file_stays_when_a_columns_role_changes(folder: Path) -> N
 def test_a_waiver_of_a_file_lets_no_other_file_through(folder: Path) -> None:
     waived = of_file(folder)
     (folder / "model.json").write_bytes(written(MODEL) + b"\n")
-    told = report(folder, waivers=[waived])
-    assert (told["verdict"], told["waived"], told["waivers"][0]["status"]) == ("fail", 0, "other_release")
+    report_document = report(folder, waivers=[waived])
+    assert (report_document["verdict"], report_document["waived"], report_document["waivers"][0]["status"]) == (
+        "fail",
+        0,
+        "other_release",
+    )
     digest = sha256(written(MODEL) + b"\n")
-    assert told["waivers"][0]["message"] == f"it is for file {waived['file'][:16]}, and this is {digest[:16]}"
+    assert (
+        report_document["waivers"][0]["message"] == f"it is for file {waived['file'][:16]}, and this is {digest[:16]}"
+    )
 
 
 def test_a_waiver_of_a_file_lets_no_release_through_that_says_it_was_made_of_that_file(folder: Path) -> None:
@@ -279,9 +285,9 @@ def test_a_waiver_of_a_file_does_not_apply_where_no_file_was_read(folder: Path) 
         "data": without_missing(),
         "metrics": [{"use": "k_anonymity", "at_least": 9}],
     }
-    (told,) = report(folder, waivers=[of_file(folder)], **built)["waivers"]
-    assert told["status"] == "other_release"
-    assert told["message"].endswith("and this release was not read from a file")
+    (result,) = report(folder, waivers=[of_file(folder)], **built)["waivers"]
+    assert result["status"] == "other_release"
+    assert result["message"].endswith("and this release was not read from a file")
 
 
 def test_a_waiver_of_a_model_files_rendition_still_applies_to_that_file_alone(folder: Path) -> None:
@@ -319,14 +325,14 @@ def test_waivers_of_two_files_or_of_two_findings_may_stand_together(folder: Path
 
 
 def test_a_waiver_of_a_release_keeps_its_digest(folder: Path) -> None:
-    told = waiver(release="0" * 64)
-    without_file = canonical([{**told, "limit": None}])
-    assert waivers_sha256([Waiver.model_validate_json(json.dumps(told))]) == sha256(without_file)
+    result = waiver(release="0" * 64)
+    without_file = canonical([{**result, "limit": None}])
+    assert waivers_sha256([Waiver.model_validate_json(json.dumps(result))]) == sha256(without_file)
 
 
 def test_a_stored_report_whose_waiver_is_of_another_file_is_refused(folder: Path) -> None:
-    told = report(folder, waivers=[of_file(folder)])
-    assert told["verdict"] == "pass"
-    told["waivers"][0]["file"] = "0" * 64
+    report_document = report(folder, waivers=[of_file(folder)])
+    assert report_document["verdict"] == "pass"
+    report_document["waivers"][0]["file"] = "0" * 64
     with pytest.raises(ReportError, match="is for another release"):
-        parse_report(json.dumps(told).encode(), "report.json")
+        parse_report(json.dumps(report_document).encode(), "report.json")

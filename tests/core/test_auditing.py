@@ -4,10 +4,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate import Belief, InconclusiveError, Known, NoReleaseError, Release, Table, TreeBuilder
+from leafgate import AdversaryKnowledge, Belief, InconclusiveError, NoReleaseError, Release, Table, TreeBuilder
 from leafgate.disclosure.document import document
 from leafgate.io.json import readable
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from standins import ORIGIN, attack_that, audited, finding
 
 Builds = Callable[[Table], Any]
@@ -32,7 +32,7 @@ def one(tree: Node, **facts: Any) -> Builds:
 def deep(depth: int) -> Node:
     tree: Node = Leaf("flu")
     for _ in range(depth):
-        tree = Fan("zip", (Branch(("1",), Leaf("cold")),), other=tree)
+        tree = CategoricalSplit("zip", (Branch(("1",), Leaf("cold")),), default=tree)
     return tree
 
 
@@ -40,7 +40,7 @@ NONSENSE: dict[str, Builds] = {
     "nothing": lambda table: None,
     "a tree": lambda table: Leaf("flu"),
     "a class nobody has": one(Leaf("gout")),
-    "a column nobody has": one(Cut("height", 1.0, Leaf("flu"), Leaf("cold"))),
+    "a column nobody has": one(NumericSplit("height", 1.0, Leaf("flu"), Leaf("cold"))),
     "counts that are NaN": one(Leaf("flu", {"flu": float("nan"), "cold": 1})),
     "counts no file can hold": one(Leaf("flu", {"flu": np.int64(3), "cold": 1})),  # type: ignore[dict-item]
     "claims no file can hold": one(Leaf("flu"), guarantee={"k": np.int64(3)}),
@@ -75,8 +75,8 @@ def test_no_release_that_keeps_the_promise_is_a_failed_audit() -> None:
     assert (found.passed, found.plugin, found.evidence["reason"]) == (False, ORIGIN, "no tree is safe")
     assert document(report, "public")["findings"][0]["evidence"]["people"] == {"fewer_than": 10}
     assert b"alone" not in readable(document(report, "public"))
-    told = document(report, "auditor")["findings"][0]["evidence"]
-    assert (told["people"], told["reason_in_full"]) == (5, "5 are alone")
+    evidence = document(report, "auditor")["findings"][0]["evidence"]
+    assert (evidence["people"], evidence["reason_in_full"]) == (5, "5 are alone")
 
 
 def test_one_input_makes_one_report() -> None:
@@ -90,7 +90,7 @@ def test_every_finding_of_an_audit_names_a_distribution_and_version() -> None:
 def test_an_attack_is_not_handed_the_builders_coins() -> None:
     seen: list[int] = []
 
-    def infer(release: Release, known: Known) -> list[Belief]:
+    def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         seen.append(known.seed)
         return [Belief(None, np.zeros(len(known.records), dtype=int))]
 

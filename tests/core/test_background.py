@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from command_line import leafgate
-from leafgate import Belief, DataError, Fact, Known, PolicyError, Release
-from leafgate.algorithms.sampling import first_people, sampled
-from leafgate.engine.build import known_of
+from leafgate import AdversaryKnowledge, Belief, DataError, Fact, PolicyError, Release
+from leafgate.algorithms.sampling import nested_sample, sampled
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import Problem
 from leafgate.io.tables import read_people
 from leafgate.policy.load import load_policy, policy_of
-from leafgate.types.adversary import Between, lent
+from leafgate.types.adversary import Between, defensive_copy
 from leafgate.types.table import Table
 from random_tables import categorical, numeric, table_of, tables
 from standins import attack_that, audited, even, finding
@@ -38,13 +38,13 @@ from collections.abc import Sequence
 from typing import Literal
 import numpy as np
 import pandas as pd
-from leafgate import AttackModel, Belief, Known, Release, hookimpl
+from leafgate import AttackModel, Belief, AdversaryKnowledge, Release, hookimpl
 
 class Insider(AttackModel):
     use: Literal["insider"] = "insider"
     uses = frozenset({"people", "facts"})
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         told = 0 if known.people is None else known.people.people
         sure = 0.5 + 0.25 * told / known.public.people + 0.125 * len(known.facts)
         chances = pd.DataFrame({"no": 1 - sure, "yes": sure}, index=range(len(known.records)))
@@ -131,11 +131,11 @@ def test_a_fact_can_be_said(fact: Fact, words: str) -> None:
     assert fact.words() == words
 
 
-def told(**said: Any) -> Known:
+def knowledge_of(**said: Any) -> AdversaryKnowledge:
     """What an attack on eight people is told."""
-    heard: list[Known] = []
+    heard: list[AdversaryKnowledge] = []
 
-    def listen(release: Release, known: Known) -> list[Belief]:
+    def listen(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         heard.append(known)
         return [Belief("ill", np.arange(len(known.records)), even(known))]
 
@@ -162,17 +162,19 @@ SIMPLE = {"column": "ill", "in": ["flu"]}
     ],
 )
 def test_an_attack_is_told_the_facts_of_the_policy(written: dict[str, Any], fact: Fact) -> None:
-    assert told(knows={"facts": [SIMPLE | written]}).facts == (fact,)
+    assert knowledge_of(knows={"facts": [SIMPLE | written]}).facts == (fact,)
 
 
 @pytest.mark.parametrize("known", [0, 1, 2, None])
 def test_only_the_first_facts_are_granted_where_their_number_is_limited(known: int | None) -> None:
     facts = [SIMPLE | {"share": 0.5}, SIMPLE | {"share": 0.75}]
-    assert [fact.low for fact in told(knows={"facts": facts, "facts_known": known}).facts] == [0.5, 0.75][:known]
+    assert [fact.low for fact in knowledge_of(knows={"facts": facts, "facts_known": known}).facts] == [0.5, 0.75][
+        :known
+    ]
 
 
 def test_an_attack_is_told_nothing_that_the_policy_does_not_grant() -> None:
-    known = told()
+    known = knowledge_of()
     assert (known.people, known.facts, dict(known.distribution)) == (None, (), {})
 
 
@@ -231,7 +233,7 @@ def test_every_mistake_in_a_fact_comes_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as error:
         policy_of(policy({"knows.facts": [wrong, FACT | {"column": "age"}]}), tmp_path)
     assert len(error.value.problems) == 6
-    assert all(problem.remedy for problem in error.value.problems)
+    assert all(problem.hint for problem in error.value.problems)
 
 
 OPEN: dict[str, Any] = {"data.columns.sex": {"role": "quasi_identifier"}, "data.columns.smoker": {"role": "private"}}
@@ -441,8 +443,8 @@ def test_an_audit_hands_known_people_and_facts_to_the_attack(insider: Path) -> N
 @pytest.mark.parametrize("knows", [{"sample": 0.5}, {"facts": [FACT]}, {"people": "known.csv"}])
 def test_numbers_that_rest_on_what_was_granted_are_for_auditors(insider: Path, knows: dict[str, Any]) -> None:
     (insider / "known.csv").write_text(FIVE)
-    told = leafgate("audit", knowing(insider, {"knows": knows}), "--json").document["findings"][0]
-    assert (told["value"], told["passed"]) == (None, True)
+    result = leafgate("audit", knowing(insider, {"knows": knows}), "--json").document["findings"][0]
+    assert (result["value"], result["passed"]) == (None, True)
 
 
 @pytest.mark.parametrize("over", ["knows.people=five.csv", "knows.facts[0].share=0,0.5", "knows={}"])
@@ -523,7 +525,7 @@ SIX = table_of(
 def queue(seed: int, weight: tuple[int, ...] = (3, 1, 2)) -> list[tuple[int, ...]]:
     """How many of each record are among the first none, one, two and so on."""
     counts = np.array(weight, dtype=np.int64)
-    return [tuple(first_people(counts, first, seed).tolist()) for first in range(sum(weight) + 1)]
+    return [tuple(nested_sample(counts, first, seed).tolist()) for first in range(sum(weight) + 1)]
 
 
 @settings(max_examples=100, deadline=None)
@@ -540,7 +542,7 @@ def test_a_queue_lets_in_one_more_person_at_a_time_until_all_are_there(weight: l
 @pytest.mark.parametrize("first", [1, 2, 3, 4, 5])
 def test_everyone_is_equally_likely_to_be_drawn_and_so_is_every_pair(first: int) -> None:
     # Of 3, 1 and 2 people: the multivariate hypergeometric distribution, counted by hand.
-    drawn = Counter(tuple(first_people(SIX.weight, first, seed).tolist()) for seed in range(4000))
+    drawn = Counter(tuple(nested_sample(SIX.weight, first, seed).tolist()) for seed in range(4000))
     for a, b, c in ((a, b, first - a - b) for a in range(4) for b in range(2)):
         chance = comb(3, a) * comb(1, b) * comb(2, c) / comb(6, first) if 0 <= c <= 2 else 0
         spread = (chance * (1 - chance) / 4000) ** 0.5
@@ -567,14 +569,14 @@ def test_a_larger_share_holds_everyone_of_a_smaller_one(table: Table, shares: li
 
 
 def test_others_are_drawn_with_another_seed_of_the_policy() -> None:
-    drawn = [told(knows={"sample": 0.5}, seed=seed).people for seed in (1, 1, *range(2, 9))]
+    drawn = [knowledge_of(knows={"sample": 0.5}, seed=seed).people for seed in (1, 1, *range(2, 9))]
     found = [people(one) for one in drawn if one is not None]
     assert found[0] == found[1]
     assert len(set(map(str, found))) > 2
 
 
 def test_a_huge_table_costs_no_more_than_its_records() -> None:
-    found = first_people(np.array([9 * 10**8, 10**7], dtype=np.int64), 10**8, 1)
+    found = nested_sample(np.array([9 * 10**8, 10**7], dtype=np.int64), 10**8, 1)
     assert found.sum() == 10**8
     assert found[1] == pytest.approx(10**8 / 91, rel=0.01)
 
@@ -585,8 +587,8 @@ def test_more_people_than_can_be_drawn_from_are_refused() -> None:
 
 
 def test_an_attack_writes_into_known_people_of_its_own() -> None:
-    known = known_of(SIX, people=SIX)
-    mine = lent(known)
+    known = grant_knowledge(SIX, people=SIX)
+    mine = defensive_copy(known)
     assert mine.people is not None
     mine.people.frame["ill"] = "flu"
     assert known.people is not None

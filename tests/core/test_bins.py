@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.algorithms.feasible import Interval, Rest, edge, narrowed
+from leafgate.algorithms.feasible import Domain, Interval, branch_domains, largest_value_going_low
 from leafgate.algorithms.routing import goes_low
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema, bin_names, bin_of, bins_between
-from leafgate.types.tree import Cut, Leaf
+from leafgate.types.tree import Leaf, NumericSplit
 from leafgate_linking import Linking
 from random_tables import categorical, table_of
 from survey import survey
@@ -70,12 +70,14 @@ def test_after_any_cuts_a_bin_is_possible_where_a_float_of_it_takes_that_way(edg
     missing = data.draw(st.booleans())
     sides: list[Literal["low", "high"] | None] = ["low", "high"] if missing else [None]
     column = Column("pay", frozenset({"private"}), bounds=(edges[0], edges[-1]), missing=missing)
-    schema, possible, cuts = Schema((column,)), dict[str, Rest](), list[tuple[Cut, bool]]()
+    schema, possible, cuts = Schema((column,)), dict[str, Domain](), list[tuple[NumericSplit, bool]]()
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.one_of(NUMBERS, st.sampled_from(near(edges, float32=True))))
-        cut = Cut("pay", at, Leaf("a"), Leaf("b"), *data.draw(st.tuples(st.sampled_from(sides), *[st.booleans()] * 2)))
+        cut = NumericSplit(
+            "pay", at, Leaf("a"), Leaf("b"), *data.draw(st.tuples(st.sampled_from(sides), *[st.booleans()] * 2))
+        )
         low = data.draw(st.booleans())
-        possible = {"pay": narrowed(cut, possible, schema)[not low][1]}
+        possible = {"pay": branch_domains(cut, possible, schema)[not low][1]}
         cuts.append((cut, low))
     rest = possible["pay"]
     assert isinstance(rest, Interval)
@@ -91,8 +93,8 @@ def test_after_any_cuts_a_bin_is_possible_where_a_float_of_it_takes_that_way(edg
 @pytest.mark.parametrize("at", [0.1, 0.3, 1e39, -1e39, float(np.finfo(np.float32).max), 3.4028235677973366e38])
 @pytest.mark.parametrize("strict", [True, False])
 def test_the_largest_number_that_goes_low_of_a_float32_cut_is_exact(at: float, strict: bool) -> None:
-    cut = Cut("pay", at, Leaf("a"), Leaf("b"), strict=strict, float32=True)
-    top = edge(cut)
+    cut = NumericSplit("pay", at, Leaf("a"), Leaf("b"), strict=strict, float32=True)
+    top = largest_value_going_low(cut)
     assert goes_low(cut, np.array([top, math.nextafter(top, math.inf)])).tolist() == [True, False]
 
 
@@ -104,21 +106,21 @@ def test_nobody_above_a_strict_cut_at_a_bins_edge_is_believed_in_the_bin_below_i
         categorical("y", "class", values=("no", "yes")),
     )
     table = table_of(columns, [("a", 100.0, "no"), *[("a", 5_000.0 + i, "yes") for i in range(29)]])
-    tree = Cut("pay", 5_000.0, Leaf("no", {"no": 1, "yes": 0}), Leaf("yes", {"no": 0, "yes": 29}), strict=True)
-    (belief,) = Linking().infer(Release({}, table.schema, (tree,)), known_of(table))
-    assert belief.chances is not None
-    assert belief.chances.to_numpy()[0] == pytest.approx([1 / 30, 29 / 30])
+    tree = NumericSplit("pay", 5_000.0, Leaf("no", {"no": 1, "yes": 0}), Leaf("yes", {"no": 0, "yes": 29}), strict=True)
+    (belief,) = Linking().infer(Release({}, table.schema, (tree,)), grant_knowledge(table))
+    assert belief.posterior is not None
+    assert belief.posterior.to_numpy()[0] == pytest.approx([1 / 30, 29 / 30])
 
 
 def test_what_the_adversary_knows_of_the_distribution_is_by_bins(tmp_path: Path) -> None:
     columns: dict[str, dict[str, Any]] = {"sex": PUBLIC, "age": SECRET_AGE}
     table = read(tmp_path, "sex,age\nf,29.5\nm,30\nm,45\nm,120\n", columns)
-    known = known_of(table, distribution=True)
+    known = grant_knowledge(table, distribution=True)
     assert known.distribution == {"age": {"[0, 30)": 0.25, "[30, 45)": 0.25, "[45, 120]": 0.5}}
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "text"),
     [
         ({"role": "sensitive", "bounds": [0, 120]}, "needs `bins`"),
         ({"role": "sensitive", "bins": [0, 120]}, "at least 3 items"),
@@ -129,10 +131,10 @@ def test_what_the_adversary_knows_of_the_distribution_is_by_bins(tmp_path: Path)
         ({"role": "class", "bounds": [0, 120]}, "a class needs `values`"),
     ],
 )
-def test_bins_that_are_none_are_refused_with_their_place(tmp_path: Path, spec: dict[str, Any], told: str) -> None:
+def test_bins_that_are_none_are_refused_with_their_place(tmp_path: Path, spec: dict[str, Any], text: str) -> None:
     ended = leafgate("validate", survey(tmp_path, {"data.columns.age": spec}), "--json")
     assert ended.code == 2
-    assert any("data.columns.age" in p["place"] and told in p["message"] for p in ended.problems), ended.out
+    assert any("data.columns.age" in p["place"] and text in p["message"] for p in ended.problems), ended.out
 
 
 def test_a_secret_of_numbers_without_bins_is_refused_once_the_data_are_read(tmp_path: Path) -> None:
@@ -151,8 +153,8 @@ def test_a_tree_that_asks_a_secret_number_gives_its_bin_away(tmp_path: Path) -> 
     }
     people = "age,sex,smoker,ill\n" + "20,f,no,no\n25,m,no,no\n50,f,no,yes\n60,m,no,yes\n"
     ended = leafgate("audit", survey(tmp_path, changes, people), "--json")
-    (told,) = ended.document["findings"]
-    assert (told["id"], told["value"]) == ("confidence@linking#age", None)  # of 4 people: not the public's
+    (result,) = ended.document["findings"]
+    assert (result["id"], result["value"]) == ("confidence@linking#age", None)  # of 4 people: not the public's
     leafgate("audit", tmp_path / "policy.yaml", "--out", tmp_path / "out", "--audience", "auditor")
     (found,) = json.loads((tmp_path / "out" / "report.json").read_bytes())["findings"]
     assert found["value"] == pytest.approx(1 / 2)

@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
-from leafgate import Case, InconclusiveError, Release
+from leafgate import InconclusiveError, Release, ScoringContext
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.audit import audit
-from leafgate.engine.build import known_of
-from leafgate.io.release_codec import seal
+from leafgate.engine.build import grant_knowledge
+from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
-from leafgate.session.run import prepare
-from leafgate.types.evidence import Private
+from leafgate.session.run import open_session
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Level, Publish, published
 from leafgate.types.report import Finding, Report, SecondaryScore
 from leafgate.types.schema import Schema
@@ -43,12 +43,15 @@ from standins import audited, finding, metric_that
 LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 
 
-def cases(table: Table, tree: Node, level: Level = "counts") -> list[tuple[Case, Case]]:
+def cases(table: Table, tree: Node, level: Level = "counts") -> list[tuple[ScoringContext, ScoringContext]]:
     """For each secret what linking derives, and the true composition."""
-    release, known = published(Release({}, table.schema, (tree,)), Publish(level), frozenset()), known_of(table)
-    beliefs = [belief for belief in Linking().infer(release, known) if belief.chances is not None]
+    release, known = published(Release({}, table.schema, (tree,)), Publish(level), frozenset()), grant_knowledge(table)
+    beliefs = [belief for belief in Linking().infer(release, known) if belief.posterior is not None]
     return [
-        (Case(table, None, release, known, belief), Case(table, None, release, known, belief, "composition"))
+        (
+            ScoringContext(table, None, release, known, belief),
+            ScoringContext(table, None, release, known, belief, "composition"),
+        )
         for belief in beliefs
     ]
 
@@ -56,15 +59,15 @@ def cases(table: Table, tree: Node, level: Level = "counts") -> list[tuple[Case,
 def by_hand(table: Table, tree: Node, secret: str) -> list[list[float]]:
     """Each record's group, by Definition 4, and the shares of its people that have each value."""
     _, where = table.public
-    span = numbered(spans([tree], known_of(table)))
+    span = numbered(spans([tree], grant_knowledge(table)))
     group = [span[row] for row in where.tolist()]
-    told = []
+    items = []
     for mine in group:
         people = [each for each, its in zip(people_of(table), group, strict=True) if its == mine]
         size = sum(n for _, n in people)
         values = table.schema[secret].domain
-        told.append([float(Fraction(sum(n for p, n in people if p[secret] == value), size)) for value in values])
-    return told
+        items.append([float(Fraction(sum(n for p, n in people if p[secret] == value), size)) for value in values])
+    return items
 
 
 @st.composite
@@ -81,8 +84,8 @@ def test_the_composition_is_what_people_counted_group_by_group_have_whatever_is_
 ) -> None:
     table, tree = plant
     for _, true in cases(table, tree, level):
-        assert list(true.chances.columns) == list(true.secret.domain)
-        assert np.allclose(true.chances.to_numpy(), by_hand(table, tree, true.secret.name), rtol=0, atol=1e-12)
+        assert list(true.posterior.columns) == list(true.secret.domain)
+        assert np.allclose(true.posterior.to_numpy(), by_hand(table, tree, true.secret.name), rtol=0, atol=1e-12)
 
 
 @settings(max_examples=40, deadline=None)
@@ -111,15 +114,15 @@ def test_of_public_tests_and_published_counts_the_adversary_derives_the_composit
 ) -> None:
     table, tree = plant
     derived, true = next(pair for pair in cases(table, tree) if pair[0].secret == table.schema.target)
-    assert np.allclose(derived.chances, true.chances, rtol=0, atol=1e-12)
+    assert np.allclose(derived.posterior, true.posterior, rtol=0, atol=1e-12)
 
 
 def test_an_unmarried_person_is_one_of_two_bad_risks_in_three_and_four_in_five_are_derived() -> None:
     # Leaves in reach of the unmarried: 1 good, 1 bad (sports car) and 3 bad (none); of the married: 1 good and 3 bad.
     ((derived, true),) = cases(mortgage(), TREE)
     unmarried = mortgage().frame["marital_status"] == "Unmarried"
-    assert derived.chances["bad"].tolist() == pytest.approx([4 / 5 if one else 3 / 4 for one in unmarried])
-    assert true.chances["bad"].tolist() == pytest.approx([2 / 3] * len(unmarried))
+    assert derived.posterior["bad"].tolist() == pytest.approx([4 / 5 if one else 3 / 4 for one in unmarried])
+    assert true.posterior["bad"].tolist() == pytest.approx([2 / 3] * len(unmarried))
 
 
 # Whole audits of the mortgage tree
@@ -131,12 +134,12 @@ def of_mortgage(folder: Path, *metrics: Mapping[str, Any], smallest_cell: int = 
     """The report on the paper's tree, which claims whatever is said of it."""
     table = mortgage()
     (folder / "release.json").write_bytes(
-        seal(Release({"use": "hand"}, table.schema, (TREE,), guarantee=claims)).content
+        serialize(Release({"use": "hand"}, table.schema, (TREE,), guarantee=claims)).content
     )
     columns = {
         column.name: {"role": sorted(column.roles), "values": list(column.domain)} for column in table.schema.columns
     }
-    told = {
+    fields = {
         "leafgate": 1,
         "name": "mortgage",
         "data": {"columns": columns},
@@ -145,7 +148,7 @@ def of_mortgage(folder: Path, *metrics: Mapping[str, Any], smallest_cell: int = 
         "metrics": list(metrics) or [{"use": "k_anonymity", "at_least": 3}],
         "report": {"smallest_cell": smallest_cell},
     }
-    loaded = policy_of(told, folder)
+    loaded = policy_of(fields, folder)
     return audit(loaded.policy, loaded.plugins, table).report
 
 
@@ -156,7 +159,7 @@ def first(report: Report) -> Finding:
 def secondary(found: Finding, key: str) -> tuple[Any, bool]:
     """A score in the evidence, and whether it is for auditors alone."""
     content = found.evidence[key]
-    private = isinstance(content, Private)
+    private = isinstance(content, AuditorOnly)
     score = content.content if private else content
     assert isinstance(score, SecondaryScore)
     return score.value, private
@@ -166,7 +169,7 @@ def test_a_finding_on_what_is_derived_has_the_composition_beside_it_for_auditors
     report = of_mortgage(tmp_path, {"use": "confidence", "at_most": 0.7, "scored": "derived"})
     found = first(report)
     assert found.value == pytest.approx(0.8)
-    assert (found.passed, found.beyond, found.private) == (False, 6, False)
+    assert (found.passed, found.violations, found.private) == (False, 6, False)
     assert secondary(found, "composition") == (pytest.approx(2 / 3), True)
     public, auditor = (document(report, audience) for audience in ("public", "auditor"))
     assert public["findings"][0]["value"] == pytest.approx(0.8)
@@ -180,7 +183,7 @@ def test_a_finding_on_the_composition_has_what_is_derived_beside_it_and_keeps_it
     report = of_mortgage(tmp_path, {"use": "confidence", "scored": "composition", "at_most": 0.6})
     found = first(report)
     assert found.value == pytest.approx(2 / 3)
-    assert (found.passed, found.beyond, found.private) == (False, 6, True)
+    assert (found.passed, found.violations, found.private) == (False, 6, True)
     public, auditor = (document(report, audience)["findings"][0] for audience in ("public", "auditor"))
     assert (public["value"], public["beyond"], public["passed"]) == (None, None, False)
     assert public["evidence"] == {"derived": pytest.approx(0.8)}
@@ -204,8 +207,8 @@ def test_in_words_the_public_hears_whether_a_limit_on_the_composition_holds(
 
 def test_a_composition_without_bound_is_not_told_to_be_so_in_public(tmp_path: Path) -> None:
     # Nobody of zip 1 is rich; that anybody were is as likely as not, for all the adversary knows.
-    def score(case: Case) -> Any:
-        return np.where(case.chances["yes"] == 0, -np.inf, 1)
+    def score(case: ScoringContext) -> Any:
+        return np.where(case.posterior["yes"] == 0, -np.inf, 1)
 
     said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
     report = audited(metric_that(score), metrics=[said])
@@ -218,8 +221,8 @@ def test_a_composition_without_bound_is_not_told_to_be_so_in_public(tmp_path: Pa
 
 
 def test_where_what_is_derived_is_unbounded_it_is_said_beside_the_composition(tmp_path: Path) -> None:
-    def score(case: Case) -> Any:
-        return np.where(case.chances["yes"] == 0.5, -np.inf, 1)
+    def score(case: ScoringContext) -> Any:
+        return np.where(case.posterior["yes"] == 0.5, -np.inf, 1)
 
     said = {"use": "odd", "at_least": 0, "scored": "composition", "secret": "rich"}
     found = first(audited(metric_that(score), weight=(3, 1, 1, 3), metrics=[said]))
@@ -237,14 +240,14 @@ def test_where_both_are_equal_the_composition_is_hidden_all_the_same(tmp_path: P
     assert (shown["value"], shown["evidence"].get("derived")) == ((None, 2) if judged else (2, None))
 
 
-@pytest.mark.parametrize(("secret", "told"), [("ill", True), ("rich", False)])
-def test_a_composition_is_told_where_the_leaves_count_it(secret: str, told: bool) -> None:
+@pytest.mark.parametrize(("secret", "value"), [("ill", True), ("rich", False)])
+def test_a_composition_is_told_where_the_leaves_count_it(secret: str, value: bool) -> None:
     # Leaves ask the zip code and count who is ill; of the rich they say nothing.
     asked = {"use": "odd", "at_least": 0, "secret": secret, "scored": "composition"}
     report = audited(metric_that(doubt), metrics=[asked])
-    assert first(report).private != told
+    assert first(report).private != value
     public = document(replace(report, smallest_cell=2), "public")["findings"][0]  # groups of 10 are none here
-    assert (public["value"] is not None) == told
+    assert (public["value"] is not None) == value
 
 
 def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_path: Path) -> None:
@@ -265,15 +268,15 @@ def test_the_public_report_says_nothing_that_only_the_composition_tells(table: T
     done = audit(policy, PLUGINS, table)
     if done.sealed is None:
         return
-    shown = {told["id"]: told for told in document(done.report, "public")["findings"]}
+    shown = {result["id"]: result for result in document(done.report, "public")["findings"]}
     for derived, true in cases(table, done.sealed.release.trees[0]):
         name = f"hidden@linking#{true.secret.name}"
-        scores = [case.chances.max(axis=1) for case in (derived, true)]
+        scores = [case.posterior.max(axis=1) for case in (derived, true)]
         found = finding(done.report, name)
         assert found.value == scores[1].max()
         assert found.passed == (scores[1].max() <= most)
         if not found.private:  # the leaves count the groups
-            assert np.allclose(derived.chances, true.chances, rtol=0, atol=1e-12)
+            assert np.allclose(derived.posterior, true.posterior, rtol=0, atol=1e-12)
             assert shown[name]["value"] == found.value
         else:
             assert (shown[name]["value"], shown[name]["beyond"]) == (None, None)
@@ -283,9 +286,9 @@ def test_the_public_report_says_nothing_that_only_the_composition_tells(table: T
 # Eight people of two zip codes, of whom an adversary derives nothing: ill: 3 to 1, and 2 to 2; rich: 0 to 4, and 2 to 2
 
 
-def doubt(case: Case) -> pd.Series:
+def doubt(case: ScoringContext) -> pd.Series:
     """The share of the other values: derived 1/2; ill 1/4 and 1/2, rich 0 and 1/2."""
-    return 1 - case.chances.max(axis=1)
+    return 1 - case.posterior.max(axis=1)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +311,7 @@ def test_average_and_allow_are_judged_on_the_composition(
     report = audited(metric_that(doubt), metrics=[asked])
     found = first(report)
     counted = asked["secret"] == "ill"
-    assert (found.value, found.beyond, found.passed, found.private) == (value, beyond, passed, not counted)
+    assert (found.value, found.violations, found.passed, found.private) == (value, beyond, passed, not counted)
     assert secondary(found, "derived") == (0.5, False)
     public = document(replace(report, smallest_cell=2), "public")["findings"][0]  # groups of 10 are none here
     if not counted:
@@ -330,7 +333,7 @@ def test_a_share_of_people_that_is_derived_is_shown_like_a_judged_one() -> None:
     report = audited(metric_that(doubt, unit="share"), metrics=[asked])
     assert secondary(first(report), "derived") == (0.5, False)
     shown = [document(replace(report, smallest_cell=cell), "public")["findings"][0] for cell in (10, 1)]
-    assert [told["evidence"] for told in shown] == [{}, {"derived": 0.5}]
+    assert [result["evidence"] for result in shown] == [{}, {"derived": 0.5}]
     derived = audited(metric_that(doubt, unit="share"), metrics=[{**asked, "scored": "derived"}])
     assert document(derived, "public")["findings"][0]["value"] is None
 
@@ -338,8 +341,8 @@ def test_a_share_of_people_that_is_derived_is_shown_like_a_judged_one() -> None:
 def test_a_metric_of_groups_alone_takes_scored_and_is_the_same_either_way() -> None:
     asked = [{"use": "sizes", "at_least": 4, "scored": scored, "name": scored} for scored in ("derived", "composition")]
     report = audited(metrics=asked)
-    told = {(found.value, found.passed, found.private) for found in report.findings}
-    assert told == {(4, True, False)}
+    items = {(found.value, found.passed, found.private) for found in report.findings}
+    assert items == {(4, True, False)}
 
 
 def test_the_public_is_not_told_how_many_values_a_group_has_in_truth() -> None:
@@ -350,8 +353,8 @@ def test_the_public_is_not_told_how_many_values_a_group_has_in_truth() -> None:
 
 
 def test_a_composition_with_nothing_derived_to_compare_it_with_is_private_too() -> None:
-    def of_the_composition_alone(case: Case) -> Any:
-        if (case.chances == 0.5).all(axis=None):
+    def of_the_composition_alone(case: ScoringContext) -> Any:
+        if (case.posterior == 0.5).all(axis=None):
             raise InconclusiveError("tells nothing")
         return doubt(case)
 
@@ -473,8 +476,8 @@ def of_the_rare(folder: Path, build: Any, *metrics: Mapping[str, Any], **more: A
         **more,
     }
     (folder / "rare.yaml").write_text(json.dumps(said))
-    report = prepare(folder / "rare.yaml").audit().report
-    return {told["metric"]: told for told in document(report, "public")["findings"]}
+    report = open_session(folder / "rare.yaml").audit().report
+    return {result["metric"]: result for result in document(report, "public")["findings"]}
 
 
 COMPARING: list[dict[str, Any]] = [
@@ -487,8 +490,8 @@ COMPARING: list[dict[str, Any]] = [
 def test_the_public_is_not_told_shares_of_a_secret_that_nobody_could_derive(tmp_path: Path) -> None:
     # Three of 400 have hiv. The tree tells of y alone: all is equally likely. The scores compare that with the truth.
     shown = of_the_rare(tmp_path, {"use": "kadet", "k": 20}, *COMPARING, publish={"leaves": "labels"})
-    for told in (shown[str(one["use"])] for one in COMPARING):
-        assert (told["value"], told["beyond"], told["passed"]) == (None, None, True)
+    for result in (shown[str(one["use"])] for one in COMPARING):
+        assert (result["value"], result["beyond"], result["passed"]) == (None, None, True)
 
 
 def test_it_is_told_where_the_release_tells_them_and_not_where_only_the_policy_grants_them(tmp_path: Path) -> None:
@@ -511,12 +514,12 @@ def test_an_average_is_told_no_finer_than_the_smallest_cell_could_move_it(tmp_pa
     assert shown["reidentification_risk"]["value"] == pytest.approx(0.0075, abs=6e-4)
     fine = RARE.replace("x,p,hiv,yes\n" * 3, "x,p,hiv,yes\n" * 3 + "z,p,flu,yes\n" * 4)
     (tmp_path / "fine.csv").write_text(fine)
-    report = prepare(tmp_path / "rare.yaml", tmp_path / "fine.csv").audit().report
+    report = open_session(tmp_path / "rare.yaml", tmp_path / "fine.csv").audit().report
     exact = {f.metric: f.value for f in report.findings}
-    told = {f["metric"]: f["value"] for f in document(report, "public")["findings"]}
+    fields = {f["metric"]: f["value"] for f in document(report, "public")["findings"]}
     assert exact["l_diversity"] == 1 + 200 / 404
-    assert told["l_diversity"] == {"from": 1.45, "to": 1.5}  # there is a group of 4 now
-    assert told["k_anonymity"] == 150
+    assert fields["l_diversity"] == {"from": 1.45, "to": 1.5}  # there is a group of 4 now
+    assert fields["k_anonymity"] == 150
 
 
 def test_what_the_leaves_tell_when_added_up_is_no_secret_though_private_tests_pool_them(tmp_path: Path) -> None:

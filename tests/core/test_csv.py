@@ -12,7 +12,7 @@ from leafgate.disclosure.text import summary
 from leafgate.errors import DataError
 from leafgate.io.csv import read_cells
 from leafgate.policy.models import CsvOptions
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from patience import ends_soon
 from survey import PEOPLE, survey
 from table_files import AB, people, read
@@ -104,7 +104,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path, content: str | bytes, messa
     with pytest.raises(DataError) as refused:
         read(tmp_path, content)
     assert message in str(refused.value)
-    assert refused.value.problems[0].place == "table.csv"
+    assert refused.value.problems[0].location == "table.csv"
 
 
 def test_a_header_that_is_wrong_in_several_ways_is_told_at_once(tmp_path: Path) -> None:
@@ -126,12 +126,12 @@ def test_only_comments_are_no_rows(tmp_path: Path) -> None:
 def test_lines_left_out_as_comments_are_counted_where_they_may_be_people(tmp_path: Path) -> None:
     people = PEOPLE.replace("\n20,", "\n#20,")
     path = survey(tmp_path, {"data.csv": {"comment": "#"}}, "# a table of people that somebody made up\n" + people)
-    report = prepare(path).audit().report
+    report = open_session(path).audit().report
     auditor, public = (document(report, audience) for audience in ("auditor", "public"))
     assert (auditor["data"]["people"], auditor["data"]["commented"]) == (18, 6)
     assert "18 people (6 more left out as comments)" in summary(auditor)
     assert public["data"]["commented"] == {"fewer_than": 10}
-    assert "commented" not in document(prepare(survey(tmp_path)).audit().report, "auditor")["data"]
+    assert "commented" not in document(open_session(survey(tmp_path)).audit().report, "auditor")["data"]
 
 
 @pytest.mark.parametrize("header", [True, False])

@@ -16,7 +16,7 @@ from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError
 from leafgate.io.json import readable
 from leafgate.reports import Format, view
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from survey import PEOPLE, survey
 
 KEY = bytes(range(32))
@@ -34,16 +34,16 @@ def hmac_of(*lines: str) -> str:
     return hmac.new(KEY, "\n".join(lines).encode(), hashlib.sha256).hexdigest()
 
 
-def told(policy: Path, audience: str) -> dict[str, Any]:
+def stored_report(policy: Path, audience: str) -> dict[str, Any]:
     """The report, as it is written and read back."""
-    report = readable(document(prepare(policy).audit().report, audience))  # type: ignore[arg-type]
+    report = readable(document(open_session(policy).audit().report, audience))  # type: ignore[arg-type]
     data: dict[str, Any] = parse_report(report, "report")["data"]
     return data
 
 
 def test_a_plain_digest_of_the_data_is_for_auditors(tmp_path: Path) -> None:
-    assert told(survey(tmp_path), "auditor")["sha256"] == PLAIN
-    public = prepare(survey(tmp_path)).audit().report
+    assert stored_report(survey(tmp_path), "auditor")["sha256"] == PLAIN
+    public = open_session(survey(tmp_path)).audit().report
     assert PLAIN not in readable(document(public, "public")).decode()
     for form in Format:
         shown = view(document(public, "public"), form).decode()
@@ -53,12 +53,16 @@ def test_a_plain_digest_of_the_data_is_for_auditors(tmp_path: Path) -> None:
 
 def test_with_a_key_everyone_sees_a_digest_that_only_its_owner_can_confirm(tmp_path: Path) -> None:
     policy = with_key(tmp_path)
-    assert told(policy, "public")["keyed_sha256"] == told(policy, "auditor")["keyed_sha256"] == hmac_of(PLAIN)
-    assert "sha256" not in told(policy, "public")
-    page = view(document(prepare(policy).audit().report, "public"), Format.markdown).decode()
+    assert (
+        stored_report(policy, "public")["keyed_sha256"]
+        == stored_report(policy, "auditor")["keyed_sha256"]
+        == hmac_of(PLAIN)
+    )
+    assert "sha256" not in stored_report(policy, "public")
+    page = view(document(open_session(policy).audit().report, "public"), Format.markdown).decode()
     assert f"data, keyed `{hmac_of(PLAIN)[:16]}`" in page
     other = with_key(tmp_path, key=KEY[::-1])
-    assert told(other, "public")["keyed_sha256"] != hmac_of(PLAIN)
+    assert stored_report(other, "public")["keyed_sha256"] != hmac_of(PLAIN)
 
 
 def test_other_files_about_people_are_part_of_the_keyed_digest_and_named_to_auditors(tmp_path: Path) -> None:
@@ -70,8 +74,8 @@ def test_other_files_about_people_are_part_of_the_keyed_digest_and_named_to_audi
         name: hashlib.sha256((tmp_path / f"{file}.csv").read_bytes()).hexdigest()
         for name, file in (("people", "known"), ("test", "test"))
     }
-    assert told(policy, "auditor")["files"] == digests
-    public = told(policy, "public")
+    assert stored_report(policy, "auditor")["files"] == digests
+    public = stored_report(policy, "public")
     assert "files" not in public
     assert public["keyed_sha256"] == hmac_of(PLAIN, *(f"{name} {digest}" for name, digest in digests.items()))
 
@@ -79,13 +83,13 @@ def test_other_files_about_people_are_part_of_the_keyed_digest_and_named_to_audi
 def test_of_a_differentially_private_release_auditors_see_the_keyed_digest_alone(tmp_path: Path) -> None:
     build = {"use": "dp_random_trees", "epsilon": 1, "trees": 1, "depth": 1, "rehearsal": True}
     columns = {"data.columns.smoker.role": "quasi_identifier", "build": build}
-    report = prepare(with_key(tmp_path, columns)).audit().report
+    report = open_session(with_key(tmp_path, columns)).audit().report
     assert report.differentially_private
     assert document(report, "public")["data"] == {}
     auditor = document(report, "auditor")["data"]
     assert (auditor["keyed_sha256"], "sha256" in auditor) == (hmac_of(PLAIN), False)
     (tmp_path / "secret.key").unlink()
-    assert told(survey(tmp_path, columns), "auditor")["sha256"] == PLAIN
+    assert stored_report(survey(tmp_path, columns), "auditor")["sha256"] == PLAIN
 
 
 @pytest.mark.parametrize("key", [b"", b"x" * 15, b"x" * 4097, None])
@@ -94,7 +98,7 @@ def test_what_is_no_key_is_refused_before_the_work_begins_and_never_told(tmp_pat
     if key is None:
         (tmp_path / "secret.key").unlink()
     with pytest.raises(PolicyError, match=r"report\.digest_key") as caught:
-        prepare(policy).audit()
+        open_session(policy).audit()
     assert "xx" not in str(caught.value)
 
 
@@ -113,10 +117,10 @@ def test_a_policy_that_extends_another_may_add_a_key_and_not_take_its_place(tmp_
     survey(tmp_path)
     child = tmp_path / "child.yaml"
     child.write_text("leafgate: 1\nextends: policy.yaml\nreport: {digest_key: own.key}\n")
-    assert told(child, "public")["keyed_sha256"] == hmac_of(PLAIN)
+    assert stored_report(child, "public")["keyed_sha256"] == hmac_of(PLAIN)
     with_key(tmp_path)
     with pytest.raises(PolicyError, match=r"report\.digest_key"):
-        prepare(child)
+        open_session(child)
 
 
 def test_nobody_but_its_owner_reads_by_what_a_sweep_knows_finished_points_again(tmp_path: Path) -> None:
@@ -140,5 +144,5 @@ def test_a_test_table_that_is_the_table_is_noted(tmp_path: Path) -> None:
     (tmp_path / "test.csv").write_text(PEOPLE)
     for name, content, noted in (("people.csv", PEOPLE, True), ("test.csv", PEOPLE, True), ("test.csv", MORE, False)):
         (tmp_path / "test.csv").write_text(content)
-        report = prepare(survey(tmp_path, {"data.test": name})).audit().report
+        report = open_session(survey(tmp_path, {"data.test": name})).audit().report
         assert any("The test table is the table" in note for note in report.notes) == noted

@@ -38,7 +38,7 @@ def blocks(shared: np.ndarray, noise: Noise, edges: np.ndarray, prior: np.ndarra
 @pytest.mark.parametrize("law", LAWS)
 def test_the_likelihood_is_the_mean_density_over_the_cell(law: Law) -> None:
     noise = Noise(law, 1.5)
-    told = likelihood(SHARED, noise, EDGES)
+    result = likelihood(SHARED, noise, EDGES)
     for i, shared in enumerate(SHARED):
         for j, (low, high) in enumerate(pairwise(EDGES)):
             jumps = [shared - 1.5, shared + 1.5]
@@ -48,7 +48,7 @@ def test_the_likelihood_is_the_mean_density_over_the_cell(law: Law) -> None:
                 high,
                 points=[each for each in jumps if low < each < high] or None,
             )[0]
-            assert told[i, j] == pytest.approx(area / (high - low), abs=1e-3)
+            assert result[i, j] == pytest.approx(area / (high - low), abs=1e-3)
 
 
 def test_far_out_the_likelihood_keeps_its_digits() -> None:
@@ -64,9 +64,9 @@ def test_no_round_makes_the_data_less_likely(law: Law, seed: int, people: int, s
     rng = np.random.default_rng(seed)
     noise = Noise(law, scale)
     shared = noise.added(rng.uniform(0, 6, people), rng)
-    told = list(islice(rounds(shared, rng.integers(1, 5, people).astype(float), noise, EDGES), 25))
-    assert (np.diff([likely for _, likely in told]) >= -1e-12).all()
-    assert all(chances.sum() == pytest.approx(1) and (chances >= 0).all() for chances, _ in told)
+    items = list(islice(rounds(shared, rng.integers(1, 5, people).astype(float), noise, EDGES), 25))
+    assert (np.diff([likely for _, likely in items]) >= -1e-12).all()
+    assert all(chances.sum() == pytest.approx(1) and (chances >= 0).all() for chances, _ in items)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -74,12 +74,12 @@ def test_a_round_gives_each_cell_the_chances_that_people_have_of_lying_in_it(law
     noise = Noise(law, 2.0)
     (first, _), (second, _) = islice(rounds(SHARED, PEOPLE, noise, EDGES), 2)
     assert first == pytest.approx(np.diff(EDGES) / 6)
-    told = likelihood(SHARED, noise, EDGES)
+    result = likelihood(SHARED, noise, EDGES)
     new = [0.0] * 4
     for i, people in enumerate(PEOPLE):
-        total = sum(told[i, j] * first[j] for j in range(4))
+        total = sum(result[i, j] * first[j] for j in range(4))
         for j in range(4):
-            new[j] += people * told[i, j] * first[j] / total / PEOPLE.sum()
+            new[j] += people * result[i, j] * first[j] / total / PEOPLE.sum()
     assert second == pytest.approx(new)
 
 
@@ -87,10 +87,10 @@ def test_it_ends_where_an_optimiser_finds_the_largest_likelihood() -> None:
     noise = Noise("gaussian", 1.0)
     mine = reconstructed(SHARED, PEOPLE, noise, EDGES, tolerance=1e-14, most=100_000)
     numbers, people = counted(SHARED, PEOPLE, noise, EDGES)
-    told = likelihood(numbers, noise, EDGES)
+    result = likelihood(numbers, noise, EDGES)
 
     def unlikely(chances: np.ndarray) -> float:
-        return -float(people @ np.log(told @ chances))
+        return -float(people @ np.log(result @ chances))
 
     found = optimize.minimize(
         unlikely,
@@ -120,8 +120,8 @@ def test_of_normal_numbers_mean_and_variance_come_back(law: Law) -> None:
 
 def test_cells_that_cannot_be_told_apart_keep_the_proportions_they_began_with() -> None:
     start = np.array([0.9, 0.05, 0.05])
-    told = reconstructed(SHARED, PEOPLE, Noise("gaussian", 4.0), np.array([0, 1e-6, 2e-6, 6]), start=start)
-    assert told[0] / told[1] == pytest.approx(18, rel=1e-3)
+    result = reconstructed(SHARED, PEOPLE, Noise("gaussian", 4.0), np.array([0, 1e-6, 2e-6, 6]), start=start)
+    assert result[0] / result[1] == pytest.approx(18, rel=1e-3)
 
 
 def test_with_hardly_any_noise_it_is_the_histogram() -> None:
@@ -156,26 +156,26 @@ def test_numbers_the_noise_cannot_have_made_say_nothing() -> None:
     noise = Noise("uniform", 0.5)
     within = np.array([0.5, 2.0, 5.0])
     strange = np.append(within, [-3.0, 900.0])
-    told = reconstructed(strange, np.ones(5), noise, EDGES)
-    assert told == pytest.approx(reconstructed(within, np.ones(3), noise, EDGES))
+    result = reconstructed(strange, np.ones(5), noise, EDGES)
+    assert result == pytest.approx(reconstructed(within, np.ones(3), noise, EDGES))
     for impossible in (strange[3:], strange[4:], np.array([-2.0])):
         nothing = reconstructed(impossible, np.ones(len(impossible)), noise, EDGES)
         assert nothing == pytest.approx(np.diff(EDGES) / 6)
-    assert blocks(strange[3:], noise, EDGES, told) == pytest.approx(np.tile(told, (2, 1)))
+    assert blocks(strange[3:], noise, EDGES, result) == pytest.approx(np.tile(result, (2, 1)))
 
 
 def test_somebody_far_away_from_all_others_makes_no_nan() -> None:
     """37 standard deviations out the densities are below 1e-297."""
     shared = np.append(np.full(1000, 1.0), 43.0)
-    told = reconstructed(shared, np.ones(1001), Noise("gaussian", 1.0), EDGES, tolerance=0)
-    assert told[-1] == pytest.approx(1 / 1001, rel=0.05)
+    result = reconstructed(shared, np.ones(1001), Noise("gaussian", 1.0), EDGES, tolerance=0)
+    assert result[-1] == pytest.approx(1 / 1001, rel=0.05)
 
 
 def test_what_lies_on_the_rim_of_uniform_noise_can_still_be_explained() -> None:
     noise = Noise("uniform", 0.5)
     rim = np.array([-0.5 - noise.grid / 4, 6.5 + noise.grid / 4])
-    told = blocks(rim, noise, EDGES, np.full(4, 0.25))
-    assert told == pytest.approx(np.array([[1, 0, 0, 0], [0, 0, 0, 1]]), abs=1e-9)
+    result = blocks(rim, noise, EDGES, np.full(4, 0.25))
+    assert result == pytest.approx(np.array([[1, 0, 0, 0], [0, 0, 0, 1]]), abs=1e-9)
 
 
 def test_a_posterior_is_bayes_rule_and_its_blocks_are_one() -> None:

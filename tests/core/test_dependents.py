@@ -73,7 +73,7 @@ def test_a_policy_is_looked_at_when_a_file_that_it_is_read_with_changes(
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "told"),
+    ("file", "content", "text"),
     [
         (A_ORG, json.dumps(ORG | {"metrics": [{"use": "k_anonymity", "at_least": 4}]}), "loosens what it extends"),
         (A_ORG, "leafgate: 1\nmetrics: [", "expected the node content"),
@@ -83,7 +83,7 @@ def test_a_policy_is_looked_at_when_a_file_that_it_is_read_with_changes(
     ],
 )
 def test_a_policy_that_a_changed_file_breaks_ends_in_2(
-    repository: Path, file: str, content: str | None, told: str
+    repository: Path, file: str, content: str | None, text: str
 ) -> None:
     if content is None:
         (repository / file).unlink()
@@ -91,7 +91,7 @@ def test_a_policy_that_a_changed_file_breaks_ends_in_2(
         (repository / file).write_text(content)
     done = validated(file)
     assert done.code == 2
-    assert any(line.startswith(f"leafgate: {A}: ") and told in line for line in done.err.splitlines()), done.err
+    assert any(line.startswith(f"leafgate: {A}: ") and text in line for line in done.err.splitlines()), done.err
     assert "governance/b" not in done.err + done.out
 
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from command_line import leafgate
 from leafgate.api.registry import load_plugins
-from leafgate.diff.policies import foreseen
+from leafgate.diff.policies import expected_outcomes
 from leafgate.diff.reports import moved
 from leafgate.disclosure.document import document
 from leafgate.disclosure.intervals import Range, range_of, share
 from leafgate.policy.load import load_policy, policy_of
-from leafgate.policy.sources import Written
+from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compared
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from survey import policy, survey
 
 PLUGINS = load_plugins(["leafgate"])
@@ -44,8 +44,8 @@ CHANGES: list[tuple[dict[str, Any], list[tuple[str, str]], int]] = [
 
 def pair(folder: Path, changes: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> tuple[Path, Path]:
     files = folder / "old.yaml", folder / "new.yaml"
-    for path, told in zip(files, (old or {}, changes), strict=True):
-        path.write_text(json.dumps(policy(told), indent=1))
+    for path, result in zip(files, (old or {}, changes), strict=True):
+        path.write_text(json.dumps(policy(result), indent=1))
     return files
 
 
@@ -98,13 +98,13 @@ def test_what_a_file_holds_is_compared_as_the_digest_covers_it(tmp_path: Path, f
     (new.parent / file).write_text("another")
     digests = [hashlib.sha256(text).hexdigest()[:16] for text in (b"some file", b"another")]
     about_people = file in {"test.csv", "all.csv", "known.csv"}
-    told = leafgate("diff", old, new).out
-    assert len(told.splitlines()) == 2
+    out = leafgate("diff", old, new).out
+    assert len(out.splitlines()) == 2
     if about_people:
-        assert ": people of one file became those of another (policy.yaml:" in told
-        assert not any(digest in told for digest in digests)
+        assert ": people of one file became those of another (policy.yaml:" in out
+        assert not any(digest in out for digest in digests)
         return
-    assert f": sha256 {digests[0]} became sha256 {digests[1]} (policy.yaml:" in told
+    assert f": sha256 {digests[0]} became sha256 {digests[1]} (policy.yaml:" in out
     (new.parent / file).unlink()
     assert f": sha256 {digests[0]} became cannot be read (policy.yaml:" in leafgate("diff", old, new).out
 
@@ -112,11 +112,11 @@ def test_what_a_file_holds_is_compared_as_the_digest_covers_it(tmp_path: Path, f
 @pytest.mark.parametrize("place", ORDERS)
 def test_another_order_is_a_difference_where_the_digest_covers_it(tmp_path: Path, place: str) -> None:
     old, new = both(tmp_path)
-    told = json.loads(new.read_text())
+    document = json.loads(new.read_text())
     *above, last = place.split(".")
-    here = told[above[0]] if above else told
+    here = document[above[0]] if above else document
     here[last] = dict(reversed(here[last].items())) if isinstance(here[last], dict) else here[last][::-1]
-    new.write_text(json.dumps(told))
+    new.write_text(json.dumps(document))
     done = leafgate("diff", old, new, "--json")
     assert [(one["kind"], one["place"]) for one in done.document["changes"]] == [("different", place)]
     assert done.code == 0
@@ -125,10 +125,10 @@ def test_another_order_is_a_difference_where_the_digest_covers_it(tmp_path: Path
 @pytest.mark.parametrize("header", [True, False])
 def test_columns_that_change_places_are_named(tmp_path: Path, header: bool) -> None:
     old, new = pair(tmp_path, {"data.csv": {"header": header}}, {"data.csv": {"header": header}})
-    told = json.loads(new.read_text())
-    columns = told["data"]["columns"]
-    told["data"]["columns"] = {name: columns[name] for name in ("age", "smoker", "sex", "ill")}
-    new.write_text(json.dumps(told))
+    document = json.loads(new.read_text())
+    columns = document["data"]["columns"]
+    document["data"]["columns"] = {name: columns[name] for name in ("age", "smoker", "sex", "ill")}
+    new.write_text(json.dumps(document))
     words = "different  data.columns: in the order sex, smoker became in the order smoker, sex ("
     assert leafgate("diff", old, new).out.startswith(words)
 
@@ -136,9 +136,9 @@ def test_columns_that_change_places_are_named(tmp_path: Path, header: bool) -> N
 def test_without_a_header_a_column_that_comes_between_moves_the_others(tmp_path: Path) -> None:
     for header, kinds in ((True, ["different"]), (False, ["different", "different"])):
         old, new = pair(tmp_path, {"data.csv": {"header": header}}, {"data.csv": {"header": header}})
-        told = json.loads(new.read_text())
-        told["data"]["columns"] = {"first": {"role": "ignored"}} | told["data"]["columns"]
-        new.write_text(json.dumps(told))
+        document = json.loads(new.read_text())
+        document["data"]["columns"] = {"first": {"role": "ignored"}} | document["data"]["columns"]
+        new.write_text(json.dumps(document))
         assert [one["kind"] for one in leafgate("diff", old, new, "--json").document["changes"]] == kinds
 
 
@@ -205,7 +205,7 @@ def test_policies_that_others_extend_need_not_be_complete(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "text"),
     [
         ("leafgate: 1\nmetrcs: []\n", "metrcs: unknown key"),
         ("leafgate: 1\nmetrics: [{use: exposure, at_leest: 0}]\n", "at_leest: unknown key"),
@@ -216,12 +216,12 @@ def test_policies_that_others_extend_need_not_be_complete(tmp_path: Path) -> Non
         ('{"format": "leafgate/report/1"}', "a policy and a report"),
     ],
 )
-def test_what_cannot_be_compared_ends_in_2(tmp_path: Path, content: str, told: str) -> None:
+def test_what_cannot_be_compared_ends_in_2(tmp_path: Path, content: str, text: str) -> None:
     old, _ = pair(tmp_path, {})
     (tmp_path / "other.yaml").write_text(content)
     done = leafgate("diff", old, tmp_path / "other.yaml")
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert text in done.err
     assert leafgate("diff", old, tmp_path / "none.yaml").code == 2
 
 
@@ -244,12 +244,12 @@ LIMITS: dict[str, list[float]] = {
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return prepare(survey(tmp_path_factory.mktemp("survey"), {"build": {"use": "c45"}, "metrics": METRICS}))
+def run(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    return open_session(survey(tmp_path_factory.mktemp("survey"), {"build": {"use": "c45"}, "metrics": METRICS}))
 
 
 @pytest.fixture(scope="module")
-def stored(run: Run) -> dict[str, dict[str, Any]]:
+def stored(run: Session) -> dict[str, dict[str, Any]]:
     report = run.audit().report
     return {audience: document(report, audience) for audience in ("public", "auditor")}
 
@@ -257,27 +257,29 @@ def stored(run: Run) -> dict[str, dict[str, Any]]:
 @st.composite
 def limits(draw: st.DrawFn) -> list[dict[str, Any]]:
     """The same metrics with other limits."""
-    told: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     for metric in METRICS:
         direction = "at_least" if "at_least" in metric else "at_most"
         leniency: list[dict[str, Any]] = [{}, {"average": True}, {"allow": 0.25}, {"allow": 0.5}, {"allow": 0.75}]
         kept = {key: metric[key] for key in ("use", "name") if key in metric}
         limit = draw(st.sampled_from(LIMITS[str(metric.get("name", metric["use"]))]))
-        told.append(kept | {direction: limit} | draw(st.sampled_from(leniency)))
-    return told
+        items.append(kept | {direction: limit} | draw(st.sampled_from(leniency)))
+    return items
 
 
 @settings(max_examples=20, deadline=None)
 @given(metrics=limits())
 def test_what_is_foreseen_is_what_an_audit_then_finds(
-    run: Run, stored: dict[str, dict[str, Any]], metrics: list[dict[str, Any]]
+    run: Session, stored: dict[str, dict[str, Any]], metrics: list[dict[str, Any]]
 ) -> None:
     changed = policy({"build": {"use": "c45"}, "metrics": metrics})
-    old, new = (Written(policy({"build": {"use": "c45"}, "metrics": told}), "p", {}) for told in (METRICS, metrics))
+    old, new = (
+        PolicyDocument(policy({"build": {"use": "c45"}, "metrics": result}), "p", {}) for result in (METRICS, metrics)
+    )
     found = replace(run, policy=policy_of(changed, Path()).policy.model_copy(update={"data": run.policy.data})).audit()
     passed = {finding.id: finding.passed for finding in found.report.findings}
     for report in stored.values():
-        for one in foreseen(report, new, compared(old, new, PLUGINS)):
+        for one in expected_outcomes(report, new, compared(old, new, PLUGINS)):
             event(f"{report['audience']}: {one.outcome}")
             if one.outcome != "cannot tell":
                 assert one.outcome.split(" ")[1] in ({"pass", "passes"} if passed[one.finding] else {"fail", "fails"})
@@ -285,24 +287,24 @@ def test_what_is_foreseen_is_what_an_audit_then_finds(
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: str(metric.get("name", metric["use"])))
 def test_with_the_same_limits_nothing_changes(stored: dict[str, dict[str, Any]], metric: dict[str, Any]) -> None:
-    new = Written(policy({"build": {"use": "c45"}, "metrics": [metric]}), "p", {})
+    new = PolicyDocument(policy({"build": {"use": "c45"}, "metrics": [metric]}), "p", {})
     for report in stored.values():
-        told = {one.finding: one.outcome for one in foreseen(report, new, [])}
+        fields = {one.finding: one.outcome for one in expected_outcomes(report, new, [])}
         for finding in report["findings"]:
             mine = finding["metric"] == metric.get("name", metric["use"])
             kept = "still passes" if finding["passed"] else "still fails"
-            assert told[finding["id"]] == (kept if mine else "no longer asked")
+            assert fields[finding["id"]] == (kept if mine else "no longer asked")
 
 
 def test_a_veiled_number_that_straddles_the_limit_tells_nothing(tmp_path: Path) -> None:
     path, out = survey(tmp_path), tmp_path / "out"
     assert leafgate("audit", path, "--out", out).code == 0
-    told = {}
+    fields = {}
     for limit in (10, 15, 25):  # the public reads: 10 to 24, of 24 people
         _, new = pair(tmp_path, {"metrics.0.at_least": limit})
         done = leafgate("diff", path, new, "--report", out / "report.json", "--json")
-        told[limit] = done.document["report"][0]["outcome"]
-    assert told == {10: "still passes", 15: "cannot tell", 25: "would fail"}
+        fields[limit] = done.document["report"][0]["outcome"]
+    assert fields == {10: "still passes", 15: "cannot tell", 25: "would fail"}
 
 
 @pytest.mark.parametrize("change", [{"build.k": 4}, {"seed": 2}, {"data.columns.smoker.role": "sensitive"}])
@@ -325,8 +327,8 @@ def test_what_the_report_has_not_tried_is_said(tmp_path: Path) -> None:
 
 def finding(**said: Any) -> dict[str, Any]:
     limit = {"at_least": 3, "average": False, "allow": 0.0}
-    told = {"id": "m@a#s", "passed": True, "value": 5, "limit": limit | said.pop("limit", {})}
-    return {"verdict": "pass", "policy": {}, "data": {}, "release": None, "findings": [told | said]}
+    fields = {"id": "m@a#s", "passed": True, "value": 5, "limit": limit | said.pop("limit", {})}
+    return {"verdict": "pass", "policy": {}, "data": {}, "release": None, "findings": [fields | said]}
 
 
 @pytest.mark.parametrize(
@@ -389,9 +391,9 @@ def test_an_auditors_report_goes_to_a_file_for_its_owner_and_not_to_stdout(tmp_p
 
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(0, 5), st.sampled_from(["at_least", "at_most"]))
 def test_a_range_says_only_what_holds_for_all_of_it(value: float, limit: float, width: float, direction: Any) -> None:
-    told = Range(value - width, value + width).holds(direction, limit)
+    result = Range(value - width, value + width).holds(direction, limit)
     exact = Range(value, value).holds(direction, limit)
-    assert told in {None, exact}
+    assert result in {None, exact}
     assert exact is not None
     veiled = range_of({"from": value - width, "to": value + width})
     assert veiled is not None
@@ -399,7 +401,7 @@ def test_a_range_says_only_what_holds_for_all_of_it(value: float, limit: float, 
 
 
 @pytest.mark.parametrize(
-    ("told", "direction", "limit", "holds"),
+    ("document", "direction", "limit", "holds"),
     [
         (20 - 1e-12, "at_least", 20, True),  # a limit is kept if it is missed by a rounding error
         (20 - 1e-6, "at_least", 20, False),
@@ -410,8 +412,8 @@ def test_a_range_says_only_what_holds_for_all_of_it(value: float, limit: float, 
         ({"from": 10, "to": 19}, "at_most", 19, True),
     ],
 )
-def test_a_range_holds_as_far_as_it_is_told(told: Any, direction: Any, limit: float, holds: bool | None) -> None:
-    found = range_of(told)
+def test_a_range_holds_as_far_as_it_is_told(document: Any, direction: Any, limit: float, holds: bool | None) -> None:
+    found = range_of(document)
     assert found is not None
     assert found.holds(direction, limit) is holds
 

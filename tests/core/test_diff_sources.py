@@ -47,26 +47,26 @@ def committed(tmp_path: Path) -> Path:
 
 
 def changed(path: Path, place: str, value: Any) -> None:
-    told = json.loads(path.read_text())
+    document = json.loads(path.read_text())
     *above, last = place.split(".")
-    here = told
+    here = document
     for key in above:
         here = here[key]
     here[last] = value
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(document))
 
 
 def test_a_policy_is_compared_with_what_a_revision_has(committed: Path) -> None:
     assert leafgate("diff", committed, "--base", "HEAD", "--strict").out == "No difference.\n"
-    told = json.loads(committed.read_text())
-    told["metrics"][0]["at_least"] = 5
-    committed.write_text(json.dumps(told))
+    document = json.loads(committed.read_text())
+    document["metrics"][0]["at_least"] = 5
+    committed.write_text(json.dumps(document))
     done = leafgate("diff", committed, "--base", "HEAD", "--strict")
     assert (done.code, done.out.splitlines()[-1]) == (0, "1 tighter.")
     assert "metrics[0].at_least: 3 became 5 (HEAD:policy.yaml:" in done.out
     git(committed.parent, "commit", "-q", "-am", "second")
-    told["metrics"][0]["at_least"] = 4
-    committed.write_text(json.dumps(told))
+    document["metrics"][0]["at_least"] = 4
+    committed.write_text(json.dumps(document))
     assert leafgate("diff", committed, "--base", "HEAD").code == 1
     assert leafgate("diff", committed, "--base", "HEAD~1").code == 0
 

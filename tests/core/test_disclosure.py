@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from leafgate.api.components import Unit
 from leafgate.disclosure.document import document
-from leafgate.disclosure.histograms import Bar, veiled
+from leafgate.disclosure.histograms import Bar, suppress_secondary
 from leafgate.disclosure.text import summary
 from leafgate.io.json import readable
-from leafgate.session.run import prepare
-from leafgate.types.evidence import People, Private
+from leafgate.session.run import open_session
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople
 from survey import PEOPLE, survey
 
@@ -23,15 +23,19 @@ RELEASE = {"sha256": "0" * 64, "builder": {"use": "stump"}, "trees": 1, "leaves"
 
 def report(*findings: Finding, people: int, distinct: int = 0, smallest: int = 10, **facts: Any) -> Report:
     """A report on some people; without `distinct`, everybody is different."""
-    told = {"distinct": Private(People(distinct or people)), "sha256": Private("d" * 64), "keyed_sha256": "e" * 64}
-    data = {"people": People(people), **told}
+    fields = {
+        "distinct": AuditorOnly(PeopleCount(distinct or people)),
+        "sha256": AuditorOnly("d" * 64),
+        "keyed_sha256": "e" * 64,
+    }
+    data = {"people": PeopleCount(people), **fields}
     return Report({"name": "p"}, data, RELEASE, findings, {}, smallest_cell=smallest, **facts)
 
 
 def found(people: int, beyond: int | None = None, **facts: Any) -> Finding:
     """A finding about everybody."""
     passed = None if beyond is None else beyond == 0
-    return Finding("m@a", "m", people=people, beyond=beyond, **({"passed": passed} | facts))
+    return Finding("m@a", "m", people=people, violations=beyond, **({"passed": passed} | facts))
 
 
 def averaged(people: int, past: int) -> Finding:
@@ -54,10 +58,10 @@ def sized(people: int, size: float, *, average: bool = False) -> Finding:
     return found(people, value=size, unit="people", limit={"at_least": 9, "average": average}, passed=False)
 
 
-def told(people: int, size: int) -> Finding:
+def group_finding(people: int, size: int) -> Finding:
     """A finding whose evidence tells of a group."""
-    worst = {"people": People(size), "path": Private("path"), "true": Private({"flu": People(1)})}
-    return found(people, evidence={"smallest": People(size), "worst": [worst]})
+    worst = {"people": PeopleCount(size), "path": AuditorOnly("path"), "true": AuditorOnly({"flu": PeopleCount(1)})}
+    return found(people, evidence={"smallest": PeopleCount(size), "worst": [worst]})
 
 
 @st.composite
@@ -71,7 +75,7 @@ def reports(draw: st.DrawFn, *, smallest: int | None = None) -> Report:
         st.builds(left, st.just(people), st.integers(0, 90)),
         st.builds(sized, st.just(people), st.integers(1, people)),
         st.builds(sized, st.just(people), st.floats(1, people), average=st.just(True)),
-        st.builds(told, st.just(people), st.integers(1, people)),
+        st.builds(group_finding, st.just(people), st.integers(1, people)),
     ]
     findings = draw(st.lists(st.one_of(kinds), max_size=4))
     cell = draw(st.integers(1, 15)) if smallest is None else smallest
@@ -126,7 +130,7 @@ def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
     public, auditor = document(of, "public"), document(of, "auditor")
     assert public["data"]["people"] == auditor["data"]["people"]
     assert [f["value"] for f in public["findings"]] == [finding.value for finding in of.findings]
-    assert [f["beyond"] for f in public["findings"]] == [finding.beyond for finding in of.findings]
+    assert [f["beyond"] for f in public["findings"]] == [finding.violations for finding in of.findings]
 
 
 @settings(max_examples=60, deadline=None)
@@ -134,9 +138,13 @@ def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
 def test_auditors_see_everything_and_summaries_can_always_be_written(of: Report) -> None:
     shown = document(of, "auditor")
     assert shown["data"]["people"] == of.data["people"].count
-    for told, finding in zip(shown["findings"], of.findings, strict=True):
-        assert (told["value"], told["people"], told["beyond"]) == (finding.value, finding.people, finding.beyond)
-        for group in told["evidence"].get("worst", ()):
+    for result, finding in zip(shown["findings"], of.findings, strict=True):
+        assert (result["value"], result["people"], result["beyond"]) == (
+            finding.value,
+            finding.people,
+            finding.violations,
+        )
+        for group in result["evidence"].get("worst", ()):
             assert (group["path"], group["true"]) == ("path", {"flu": 1})
     assert summary(document(of, "public"))
     assert summary(shown)
@@ -168,9 +176,9 @@ def test_a_veiled_share_is_told_as_a_share() -> None:
 
 def test_private_things_are_nowhere_in_a_public_document() -> None:
     evidence = {
-        "path": Private("planted-1"),
-        "groups": [Private("planted-2"), {"deep": Private(["planted-3"]), "open": 0.5}],
-        "worst": [{"people": People(3), "true": Private({"planted-4": People(3)})}],
+        "path": AuditorOnly("planted-1"),
+        "groups": [AuditorOnly("planted-2"), {"deep": AuditorOnly(["planted-3"]), "open": 0.5}],
+        "worst": [{"people": PeopleCount(3), "true": AuditorOnly({"planted-4": PeopleCount(3)})}],
     }
     of = report(found(100, 3, evidence=evidence), people=100)
     assert b"planted" not in readable(document(of, "public"))
@@ -208,9 +216,9 @@ def test_of_a_private_release_the_public_sees_numbers_that_follow_from_the_relea
     evidence = {"claim": 1, "derived": 2, "problem": "p", "further": 3}
     whole = found(100040, value=0.25, unit=unit, attack=None, limit={"at_most": 1}, passed=True, evidence=evidence)
     of = replace(PRIVATE_RELEASE, findings=[whole, replace(whole, unit="", of_release=True)])
-    told = document(of, "public")["findings"]
-    assert [finding["value"] for finding in told] == [None, 0.25]
-    assert [finding["evidence"] for finding in told] == [{"claim": 1, "problem": "p"}, evidence]
+    findings = document(of, "public")["findings"]
+    assert [finding["value"] for finding in findings] == [None, 0.25]
+    assert [finding["evidence"] for finding in findings] == [{"claim": 1, "problem": "p"}, evidence]
     assert document(of, "auditor")["findings"][0]["value"] == 0.25
 
 
@@ -238,7 +246,7 @@ def test_how_many_are_distinct_changes_nothing_that_the_public_sees() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moved", "smallest", "told", "step"),
+    ("moved", "smallest", "value", "step"),
     [
         (1 / 3000, 10, 0.67, 0.01),
         (1 / 100, 10, 0.7, 0.1),
@@ -249,12 +257,12 @@ def test_how_many_are_distinct_changes_nothing_that_the_public_sees() -> None:
     ],
 )
 def test_a_score_that_single_people_move_is_told_in_steps_that_fewer_than_the_smallest_cell_cannot_move(
-    moved: float, smallest: int, told: float | None, step: float | None
+    moved: float, smallest: int, value: float | None, step: float | None
 ) -> None:
-    whole = Finding("accuracy", "accuracy", True, value=0.673333, limit={"at_least": 0.673}, moved_by_one=moved)
+    whole = Finding("accuracy", "accuracy", True, value=0.673333, limit={"at_least": 0.673}, sensitivity=moved)
     of = report(whole, people=400, smallest=smallest)
     [public], [auditor] = (document(of, audience)["findings"] for audience in ("public", "auditor"))
-    assert (public["value"], public.get("step"), public["passed"]) == (told, step, True)
+    assert (public["value"], public.get("step"), public["passed"]) == (value, step, True)
     assert (auditor["value"], "step" in auditor) == (0.673333, False)
 
 
@@ -277,7 +285,7 @@ def test_one_over_a_small_number_of_people_is_veiled_like_the_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("people", "told"),
+    ("people", "value"),
     [
         (0, 0),
         (1, {"fewer_than": 10}),
@@ -290,9 +298,9 @@ def test_one_over_a_small_number_of_people_is_veiled_like_the_number() -> None:
         (403, {"from": 390, "to": 403}),
     ],
 )
-def test_counts_are_told_as_steps_of_one_grid_and_nearly_everyone_as_everyone(people: int, told: Any) -> None:
+def test_counts_are_told_as_steps_of_one_grid_and_nearly_everyone_as_everyone(people: int, value: Any) -> None:
     public = document(report(found(403, people), people=403), "public")["findings"][0]
-    assert (public["beyond"], public["people"]) == (told, 403)
+    assert (public["beyond"], public["people"]) == (value, 403)
     assert document(report(found(403, people), people=403, smallest=1), "public")["findings"][0]["beyond"] == people
 
 
@@ -301,10 +309,10 @@ def test_one_person_more_moves_no_count_but_the_total() -> None:
     assert [finding | {"people": None} for finding in one] == [finding | {"people": None} for finding in other]
 
 
-@pytest.mark.parametrize(("smallest", "told"), [(10, 1.99), (1, 1.985), (100, 2.0)])
-def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int, told: float) -> None:
-    average = found(1000, value=1.985, spread=1.0, limit={"at_least": 1, "average": True}, passed=True)
-    assert value_told(report(average, people=1000, smallest=smallest)) == pytest.approx(told, abs=0.006)
+@pytest.mark.parametrize(("smallest", "value"), [(10, 1.99), (1, 1.985), (100, 2.0)])
+def test_an_average_is_told_in_steps_that_the_smallest_cell_makes(smallest: int, value: float) -> None:
+    average = found(1000, value=1.985, score_range=1.0, limit={"at_least": 1, "average": True}, passed=True)
+    assert value_told(report(average, people=1000, smallest=smallest)) == pytest.approx(value, abs=0.006)
     if smallest == 1:
         assert value_told(report(average, people=1000, smallest=1)) == 1.985
 
@@ -315,13 +323,13 @@ def test_bars_say_that_everyone_is_past_the_limit_only_where_the_count_does(smal
     scored = ScoredPeople(scores, weight, np.ones(3, dtype=bool), everyone=True)
     limit = {"at_least": 10.0}
     finding = found(60, 60, passed=False, limit=limit, unit="people", value=1.0, scored=scored)
-    told = document(report(finding, people=60, smallest=smallest), "public")["findings"][0]
-    assert told["beyond"] == beyond
-    assert {bar["past"] for bar in told["distribution"]} == (set() if smallest > 1 else {True})
+    result = document(report(finding, people=60, smallest=smallest), "public")["findings"][0]
+    assert result["beyond"] == beyond
+    assert {bar["past"] for bar in result["distribution"]} == (set() if smallest > 1 else {True})
 
 
 def test_of_a_private_finding_the_public_hears_of_no_group() -> None:
-    worst = {"people": People(40), "possible_values": 1}
+    worst = {"people": PeopleCount(40), "possible_values": 1}
     hidden = found(400, 95, private=True, limit={"at_least": 1}, evidence={"worst": [worst], "problem": "none"})
     public, auditor = (
         document(report(hidden, people=400), audience)["findings"][0] for audience in ("public", "auditor")
@@ -333,7 +341,7 @@ def test_of_a_private_finding_the_public_hears_of_no_group() -> None:
 @pytest.mark.parametrize(("people", "bars"), [(9, 1), (10, 2)])
 def test_a_bar_of_one_fewer_than_the_smallest_cell_is_joined(people: int, bars: int) -> None:
     parts = [Bar(0, 1, people, None), Bar(1, 2, 100, None)]
-    assert len(veiled(parts, 10)) == bars
+    assert len(suppress_secondary(parts, 10)) == bars
 
 
 @pytest.mark.parametrize(
@@ -346,9 +354,9 @@ def test_a_bar_of_one_fewer_than_the_smallest_cell_is_joined(people: int, bars: 
     ],
 )
 def test_bounds_that_somebody_has_are_noted_for_auditors_alone(tmp_path: Path, bounds: list[int], noted: str) -> None:
-    audited = prepare(survey(tmp_path, {"data.columns.age.bounds": bounds})).audit().report
-    told = [note for note in document(audited, "auditor")["notes"] if "age" in note]
-    assert [f"The declared bounds of 'age' end at the {noted} number that occurs" in note for note in told] == [
+    audited = open_session(survey(tmp_path, {"data.columns.age.bounds": bounds})).audit().report
+    items = [note for note in document(audited, "auditor")["notes"] if "age" in note]
+    assert [f"The declared bounds of 'age' end at the {noted} number that occurs" in note for note in items] == [
         True
     ] * bool(noted)
     assert not any("'age'" in note for note in document(audited, "public")["notes"])
@@ -356,4 +364,4 @@ def test_bounds_that_somebody_has_are_noted_for_auditors_alone(tmp_path: Path, b
 
 def test_a_bound_of_nought_is_not_noted_though_somebody_has_it(tmp_path: Path) -> None:
     path = survey(tmp_path, {"data.columns.age.bounds": [0, 120]}, PEOPLE.replace("\n20,", "\n0,"))
-    assert not any("age" in note for note in document(prepare(path).audit().report, "auditor")["notes"])
+    assert not any("age" in note for note in document(open_session(path).audit().report, "auditor")["notes"])

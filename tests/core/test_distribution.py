@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.disclosure.histograms import Bar, counts_told, distribution, veiled
+from leafgate.disclosure.histograms import Bar, distribution, published_counts, suppress_secondary
 from leafgate.types.report import Finding, ScoredPeople
 
 
@@ -80,7 +80,7 @@ def test_every_person_stands_once_in_a_bar_around_the_score_and_on_its_side_of_t
 )
 def test_no_run_from_either_end_of_a_veiled_histogram_is_small(counts: list[int], smallest: int) -> None:
     bars = [Bar(float(i), float(i + 1), count, past=i < 3) for i, count in enumerate(counts)]
-    shown = veiled(bars, smallest)
+    shown = suppress_secondary(bars, smallest)
     assert sum(bar.people for bar in shown) == sum(counts)
     assert shown[0].low == 0
     assert all(bar.high == after.low for bar, after in itertools.pairwise(shown))
@@ -90,12 +90,12 @@ def test_no_run_from_either_end_of_a_veiled_histogram_is_small(counts: list[int]
     runs = {sum(everyone[:i]) for i in range(len(everyone))} | {sum(everyone[i:]) for i in range(1, len(everyone))}
     for count in runs | set(everyone):
         assert count == 0 or count >= smallest
-    assert runs - {0, sum(everyone)} <= {count for count, _ in counts_told(shown)}
+    assert runs - {0, sum(everyone)} <= {count for count, _ in published_counts(shown)}
 
 
 def test_a_histogram_that_gives_nothing_away_stays_as_it_is() -> None:
     bars = [Bar(0, 1, 20, past=True), Bar(1, 2, 0, past=False), Bar(2, 3, 45, past=False)]
-    assert veiled(bars, 10) == tuple(bars)
+    assert suppress_secondary(bars, 10) == tuple(bars)
 
 
 @pytest.mark.parametrize("scores", [[], [math.inf]])

@@ -16,7 +16,7 @@ from dominance.audits import LENIENT, audited, audited_file
 from dominance.people import people_from
 from dominance.properties import Failure, cases, check
 from dominance.trees import blank
-from leafgate import Belief, Known, Release
+from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate_linking import Linking
 from leafgate_published import FileDisclosure
 
@@ -109,8 +109,8 @@ def test_a_sample_of_leaves_of_one_class_each_passes_and_exact_shares_called_sam
         people = people_from(TOWNS, rows, weight)
         document = blank(people, level, "sampled")
         shares = ({"no": here, "yes": 1 - here}, {"no": 0.0, "yes": 1.0})
-        told = [{"shares": each} if level == "shares" else {"error_rate": 1 - max(each.values())} for each in shares]
-        leaves = [{"kind": "leaf", "label": label} | each for label, each in zip(("no", "yes"), told, strict=True)]
+        items = [{"shares": each} if level == "shares" else {"error_rate": 1 - max(each.values())} for each in shares]
+        leaves = [{"kind": "leaf", "label": label} | each for label, each in zip(("no", "yes"), items, strict=True)]
         document["trees"] = [_fan("town", dict(zip(("here", "there"), leaves, strict=True)))]
         return audited_file(people, document, LENIENT).verdict
 
@@ -137,9 +137,9 @@ def test_whom_the_trees_labels_settle_by_vote_their_shares_settle_too() -> None:
         document = blank(people, level, "unknown", combine)
         for of_town in shares:
             leaves = {
-                town: {"kind": "leaf", "label": "no" if told is doubtful else "yes"}
-                | ({"shares": told} if level == "shares" else {})
-                for town, told in of_town.items()
+                town: {"kind": "leaf", "label": "no" if result is doubtful else "yes"}
+                | ({"shares": result} if level == "shares" else {})
+                for town, result in of_town.items()
             }
             document["trees"].append(_fan("town", leaves))
         outcome = audited_file(people, document, ({"use": "exposure", "scored": "derived", "at_most": 0},))
@@ -223,15 +223,15 @@ def believe_nothing(monkeypatch: pytest.MonkeyPatch, of: Any = lambda release: T
     """Let the linking attack keep its groups and lose its belief, of some releases."""
     infer = Linking.infer
 
-    def ignorant(self: Linking, release: Release, known: Known) -> Sequence[Belief]:
+    def ignorant(self: Linking, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         found = infer(self, release, known)
-        return [replace(each, chances=_uniform(each), told="guess") for each in found] if of(release) else found
+        return [replace(each, posterior=_uniform(each), certainty="guess") for each in found] if of(release) else found
 
     monkeypatch.setattr(Linking, "infer", ignorant)
 
 
 def _uniform(belief: Belief) -> Any:
-    return None if belief.chances is None else belief.chances * 0 + 1 / belief.chances.shape[1]
+    return None if belief.posterior is None else belief.posterior * 0 + 1 / belief.posterior.shape[1]
 
 
 def breaks(prop: str, kind: str, seeds: int = MUTANT_SEEDS) -> bool:
@@ -253,12 +253,12 @@ def test_an_attack_that_believes_less_of_more_breaks_a(monkeypatch: pytest.Monke
 def test_a_format_in_which_nobody_is_told_apart_breaks_b(monkeypatch: pytest.MonkeyPatch) -> None:
     infer = Linking.infer
 
-    def blind(self: Linking, release: Release, known: Known) -> Sequence[Belief]:
+    def blind(self: Linking, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         found = infer(self, release, known)
         if release.file is None or release.file.format == "scikit-learn in memory":
             return found
         nobody = np.zeros(len(known.records), dtype=np.int64)
-        return [replace(each, groups=nobody, chances=_uniform(each), told="guess") for each in found]
+        return [replace(each, equivalence_class=nobody, posterior=_uniform(each), certainty="guess") for each in found]
 
     monkeypatch.setattr(Linking, "infer", blind)
     assert breaks("b", "tree")
@@ -270,7 +270,7 @@ def test_an_attack_that_believes_nothing_breaks_c(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_audit_without_doubts_breaks_d(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leafgate.engine.audit, "doubts", lambda *_: [])
+    monkeypatch.setattr(leafgate.engine.audit, "soundness_checks", lambda *_: [])
     assert breaks("d", "hand made")
 
 

@@ -22,8 +22,8 @@ POLICIES = sorted((Path(__file__).resolve().parents[2] / "policies").glob("*.yam
 NAMES = [path.stem for path in POLICIES]
 
 
-def accepts(schema: Any, told: Any) -> bool:
-    return bool(Draft7Validator(schema).is_valid(told))
+def accepts(schema: Any, document: Any) -> bool:
+    return bool(Draft7Validator(schema).is_valid(document))
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,9 @@ def document(path: Path) -> dict[str, Any]:
     return parse_yaml(path.read_bytes(), path.name)
 
 
-def needs_data(told: dict[str, Any]) -> bool:
+def needs_data(document: dict[str, Any]) -> bool:
     """Does the policy name hierarchies, which are in the folder of the data?"""
-    return any("hierarchy" in column for column in told["data"]["columns"].values())
+    return any("hierarchy" in column for column in document["data"]["columns"].values())
 
 
 @pytest.mark.parametrize("path", POLICIES, ids=NAMES)
@@ -111,11 +111,11 @@ def test_the_committed_schema_is_the_one_the_code_makes() -> None:
 
 
 def test_the_committed_schema_is_one_of_draft_07_and_uses_nothing_newer() -> None:
-    told = json.loads(COMMITTED.read_bytes())
-    Draft7Validator.check_schema(told)
-    assert told["$schema"] == Draft7Validator.META_SCHEMA["$schema"]
+    document = json.loads(COMMITTED.read_bytes())
+    Draft7Validator.check_schema(document)
+    assert document["$schema"] == Draft7Validator.META_SCHEMA["$schema"]
     known = {*Draft7Validator.META_SCHEMA["properties"], "$schema", "$ref"}
-    assert set(keywords(told)) <= known
+    assert set(keywords(document)) <= known
 
 
 def keywords(schema: Any) -> Iterator[str]:
@@ -134,9 +134,9 @@ def keywords(schema: Any) -> Iterator[str]:
 
 
 def test_every_reference_of_the_committed_schema_leads_somewhere() -> None:
-    told = json.loads(COMMITTED.read_bytes())
+    document = json.loads(COMMITTED.read_bytes())
     named = set(re.findall(r'"\$ref": "#/definitions/([^"]+)"', COMMITTED.read_text()))
-    assert named == set(told["definitions"])
+    assert named == set(document["definitions"])
 
 
 @pytest.mark.parametrize("path", POLICIES, ids=NAMES)
@@ -161,6 +161,6 @@ def test_waivers_and_extension_are_in_the_published_schema(schema: Any, right: d
 
 
 def test_what_is_picked_in_an_editor_is_explained_there() -> None:
-    told = json.loads(COMMITTED.read_bytes())["definitions"]["KAnonymity"]
-    assert told["description"]
-    assert told["properties"]["at_least"]["description"] == "The score must not be lower."
+    k_anonymity = json.loads(COMMITTED.read_bytes())["definitions"]["KAnonymity"]
+    assert k_anonymity["description"]
+    assert k_anonymity["properties"]["at_least"]["description"] == "The score must not be lower."

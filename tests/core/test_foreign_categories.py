@@ -18,10 +18,10 @@ from sklearn.tree import DecisionTreeClassifier
 from command_line import leafgate
 from leafgate import from_sklearn
 from leafgate.algorithms.prediction import predict
-from leafgate.models.exposure.categories import needed
-from leafgate.models.ir.features import Coded
-from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
-from leafgate.models.lowering.release import release_of
+from leafgate.models.exposure.categories import drop_unused_categories
+from leafgate.models.ir.features import CategoryCodes
+from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
+from leafgate.models.lowering.release import lower_model
 from leafgate.types.schema import Schema
 from random_tables import categorical, table_of
 
@@ -71,10 +71,10 @@ def fitted(library: str, kind: type, folder: Path, *, bare: bool = False) -> flo
             x = x.assign(region=pd.Categorical(x["region"]))
         data = xgb.DMatrix(x, label=y, enable_categorical=True)
         booster = xgb.train({"max_depth": 3, "objective": "binary:logistic"}, data, 4)
-        told = json.loads(booster.save_raw("json"))
+        document = json.loads(booster.save_raw("json"))
         if bare:
-            del told["learner"]["gradient_booster"]["model"]["cats"]
-        (folder / "m").write_text(json.dumps(told))
+            del document["learner"]["gradient_booster"]["model"]["cats"]
+        (folder / "m").write_text(json.dumps(document))
         said = booster.predict(data, output_margin=True) > 0
     else:
         options = {"objective": "binary", "verbose": -1, "min_data_in_leaf": 5, "num_threads": 1}
@@ -136,7 +136,7 @@ def test_values_that_differ_in_spelling_alone_keep_their_own_codes() -> None:
     x = pd.DataFrame({"house": pd.Series(values * 5, dtype=object)})
     rich = x["house"].isin(["1", "2"]).map({False: "no", True: "yes"})
     model = make_pipeline(OrdinalEncoder(), DecisionTreeClassifier(random_state=0)).fit(x, rich)
-    release = release_of(from_sklearn(model), b"file", schema, {}, "model")
+    release = lower_model(from_sklearn(model), b"file", schema, {}, "model")
     table = table_of(schema.columns, [(value, "no") for value in values])
     given = pd.DataFrame({"house": table.frame["house"].astype(object)})
     assert [schema.classes[i] for i in predict(release, table)] == model.predict(given).tolist()
@@ -146,21 +146,23 @@ def test_values_that_differ_in_spelling_alone_keep_their_own_codes() -> None:
 def test_values_never_seen_go_with_the_most_that_no_test_parts(odd: str) -> None:
     """So a scrubbed file names the few values that are not as the others, and no more."""
     codes = {value: float(code) for code, value in enumerate(VALUES)}
-    model = Foreign(
+    model = ModelIR(
         "skops",
         ("house",),
         ("no", "yes"),
         (
-            ForeignTree(
+            TreeIR(
                 feature=np.array([0, LEAF, LEAF]),
                 threshold=np.full(3, np.nan),
                 low=np.array([1, LEAF, LEAF]),
                 high=np.array([2, LEAF, LEAF]),
-                says=np.array([[0, 0], [1, 0], [0, 1.0]]),
+                values=np.array([[0, 0], [1, 0], [0, 1.0]]),
                 subsets={0: frozenset({codes[odd]})},
             ),
         ),
         "labels",
-        origins=(Coded("house", codes),),
+        origins=(CategoryCodes("house", codes),),
     )
-    assert needed(model).origins == (Coded("house", {odd: codes[odd]}, min(set(codes.values()) - {codes[odd]})),)
+    assert drop_unused_categories(model).origins == (
+        CategoryCodes("house", {odd: codes[odd]}, min(set(codes.values()) - {codes[odd]})),
+    )

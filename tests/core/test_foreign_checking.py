@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
+from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
 from leafgate.models.ir.validate import check
 from patience import ends_soon
 from sample_model import MODEL, TREE, edited, with_tree
 
-WRONG: dict[str, tuple[Foreign, str]] = {
+WRONG: dict[str, tuple[ModelIR, str]] = {
     "no trees": (replace(MODEL, trees=()), "must have trees"),
     "several trees and `one`": (replace(MODEL, trees=(TREE, TREE)), "says `one`"),
     "a feature twice": (replace(MODEL, features=("age", "age")), "different features"),
     "a class twice": (replace(MODEL, classes=("low", "low")), "different classes"),
-    "numbers and classes": (replace(MODEL, says="values"), "not both"),
+    "numbers and classes": (replace(MODEL, values="values"), "not both"),
     "an infinite base": (replace(MODEL, base=(np.inf,)), "base scores"),
     "no such feature": (edited("feature", 0, 2), "asks about no feature"),
     "a feature below nothing": (edited("feature", 0, -2), "asks about no feature"),
@@ -28,7 +28,7 @@ WRONG: dict[str, tuple[Foreign, str]] = {
     "the root a child": (edited("high", 0, 0), "is no tree"),
     "NaN threshold": (edited("threshold", 0, np.nan), "no finite number"),
     "infinite threshold": (edited("threshold", 1, -np.inf), "no finite number"),
-    "a leaf without numbers": (edited("says", 2, np.nan), "says no finite number"),
+    "a leaf without numbers": (edited("values", 2, np.nan), "says no finite number"),
     "less than nobody": (edited("counts", 2, (-4, 8)), "less than nobody"),
     "classes that do not add up": (edited("counts", 2, (2, 0)), "count not as many"),
     "sizes that do not add up": (edited("size", 4, 5), "count not as many"),
@@ -49,10 +49,10 @@ WRONG: dict[str, tuple[Foreign, str]] = {
 
 
 @pytest.mark.parametrize(("model", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_no_model_is_refused_with_its_place(model: Foreign, message: str) -> None:
+def test_what_is_no_model_is_refused_with_its_place(model: ModelIR, message: str) -> None:
     with pytest.raises(ReleaseError, match=message) as caught:
         check(model, "model")
-    assert caught.value.problems[0].place.startswith("model")
+    assert caught.value.problems[0].location.startswith("model")
     assert caught.value.exit_code == 2
 
 
@@ -70,13 +70,13 @@ def test_a_cycle_apart_from_the_root_is_no_tree() -> None:
         check(with_tree(feature=feature, low=low, high=high, threshold=np.zeros(5), counts=None, size=None), "model")
 
 
-def chain(depth: int) -> ForeignTree:
+def chain(depth: int) -> TreeIR:
     """A tree that goes down one side only."""
     inner, n = np.arange(depth), 2 * depth + 1
     feature, low, high = (np.full(n, LEAF) for _ in range(3))
     feature[inner], low[inner], high[inner] = 0, depth + inner, np.append(inner[1:], 2 * depth)
     threshold = np.append(np.arange(depth), np.full(depth + 1, np.nan)).astype(float)
-    return ForeignTree(feature, threshold, low, high, says=np.ones((n, 2)))
+    return TreeIR(feature, threshold, low, high, values=np.ones((n, 2)))
 
 
 def test_depth_is_limited_and_costs_no_time() -> None:
@@ -95,7 +95,7 @@ def arrays(draw: st.DrawFn) -> dict[str, Any]:
     made = {name: np.array(draw(st.lists(kind, min_size=n, max_size=n))) for name, kind in wanted.items()}
     made = {name: array.astype(np.int64 if wanted[name] is whole else float) for name, array in made.items()}
     subsets = draw(st.dictionaries(st.integers(0, 7), st.frozensets(st.sampled_from(["a", 1.0])), max_size=2))
-    return made | {"says": np.ones((n, 2)), "counts": None, "subsets": subsets}
+    return made | {"values": np.ones((n, 2)), "counts": None, "subsets": subsets}
 
 
 @settings(max_examples=300, deadline=None)

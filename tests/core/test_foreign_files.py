@@ -18,8 +18,8 @@ from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.models.exposure.disclosures import SIZES
 from leafgate.models.formats.native import written
-from leafgate.models.ir.features import Absent, Coded, Number, Step, Unknown
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Unresolved
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.reader import is_foreign, read_bounded, read_foreign
 from patience import ends_soon
 from sample_model import MODEL, TREE
@@ -101,20 +101,22 @@ def test_counts_of_other_people_leave_the_audit_inconclusive(folder: Path) -> No
 EVERYTHING = replace(
     MODEL,
     origins=(
-        Number("age", (Step("minus", 3.5), Step("over", 2.0)), 40.0),
-        Coded("school", {"none": 0.0, "high": 1.5}, None, float("nan")),
+        Numeric("age", (ArithmeticStep("minus", 3.5), ArithmeticStep("over", 2.0)), 40.0),
+        CategoryCodes("school", {"none": 0.0, "high": 1.5}, None, float("nan")),
     ),
     producer="by hand",
 )
-ABSENT = replace(MODEL, origins=(Absent("age"), Unknown("school", "is made by a function, which is not run here")))
-BOOSTED = Foreign(
+ABSENT = replace(
+    MODEL, origins=(MissingIndicator("age"), Unresolved("school", "is made by a function, which is not run here"))
+)
+BOOSTED = ModelIR(
     "skops",
     ("age", "school"),
     ("a", "b", "c"),
     (
         replace(
             TREE,
-            says=TREE.says[:, :1],
+            values=TREE.values[:, :1],
             output=2,
             counts=None,
             size=np.array([np.nan, 6, 4, 2, 4]),
@@ -131,7 +133,7 @@ BOOSTED = Foreign(
 
 
 @pytest.mark.parametrize("model", [MODEL, EVERYTHING, ABSENT, BOOSTED], ids=["plain", "origins", "absent", "boosted"])
-def test_a_neutral_file_read_back_is_the_same_model(model: Foreign) -> None:
+def test_a_neutral_file_read_back_is_the_same_model(model: ModelIR) -> None:
     read = read_foreign(written(model), "model")  # which tells the names of values besides
     assert written(replace(read, discloses=model.discloses)) == written(model)
     for mine, its in zip(model.trees, read.trees, strict=True):
@@ -166,9 +168,9 @@ STRANGE: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("key", "value"), STRANGE, ids=[f"{key}={value}"[:40] for key, value in STRANGE])
 def test_a_neutral_file_that_cannot_be_meant_is_refused(key: str, value: Any) -> None:
-    told = {**json.loads(written(MODEL)), key: value}
+    fields = {**json.loads(written(MODEL)), key: value}
     with pytest.raises(ReleaseError):
-        read_foreign(json.dumps(told).encode(), "model")
+        read_foreign(json.dumps(fields).encode(), "model")
 
 
 def test_a_file_that_keeps_back_what_it_tells_is_seen_through() -> None:
@@ -304,22 +306,24 @@ def test_a_model_is_never_written_over(folder: Path, command: tuple[str, ...]) -
 
 ILL = "Ada, 36; " * 200
 SMUGGLED: dict[str, Callable[[Any], None]] = {
-    "a long producer": lambda told: told.update(producer=ILL),
-    "a long origin": lambda told: told.update({"from": ILL}),
-    "a setting that is a table": lambda told: told.update(settings={"max_depth": ILL}),
-    "a long reason": lambda told: told.update(untold_missing=ILL),
-    "a long name": lambda told: told.update(features=[*told["features"], ILL]),
-    "a disclosure that says too much": lambda told: told["discloses"][0].update(says=ILL),
-    "many disclosures": lambda told: told.update(discloses=[{**told["discloses"][0], "says": "36"}] * 200),
-    "groups of nobody": lambda told: told.update(groups=[{f"Ada {i}": 36 for i in range(200)}]),
+    "a long producer": lambda value: value.update(producer=ILL),
+    "a long origin": lambda value: value.update({"from": ILL}),
+    "a setting that is a table": lambda value: value.update(settings={"max_depth": ILL}),
+    "a long reason": lambda value: value.update(untold_missing=ILL),
+    "a long name": lambda value: value.update(features=[*value["features"], ILL]),
+    "a disclosure that says too much": lambda value: value["discloses"][0].update(says=ILL),
+    "many disclosures": lambda value: value.update(discloses=[{**value["discloses"][0], "says": "36"}] * 200),
+    "groups of nobody": lambda value: value.update(groups=[{f"Ada {i}": 36 for i in range(200)}]),
 }
 
 
 @pytest.mark.parametrize("change", SMUGGLED.values(), ids=SMUGGLED)
 def test_what_a_neutral_file_has_no_need_of_is_told(change: Callable[[Any], None]) -> None:
-    told = json.loads(written(MODEL))
-    change(told)
-    found = [item for item in read_foreign(json.dumps(told).encode(), "m").discloses if item.kind == "other_content"]
+    document = json.loads(written(MODEL))
+    change(document)
+    found = [
+        item for item in read_foreign(json.dumps(document).encode(), "m").discloses if item.kind == "other_content"
+    ]
     assert [item.severity for item in found] == ["high"]
 
 
@@ -327,12 +331,14 @@ def test_what_a_neutral_file_has_no_need_of_is_told(change: Callable[[Any], None
     ("key", "node", "value"), [("threshold", 2, 36.0), ("says", 0, [36, 17]), ("low", 3, 3), ("high", 4, 1)]
 )
 def test_numbers_of_nodes_that_nobody_reads_are_told(key: str, node: int, value: Any) -> None:
-    told = json.loads(written(MODEL))
-    told["trees"][0][key][node] = value
-    found = [item for item in read_foreign(json.dumps(told).encode(), "m").discloses if item.kind == "other_content"]
+    document = json.loads(written(MODEL))
+    document["trees"][0][key][node] = value
+    found = [
+        item for item in read_foreign(json.dumps(document).encode(), "m").discloses if item.kind == "other_content"
+    ]
     assert [item.severity for item in found] == ["medium"]
 
 
 @pytest.mark.parametrize("model", [MODEL, EVERYTHING, ABSENT, BOOSTED], ids=["plain", "origins", "absent", "boosted"])
-def test_nothing_that_we_write_is_other_content(model: Foreign) -> None:
+def test_nothing_that_we_write_is_other_content(model: ModelIR) -> None:
     assert "other_content" not in {item.kind for item in read_foreign(written(model), "m").discloses}

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import LEAF, Foreign
+from leafgate.models.ir.model import LEAF, ModelIR
 from leafgate.models.reader import is_foreign, read_foreign
 from leafgate.models.scrub.scrub import leaves_of, predicted, votes
-from leafgate.types.release import Disclosure
+from leafgate.types.release import FileDisclosure
 from patience import ends_soon
 from refused_models import assert_refused
 
@@ -32,21 +32,21 @@ def fitted(rows: Rows, rounds: int = 8, *, sets: bool = True, **options: Any) ->
     return lgb.train(SMALL | objective | options, data, num_boost_round=rounds)
 
 
-def read(booster: lgb.Booster) -> Foreign:
+def read(booster: lgb.Booster) -> ModelIR:
     content = booster.model_to_string().encode()
     assert is_foreign(content[:4096])
     return read_foreign(content, "model")
 
 
-def check_alike(model: Foreign, booster: lgb.Booster, rows: Rows, *, mean_of: int = 0) -> None:
+def check_alike(model: ModelIR, booster: lgb.Booster, rows: Rows, *, mean_of: int = 0) -> None:
     """Leaf by leaf, score by score to the last bit, class by class; a forest's raw scores are sums, not means."""
     x = np.concatenate([rows.x, probes(model, rows)])
     ends = np.asarray(booster.predict(x, pred_leaf=True)).reshape(len(x), -1)
     for i, tree in enumerate(model.trees):
         assert same_leaves(leaves_of(tree, x), ends[:, i]), i
     scores = np.asarray(booster.predict(x, raw_score=True))
-    told = votes(model, x)
-    mine = told if scores.ndim == 2 else told[:, -1]
+    result = votes(model, x)
+    mine = result if scores.ndim == 2 else result[:, -1]
     assert np.allclose(mine * mean_of, scores, rtol=1e-12) if mean_of else np.array_equal(mine, scores)
     if model.classes:
         theirs = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
@@ -135,13 +135,13 @@ def test_with_the_settings_a_first_leafs_value_tells_the_people_of_each_class() 
     ends = leaves_of(tree, rows.x)
     for leaf in np.flatnonzero(tree.feature == LEAF):
         people = tree.size[leaf]
-        gradient = (start - tree.says[leaf, 0]) / 0.1 * people * p * (1 - p)
+        gradient = (start - tree.values[leaf, 0]) / 0.1 * people * p * (1 - p)
         assert people * p - gradient == pytest.approx(rows.y[ends == leaf].sum(), abs=0.01)
 
 
 def test_it_tells_ranges_categories_and_settings() -> None:
-    told = {item.kind: item.severity for item in read(fitted(random_rows())).discloses}
-    assert told == {
+    fields = {item.kind: item.severity for item in read(fitted(random_rows())).discloses}
+    assert fields == {
         "sizes": "high",
         "ranges": "high",
         "categories": "medium",
@@ -153,8 +153,8 @@ def test_it_tells_ranges_categories_and_settings() -> None:
 
 
 def test_it_tells_how_the_learner_was_set() -> None:
-    told = read(fitted(random_rows(4), max_depth=5)).settings
-    assert told == {"n_estimators": 8, "max_depth": 5, "min_child_weight": 0.001}
+    settings = read(fitted(random_rows(4), max_depth=5)).settings
+    assert settings == {"n_estimators": 8, "max_depth": 5, "min_child_weight": 0.001}
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_whatever_lightgbm_did_not_write_is_told(old: str, new: str, where: str)
     assert "person" not in item.says
 
 
-def other_parts(text: str) -> list[Disclosure]:
+def other_parts(text: str) -> list[FileDisclosure]:
     return [item for item in read_foreign(text.encode(), "m").discloses if item.kind == "other_content"]
 
 
@@ -194,10 +194,10 @@ def test_a_file_with_other_ends_of_lines_has_nothing_else() -> None:
 
 def test_where_the_data_lay_is_told() -> None:
     for key in ("data", "valid", "forcedsplits_filename"):
-        told = read_foreign(TEXT.replace(f"[{key}: ]", f"[{key}: /home/her/people.csv]").encode(), "m").discloses
-        assert {item.kind for item in told} - {item.kind for item in read_foreign(TEXT.encode(), "m").discloses} == {
-            *("paths", "other_content")
-        }
+        discloses = read_foreign(TEXT.replace(f"[{key}: ]", f"[{key}: /home/her/people.csv]").encode(), "m").discloses
+        assert {item.kind for item in discloses} - {
+            item.kind for item in read_foreign(TEXT.encode(), "m").discloses
+        } == {*("paths", "other_content")}
 
 
 # What is refused

@@ -19,7 +19,7 @@ import leafgate
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import asked_features, release_of
+from leafgate.models.lowering.release import asked_features, lower_model
 from leafgate.models.reader import read_foreign
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
@@ -56,8 +56,8 @@ def boosted(cells: Any) -> bytes:
 def light(cells: Any) -> bytes:
     frame = pd.DataFrame({"place": pd.Series(cells).astype("category")})
     parameters = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 2, "cat_smooth": 1}
-    told = lightgbm.train(parameters, lightgbm.Dataset(frame, (ANSWER == "yes").astype(int)), 2)
-    return told.model_to_string().encode()
+    result = lightgbm.train(parameters, lightgbm.Dataset(frame, (ANSWER == "yes").astype(int)), 2)
+    return result.model_to_string().encode()
 
 
 def histogram(cells: Any) -> bytes:
@@ -84,7 +84,7 @@ MAKERS = {
 
 
 def read(content: bytes, columns: Schema, said: Any = None) -> Release:
-    return release_of(read_foreign(content, "model"), content, columns, said or SAID, "model")
+    return lower_model(read_foreign(content, "model"), content, columns, said or SAID, "model")
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -92,25 +92,25 @@ def test_values_spelled_otherwise_than_in_the_policy_are_refused(name: str) -> N
     content = MAKERS[name](np.char.add(" ", TOWN))  # as read_csv leaves them
     said = SAID if name in {"xgboost", "lightgbm"} else {}
     with pytest.raises(ReleaseError, match=r"'place': the model knows \d value\(s\) that the policy does not have"):
-        release_of(read_foreign(content, "model"), content, schema(TOWNS), said, "model")
+        lower_model(read_foreign(content, "model"), content, schema(TOWNS), said, "model")
     spelled = schema(tuple(f" {town}" for town in TOWNS))
-    assert release_of(read_foreign(content, "model"), content, spelled, said, "model").trees
+    assert lower_model(read_foreign(content, "model"), content, spelled, said, "model").trees
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_value_more_on_either_side_is_read(name: str) -> None:
     said = SAID if name in {"xgboost", "lightgbm"} else {}
     content = MAKERS[name](TOWN)
-    assert release_of(read_foreign(content, "model"), content, schema((*TOWNS, "abroad")), said, "model").trees
+    assert lower_model(read_foreign(content, "model"), content, schema((*TOWNS, "abroad")), said, "model").trees
     if name not in {"xgboost", "lightgbm"}:  # whose files do not list what no test asks for
-        assert release_of(read_foreign(content, "model"), content, schema(TOWNS[:3]), said, "model").trees
+        assert lower_model(read_foreign(content, "model"), content, schema(TOWNS[:3]), said, "model").trees
 
 
 def test_true_and_false_are_not_one_and_zero() -> None:
     frame = pd.DataFrame({"place": pd.Series(TOWN == "north").astype("category")})
     content = skops_bytes(HistGradientBoostingClassifier(max_iter=2).fit(frame, ANSWER))
     with pytest.raises(ReleaseError, match=r"'place': the model knows 2 value\(s\) that the policy does not have"):
-        release_of(read_foreign(content, "model"), content, schema(("False", "True")), {}, "model")
+        lower_model(read_foreign(content, "model"), content, schema(("False", "True")), {}, "model")
 
 
 @pytest.mark.parametrize("word", ["?", " ?", "nan"])
@@ -118,9 +118,9 @@ def test_true_and_false_are_not_one_and_zero() -> None:
 def test_a_model_that_knows_missing_cells_as_a_value_is_no_model_of_kept_ones(name: str, word: str) -> None:
     cells = np.where(TOWN == "west", word, TOWN)
     content = MAKERS[name](cells)
-    assert release_of(read_foreign(content, "model"), content, schema(TOWNS[:3]), {}, "model").trees
+    assert lower_model(read_foreign(content, "model"), content, schema(TOWNS[:3]), {}, "model").trees
     with pytest.raises(ReleaseError, match="stands for missing cells") as caught:
-        release_of(read_foreign(content, "model"), content, schema(TOWNS[:3], missing=True), {}, "model")
+        lower_model(read_foreign(content, "model"), content, schema(TOWNS[:3], missing=True), {}, "model")
     assert "take it from `data.missing`" in str(caught.value)
 
 
@@ -135,14 +135,14 @@ def test_numbers_that_may_be_codes_of_numbers_are_asked_about(model: Any) -> Non
     content = skops_bytes(model)
     columns = schema(REGIONS)
     with pytest.raises(ReleaseError, match="'place': is asked for the column's values, or for codes"):
-        release_of(read_foreign(content, "model"), content, columns, {}, "model")
-    told = {"place": Encoding(codes={value: float(i) for i, value in enumerate(REGIONS)})}
-    release = release_of(read_foreign(content, "model"), content, columns, told, "model")
+        lower_model(read_foreign(content, "model"), content, columns, {}, "model")
+    fields = {"place": Encoding(codes={value: float(i) for i, value in enumerate(REGIONS)})}
+    release = lower_model(read_foreign(content, "model"), content, columns, fields, "model")
     table = table_of(columns.columns, [(value, "no") for value in REGIONS])
     mine = dict(zip(table.frame["place"], predict(release, table), strict=True))
     expected = model.predict(pd.DataFrame({"place": range(5)}))
     assert [("no", "yes")[mine[value]] for value in REGIONS] == expected.tolist()
-    assert release_of(
+    assert lower_model(
         read_foreign(content, "model"), content, columns, {"place": Encoding(column="place")}, "model"
     ).trees
 
@@ -150,7 +150,7 @@ def test_numbers_that_may_be_codes_of_numbers_are_asked_about(model: Any) -> Non
 def test_the_values_themselves_are_read_where_no_codes_reach() -> None:
     model = DecisionTreeClassifier().fit(pd.DataFrame({"place": REGION.astype(int)}), OF_REGION)
     content = skops_bytes(model)
-    assert release_of(read_foreign(content, "model"), content, schema(REGIONS), {}, "model").trees
+    assert lower_model(read_foreign(content, "model"), content, schema(REGIONS), {}, "model").trees
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -171,7 +171,7 @@ def test_truth_values_are_the_numbers_that_they_are_in_python() -> None:
     flags = TOWN == "north"
     model = DecisionTreeClassifier(max_depth=1).fit(pd.DataFrame({"place": flags}), ANSWER)
     columns = schema(("False", "True"))
-    release = release_of(leafgate.from_sklearn(model), b"", columns, {}, "model")
+    release = lower_model(leafgate.from_sklearn(model), b"", columns, {}, "model")
     table = table_of(columns.columns, [("False", "no"), ("True", "no")])
     mine = dict(zip(table.frame["place"], predict(release, table), strict=True))
     expected = model.predict(pd.DataFrame({"place": [False, True]}))
@@ -184,6 +184,6 @@ def test_the_outermost_codes_may_be_codes_and_beyond_them_are_numbers() -> None:
         model = replace(MODEL, features=("place",), classes=("no", "yes"), trees=(tree,))
         if asked:
             with pytest.raises(ReleaseError, match="or for codes"):
-                release_of(model, b"", schema(REGIONS), {}, "model")
+                lower_model(model, b"", schema(REGIONS), {}, "model")
         else:
-            assert release_of(model, b"", schema(REGIONS), {}, "model").trees
+            assert lower_model(model, b"", schema(REGIONS), {}, "model").trees

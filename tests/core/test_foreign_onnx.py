@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import leafgate
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.reader import is_foreign, read_foreign
 from leafgate.models.scrub.scrub import predicted, votes
 from patience import ends_soon
@@ -61,7 +61,7 @@ def fitted(name: str, classes: int) -> tuple[Any, onnx.ModelProto]:
     return numbers, to_onnx(numbers, made[:1])
 
 
-def everywhere(read: Foreign) -> Any:
+def everywhere(read: ModelIR) -> Any:
     """Rows it was fitted on, others, and singles at the thresholds and next to them."""
     edges = at_the_edges(read, np.nan_to_num(rows(3)).astype(np.float32).astype(float))
     return np.concatenate([singles(1), singles(2), edges.astype(np.float32)])
@@ -96,7 +96,7 @@ def test_a_tree_has_the_same_leaves_in_memory_and_in_onnx_and_tells_less_there()
     mine, its = memory.trees[0], file.trees[0]
     assert (mine.feature == its.feature).all()
     assert (mine.low == its.low).all()
-    np.testing.assert_allclose(mine.says[mine.leaves], its.says[its.leaves], atol=1e-6)
+    np.testing.assert_allclose(mine.values[mine.leaves], its.values[its.leaves], atol=1e-6)
     assert (memory.level, file.level, file.leaf_level) == ("counts", "counts", "shares")
     assert {item.kind for item in file.discloses} == {"ratios"}
 
@@ -133,20 +133,20 @@ def node_changed(change: Callable[[Any], None]) -> bytes:
 
 def attribute(name: str, at: int, value: Any) -> bytes:
     def change(node: Any) -> None:
-        told = next(a for a in node.attribute if a.name == name)
-        (told.ints or told.floats or told.strings)[at] = value
+        result = next(a for a in node.attribute if a.name == name)
+        (result.ints or result.floats or result.strings)[at] = value
 
     return node_changed(change)
 
 
 def external(node: Any) -> None:
-    told = next(a for a in node.attribute if a.name == "nodes_values")
-    told.name = "nodes_values_as_tensor"
-    told.type = onnx.AttributeProto.TENSOR
-    del told.floats[:]
-    told.t.data_type = onnx.TensorProto.DOUBLE
-    told.t.data_location = onnx.TensorProto.EXTERNAL
-    told.t.external_data.add(key="location", value="../../etc/passwd")
+    result = next(a for a in node.attribute if a.name == "nodes_values")
+    result.name = "nodes_values_as_tensor"
+    result.type = onnx.AttributeProto.TENSOR
+    del result.floats[:]
+    result.t.data_type = onnx.TensorProto.DOUBLE
+    result.t.data_location = onnx.TensorProto.EXTERNAL
+    result.t.external_data.add(key="location", value="../../etc/passwd")
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
@@ -177,11 +177,11 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 def in_pieces(piece: bytes) -> bytes:
     """An attribute whose list is broken off by another field after every number, half a million times."""
-    told = onnx.ModelProto(ir_version=8, producer_name="p")
-    node = told.graph.node.add(op_type="TreeEnsembleClassifier")
+    result = onnx.ModelProto(ir_version=8, producer_name="p")
+    node = result.graph.node.add(op_type="TreeEnsembleClassifier")
     node.attribute.add(name="nodes_treeids")
     node.attribute[0].doc_string = "x" * (len(piece) * 500_000 - 5)
-    content = bytes(told.SerializeToString())
+    content = bytes(result.SerializeToString())
     at = content.index(b"x" * 100)
     field = content.rindex(b"\x6a", 0, at)
     return content[:field] + (piece * 500_000)[: len(content) - field].ljust(len(content) - field, b"\x01")
@@ -208,10 +208,10 @@ def test_any_byte_may_be_another(data: st.DataObject) -> None:
 
 def packed(values: list[int]) -> bytes:
     """Whole numbers as protobuf writes them, by its own encoder."""
-    told = onnx.AttributeProto()
-    told.name = "a"
-    told.ints.extend(values)
-    return bytes(told.SerializeToString())
+    result = onnx.AttributeProto()
+    result.name = "a"
+    result.ints.extend(values)
+    return bytes(result.SerializeToString())
 
 
 @settings(max_examples=200, deadline=None)
@@ -219,11 +219,11 @@ def packed(values: list[int]) -> bytes:
 def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
     from leafgate.models.readers.onnx.graph import attribute_of
 
-    name, told, beside = attribute_of(packed(values), "m")
-    assert (name, told.tolist(), beside) == ("a", values, ())
+    name, result, beside = attribute_of(packed(values), "m")
+    assert (name, result.tolist(), beside) == ("a", values, ())
 
 
-def told(change: Callable[[Any], None]) -> dict[str, tuple[str, str | None]]:
+def file_disclosures(change: Callable[[Any], None]) -> dict[str, tuple[str, str | None]]:
     """What a tree's file is said to disclose after a change: severity and level by kind."""
     document = onnx.ModelProto.FromString(fitted("tree", 2)[1].SerializeToString())
     change(document)
@@ -236,7 +236,7 @@ def test_how_many_people_reach_each_node_is_told_as_counts() -> None:
         rates = next(a for n in document.graph.node for a in n.attribute if a.name == "nodes_hitrates")
         rates.floats[0] = 240.0
 
-    assert told(hit) == {"sizes": ("high", "counts")}
+    assert file_disclosures(hit) == {"sizes": ("high", "counts")}
 
 
 OTHER_CONTENT: dict[str, Callable[[Any], None]] = {
@@ -257,17 +257,19 @@ BESIDE: dict[str, Callable[[Any], None]] = {
 
 @pytest.mark.parametrize("name", OTHER_CONTENT)
 def test_texts_that_nobody_reads_of_an_onnx_file_are_high_findings(name: str) -> None:
-    assert told(OTHER_CONTENT[name]) == {"other_content": ("high", None)}
+    assert file_disclosures(OTHER_CONTENT[name]) == {"other_content": ("high", None)}
 
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_few_numbers_that_nobody_reads_of_an_onnx_file_are_told(name: str) -> None:
-    assert told(BESIDE[name]) == {"other_content": ("medium", None)}
+    assert file_disclosures(BESIDE[name]) == {"other_content": ("medium", None)}
 
 
 def test_a_tensor_as_large_as_people_that_nobody_reads_is_a_high_finding() -> None:
     tensor = onnx.numpy_helper.from_array(np.ones((300, 8), dtype=np.float32), "people")
-    assert told(lambda document: document.graph.initializer.append(tensor)) == {"other_content": ("high", None)}
+    assert file_disclosures(lambda document: document.graph.initializer.append(tensor)) == {
+        "other_content": ("high", None)
+    }
 
 
 def test_thresholds_of_leaves_are_told() -> None:
@@ -276,4 +278,4 @@ def test_thresholds_of_leaves_are_told() -> None:
         leaf = list(attributes["nodes_modes"].strings).index(b"LEAF")
         attributes["nodes_values"].floats[leaf] = 17.0
 
-    assert told(at_leaf) == {"other_content": ("medium", None)}
+    assert file_disclosures(at_leaf) == {"other_content": ("medium", None)}

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import Foreign
-from leafgate.models.lowering.release import release_of
+from leafgate.models.ir.model import ModelIR
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate.models.readers.pmml.trees import MAX_ASKED, PmmlNode, Walk
 from leafgate.models.scrub.scrub import predicted, votes
-from leafgate.types.tree import Branch, Cut, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 from patience import ends_soon
 from pmml_by_letter import Cells, evaluate
 from random_tables import categorical, numeric, table_of
@@ -32,26 +32,26 @@ NUMBERS = (1.0, 2.0, 2.5, 3.0)
 
 def document(model: str, fields: dict[str, str], classes: tuple[str, ...], more: str = "") -> bytes:
     """A whole file around one model; numbers are continuous, texts have no declared values."""
-    told = "".join(
+    text = "".join(
         f'<DataField name="{name}" optype="{"categorical" if kind == "string" else "continuous"}" dataType="{kind}"/>'
         for name, kind in fields.items()
     )
     values = "".join(f'<Value value="{value}"/>' for value in classes)
     return (
-        f'<?xml version="1.0"?><PMML version="4.4" xmlns="http://www.dmg.org/PMML-4_4"><Header/><DataDictionary>{told}'
+        f'<?xml version="1.0"?><PMML version="4.4" xmlns="http://www.dmg.org/PMML-4_4"><Header/><DataDictionary>{text}'
         f'<DataField name="y" optype="categorical" dataType="string">{values}</DataField></DataDictionary>{more}{model}'
         "</PMML>"
     ).encode()
 
 
 def schema_of(fields: dict[str, str]) -> str:
-    told = "".join(f'<MiningField name="{name}"/>' for name in fields)
-    return f'<MiningSchema>{told}<MiningField name="y" usageType="target"/></MiningSchema>'
+    text = "".join(f'<MiningField name="{name}"/>' for name in fields)
+    return f'<MiningSchema>{text}<MiningField name="y" usageType="target"/></MiningSchema>'
 
 
 def tree_model(nodes: str, fields: dict[str, str], **options: str) -> str:
-    told = "".join(f' {name}="{value}"' for name, value in options.items())
-    return f'<TreeModel functionName="classification"{told}>{schema_of(fields)}{nodes}</TreeModel>'
+    text = "".join(f' {name}="{value}"' for name, value in options.items())
+    return f'<TreeModel functionName="classification"{text}>{schema_of(fields)}{nodes}</TreeModel>'
 
 
 # The standard's example
@@ -118,7 +118,7 @@ def test_the_standards_example_plays_as_the_standard_says(no_child: str) -> None
         columns[3].values or (),
     )
     table = table_of(columns, [(*row, "no play") for row in cells])
-    release = release_of(read, b"", table.schema, {}, "golf")
+    release = lower_model(read, b"", table.schema, {}, "golf")
     inside = fromstring(model)
     rows = table.frame.drop(columns="y").to_dict("records")
     expected = [evaluate(inside, {str(k): v for k, v in row.items()}) for row in rows]
@@ -135,9 +135,9 @@ def predicates(draw: st.DrawFn, depth: int = 2) -> Element:
     kind = draw(st.integers(0, 9 if depth else 6))
     if kind >= 7:
         how = draw(st.sampled_from(["and", "or", "xor", "surrogate"]))
-        told = Element("CompoundPredicate", booleanOperator=how)
-        told.extend([draw(predicates(depth - 1)) for _ in range(draw(st.integers(2, 3)))])
-        return told
+        result = Element("CompoundPredicate", booleanOperator=how)
+        result.extend([draw(predicates(depth - 1)) for _ in range(draw(st.integers(2, 3)))])
+        return result
     if kind == 0:
         return Element(draw(st.sampled_from(["True", "False"])))
     if kind == 1:
@@ -151,22 +151,22 @@ def predicates(draw: st.DrawFn, depth: int = 2) -> Element:
     if kind == 4:
         operator = draw(st.sampled_from(["equal", "notEqual"]))
         return Element("SimplePredicate", field=field, operator=operator, value=draw(st.sampled_from(VALUES)))
-    told = Element("SimpleSetPredicate", field=field, booleanOperator=draw(st.sampled_from(["isIn", "isNotIn"])))
-    array = SubElement(told, "Array", type="string")
+    result = Element("SimpleSetPredicate", field=field, booleanOperator=draw(st.sampled_from(["isIn", "isNotIn"])))
+    array = SubElement(result, "Array", type="string")
     array.text = " ".join(draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=3, unique=True)))
-    return told
+    return result
 
 
 @st.composite
 def nodes(draw: st.DrawFn, name: str = "0", depth: int = 3) -> Element:
-    told = Element("Node", id=name, score=draw(st.sampled_from(["p", "q", "r"])))
-    told.append(draw(predicates()) if name != "0" else Element("True"))
+    result = Element("Node", id=name, score=draw(st.sampled_from(["p", "q", "r"])))
+    result.append(draw(predicates()) if name != "0" else Element("True"))
     many = draw(st.integers(1, 3)) if depth and draw(st.integers(0, 3)) else 0
     below: list[str] = [f"{name}.{i}" for i in range(many)]
-    told.extend([draw(nodes(child, depth - 1)) for child in below])
+    result.extend([draw(nodes(child, depth - 1)) for child in below])
     if below and draw(st.sampled_from([True, False])):
-        told.set("defaultChild", draw(st.sampled_from(below)))
-    return told
+        result.set("defaultChild", draw(st.sampled_from(below)))
+    return result
 
 
 def coded(cells: Cells) -> list[float]:
@@ -176,7 +176,7 @@ def coded(cells: Cells) -> list[float]:
     ]
 
 
-def with_codes(model: Foreign) -> Foreign:
+def with_codes(model: ModelIR) -> ModelIR:
     """The model with categories as numbers, so that rows can be."""
     for tree in model.trees:
         for node, chosen in tree.subsets.items():
@@ -229,9 +229,9 @@ def test_counts_are_read_and_disclosed() -> None:
     model = read_foreign(document(tree_model(COUNTED, AGE), AGE, ("low", "high")), "model")
     assert (model.level, model.leaf_level, model.counted) == ("counts", "counts", "exact")
     columns = [numeric("age", "quasi_identifier", bounds=(0, 99)), categorical("y", "class", values=("low", "high"))]
-    release = release_of(model, b"", table_of(columns, []).schema, {}, "model")
+    release = lower_model(model, b"", table_of(columns, []).schema, {}, "model")
     low, high = Leaf("low", {"low": 5, "high": 1}), Leaf("high", {"low": 1, "high": 3})
-    assert release.trees == (Cut("age", 37.5, low, high, "high"),)
+    assert release.trees == (NumericSplit("age", 37.5, low, high, "high"),)
 
 
 def test_fractions_are_shares_and_no_counts() -> None:
@@ -257,9 +257,9 @@ def test_sets_read_as_branches() -> None:
         categorical("s", "quasi_identifier", values=("a b", "c", "d")),
         categorical("y", "class", values=("p", "q")),
     ]
-    (tree,) = release_of(model, b"", table_of(columns, []).schema, {}, "model").trees
-    assert isinstance(tree, Fan)
-    assert (tree.branches, tree.other) == ((Branch(("d",), Leaf("q")),), Leaf("p"))
+    (tree,) = lower_model(model, b"", table_of(columns, []).schema, {}, "model").trees
+    assert isinstance(tree, CategoricalSplit)
+    assert (tree.branches, tree.default) == ((Branch(("d",), Leaf("q")),), Leaf("p"))
 
 
 def test_a_missing_value_that_is_replaced_goes_where_its_replacement_goes() -> None:
@@ -278,8 +278,8 @@ def test_single_precision_is_the_data_dictionarys_to_say() -> None:
 def forest(how: str, *trees: str, more: str = "") -> bytes:
     segments = "".join(f"<Segment{more}><True/>{tree}</Segment>" for tree in trees)
     model = f'<Segmentation multipleModelMethod="{how}">{segments}</Segmentation>'
-    told = f'<MiningModel functionName="classification">{schema_of(AGE)}{model}</MiningModel>'
-    return document(told, AGE, ("low", "high"))
+    text = f'<MiningModel functionName="classification">{schema_of(AGE)}{model}</MiningModel>'
+    return document(text, AGE, ("low", "high"))
 
 
 def test_several_trees_vote_or_are_averaged() -> None:
@@ -293,9 +293,9 @@ def test_several_trees_vote_or_are_averaged() -> None:
 
 
 def test_numbers_are_read_as_numbers() -> None:
-    told = tree_model(COUNTED, AGE, noTrueChildStrategy="returnLastPrediction").replace("classification", "regression")
-    told = told.replace('score="low"', 'score="1.5"').replace('score="high"', 'score="-2"')
-    model = read_foreign(document(told, AGE, ()), "model")
+    text = tree_model(COUNTED, AGE, noTrueChildStrategy="returnLastPrediction").replace("classification", "regression")
+    text = text.replace('score="low"', 'score="1.5"').replace('score="high"', 'score="-2"')
+    model = read_foreign(document(text, AGE, ()), "model")
     assert votes(model, np.array([[37.5], [38.0]])).ravel().tolist() == [1.5, -2.0]
 
 
@@ -313,10 +313,10 @@ def test_where_the_model_weighs_several_leaves_missing_cells_are_refused_by_name
         ]
         schema = table_of(columns, []).schema
         if not missing:
-            assert release_of(read, b"", schema, {}, "model").trees
+            assert lower_model(read, b"", schema, {}, "model").trees
             continue
         with pytest.raises(ReleaseError, match=r"'age' may be missing.*weightedConfidence"):
-            release_of(read, b"", schema, {}, "model")
+            lower_model(read, b"", schema, {}, "model")
 
 
 GOOD = tree_model(COUNTED, AGE)
@@ -432,7 +432,7 @@ def test_predicates_without_end_are_refused_soon() -> None:
 # What nobody reads
 
 
-def told(text: str) -> dict[str, tuple[str, str | None]]:
+def file_disclosures(text: str) -> dict[str, tuple[str, str | None]]:
     """What a file is said to disclose besides counts and shares: severity and level by kind."""
     found = read_foreign(text.encode(), "model").discloses
     return {item.kind: (item.severity, item.level) for item in found if item.kind not in {"counts", "shares"}}
@@ -486,11 +486,11 @@ ROW = "<ModelVerification><InlineTable><row><age>17</age></row></InlineTable></M
     ],
 )
 def test_what_nobody_reads_of_a_document_is_told(old: str, new: str, expected: dict[str, Any]) -> None:
-    assert told(COUNTED_FILE.replace(old, new, 1)) == expected
+    assert file_disclosures(COUNTED_FILE.replace(old, new, 1)) == expected
 
 
 def test_people_on_nodes_are_told_where_no_class_has_a_count() -> None:
     bare = COUNTED_FILE.replace(' recordCount="10"', "", 1)
     for told_count in ('value="low" recordCount', 'value="high" recordCount'):
         bare = bare.replace(told_count, told_count.replace("recordCount", "probability"))
-    assert told(bare) == {"sizes": ("high", "counts")}
+    assert file_disclosures(bare) == {"sizes": ("high", "counts")}

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.algorithms.consistency import strange_leaves
+from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import LEAF, Foreign
-from leafgate.models.lowering.release import release_of
+from leafgate.models.ir.model import LEAF, ModelIR
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import is_foreign, read_foreign
 from leafgate.models.scrub.scrub import predicted
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan
+from leafgate.types.tree import CategoricalSplit, NumericSplit
 from random_tables import categorical, numeric, table_of
 from refused_models import assert_refused
 
@@ -81,20 +81,20 @@ def weather(*, missing: bool = False) -> Table:
     return table_of(columns, [(a, float(b), c, d) for a, b, c, d in DAYS])
 
 
-def released(text: str, table: Table) -> tuple[Foreign, Release]:
+def released(text: str, table: Table) -> tuple[ModelIR, Release]:
     content = text.encode()
     assert is_foreign(content[:4096])
     model = read_foreign(content, "model")
-    return model, release_of(model, content, table.schema, {}, "model")
+    return model, lower_model(model, content, table.schema, {}, "model")
 
 
 def test_the_weather_tree_is_that_of_the_weather() -> None:
     table = weather()
     model, release = released(WEATHER, table)
-    assert isinstance(release.trees[0], Fan)
+    assert isinstance(release.trees[0], CategoricalSplit)
     assert np.array_equal(predict(release, table), table.codes("play"))
     assert (model.classes, model.level, model.counted) == (("yes", "no"), "counts", "exact")
-    assert strange_leaves(release, table) == 0
+    assert inconsistent_leaves(release, table) == 0
     (tree,) = model.trees
     assert tree.size is not None
     assert tree.size[0] == 14
@@ -102,7 +102,7 @@ def test_the_weather_tree_is_that_of_the_weather() -> None:
 
 def test_counts_of_other_days_are_strange() -> None:
     _, release = released(WEATHER.replace("yes (4.0)", "yes (5.0)"), weather())
-    assert strange_leaves(release, weather()) == 1
+    assert inconsistent_leaves(release, weather()) == 1
 
 
 def test_without_all_classes_errors_are_of_no_class() -> None:
@@ -177,7 +177,7 @@ def test_what_is_no_print_out_of_j48_is_refused(text: str, why: str) -> None:
         read_foreign(text.encode(), "model")
 
 
-# rpart's kyphosis example (rpart's help page, `print(rpart(Kyphosis ~ Age + Number + Start, data = kyphosis))`).
+# rpart's kyphosis example (rpart's help page, `print(rpart(Kyphosis ~ Age + Numeric + Start, data = kyphosis))`).
 
 KYPHOSIS = """n= 81 
 
@@ -216,7 +216,7 @@ def test_the_kyphosis_tree_says_what_it_prints() -> None:
     model, release = released(KYPHOSIS, table)
     rows = table.frame[["Age", "Start"]].itertuples(index=False, name=None)
     assert [table.schema.classes[i] for i in predict(release, table)] == [by_hand(*row) for row in rows]
-    assert isinstance(release.trees[0], Cut)
+    assert isinstance(release.trees[0], NumericSplit)
     (tree,) = model.trees
     assert tree.counts is not None
     assert tree.counts[0].tolist() == [64, 17]

@@ -8,68 +8,70 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import seal
-from leafgate.models.ir.features import Absent, Coded, Number, Origin, Step, stepped
-from leafgate.models.ir.model import Foreign
+from leafgate.io.release_codec import serialize
+from leafgate.models.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, stepped
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
-from leafgate.models.lowering.tests import Asked, highest_low, made
+from leafgate.models.lowering.release import lower_model
+from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
 from leafgate.models.scrub.scrub import predicted
 from leafgate.types.release import Release
-from leafgate.types.tree import Branch, Cut, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 from random_tables import table_of
 from sample_model import MODEL, SCHEMA, TREE, with_tree
 
 LEAVES = [Leaf("low", {"low": 4, "high": 0}), Leaf("low", {"low": 1, "high": 1}), Leaf("high", {"low": 1, "high": 3})]
 
 
-def released(model: Foreign, **said: Encoding) -> Release:
-    return release_of(model, b"bytes", SCHEMA, said, "model")
+def released(model: ModelIR, **said: Encoding) -> Release:
+    return lower_model(model, b"bytes", SCHEMA, said, "model")
 
 
 def test_dummies_and_numbers_read_as_tests_on_the_columns() -> None:
-    inner = Fan("school", (Branch(("high",), LEAVES[1]),), other=LEAVES[0])
-    assert released(MODEL).trees == (Cut("age", 37.5, inner, LEAVES[2], "high", float32=True),)
+    inner = CategoricalSplit("school", (Branch(("high",), LEAVES[1]),), default=LEAVES[0])
+    assert released(MODEL).trees == (NumericSplit("age", 37.5, inner, LEAVES[2], "high", float32=True),)
 
 
 def test_the_release_file_names_the_model_file_and_what_it_tells() -> None:
-    told = seal(released(MODEL)).release
-    assert told.file is not None
-    assert told.file.discloses == MODEL.discloses
-    assert (told.publish.leaves, told.counted, told.builder["format"]) == ("counts", "exact", "skops")
+    release = serialize(released(MODEL)).release
+    assert release.file is not None
+    assert release.file.discloses == MODEL.discloses
+    assert (release.publish.leaves, release.count_semantics, release.builder["format"]) == ("counts", "exact", "skops")
 
 
-def asked_about(school: Origin) -> Fan:
+def asked_about(school: Origin) -> CategoricalSplit:
     """The inner test, its feature made so from the column."""
-    tree = released(Foreign("skops", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(None, school))).trees[0]
-    assert isinstance(tree, Cut)
-    assert isinstance(tree.low, Fan)
+    tree = released(ModelIR("skops", MODEL.features, MODEL.classes, (TREE,), "counts", origins=(None, school))).trees[0]
+    assert isinstance(tree, NumericSplit)
+    assert isinstance(tree.low, CategoricalSplit)
     return tree.low
 
 
 def test_integer_codes_become_sets_of_values() -> None:
     codes = {"none": 0.0, "basic": 1.0, "high": 2.0}
-    fan = asked_about(Coded("school", codes, None, -1.0))
+    fan = asked_about(CategoryCodes("school", codes, None, -1.0))
     taken = {value: branch.node for branch in fan.branches for value in branch.values}
-    assert (taken.get("none", fan.other), taken.get("basic", fan.other)) == (LEAVES[0], LEAVES[1])
-    assert taken.get(None, fan.other) == LEAVES[0]
+    assert (taken.get("none", fan.default), taken.get("basic", fan.default)) == (LEAVES[0], LEAVES[1])
+    assert taken.get(None, fan.default) == LEAVES[0]
 
 
 def test_values_the_model_does_not_take_have_no_branch() -> None:
-    fan = asked_about(Coded("school", {"none": 0.0, "basic": 1.0}, None, None))
-    assert fan.other is None
+    fan = asked_about(CategoryCodes("school", {"none": 0.0, "basic": 1.0}, None, None))
+    assert fan.default is None
     assert sorted(str(v) for branch in fan.branches for v in branch.values) == ["basic", "none"]
 
 
 def test_a_feature_of_missingness_asks_for_missing_cells() -> None:
-    assert asked_about(Absent("school")) == Fan("school", (Branch((None,), LEAVES[1]),), other=LEAVES[0])
+    assert asked_about(MissingIndicator("school")) == CategoricalSplit(
+        "school", (Branch((None,), LEAVES[1]),), default=LEAVES[0]
+    )
 
 
 def test_codes_given_in_the_policy_count_before_names() -> None:
     said = Encoding(codes={"none": 0, "basic": 0.25, "high": 3}, column="school")
     tree = released(MODEL, school_high=said).trees[0]
-    assert isinstance(tree, Cut)
-    assert isinstance(tree.low, Fan)
+    assert isinstance(tree, NumericSplit)
+    assert isinstance(tree.low, CategoricalSplit)
     assert {value for branch in tree.low.branches for value in branch.values} in ({"high", None}, {"none", "basic"})
 
 
@@ -83,17 +85,17 @@ UNTOLD = [
 ]
 
 
-@pytest.mark.parametrize(("features", "said", "message"), UNTOLD, ids=[told[2] for told in UNTOLD])
+@pytest.mark.parametrize(("features", "said", "message"), UNTOLD, ids=[result[2] for result in UNTOLD])
 def test_what_cannot_be_told_in_columns_is_refused_by_name(
     features: tuple[str, ...], said: dict[str, Encoding], message: str
 ) -> None:
-    model = Foreign("skops", features, MODEL.classes, (TREE,), "counts")
+    model = ModelIR("skops", features, MODEL.classes, (TREE,), "counts")
     with pytest.raises(ReleaseError, match=message):
         released(model, **said)
 
 
 def test_classes_are_the_policys_by_value_or_by_code() -> None:
-    numbered = Foreign("skops", MODEL.features, ("0", "1"), (TREE,), "counts")
+    numbered = ModelIR("skops", MODEL.features, ("0", "1"), (TREE,), "counts")
     with pytest.raises(ReleaseError, match="classes are not those of 'income'"):
         released(numbered)
     assert released(numbered, income=Encoding(codes={"low": 1, "high": 0})).trees != released(MODEL).trees
@@ -101,20 +103,20 @@ def test_classes_are_the_policys_by_value_or_by_code() -> None:
 
 
 STEPS = st.lists(
-    st.builds(Step, st.sampled_from(["plus", "minus", "times", "over"]), st.floats(0.001, 1000)), max_size=3
+    st.builds(ArithmeticStep, st.sampled_from(["plus", "minus", "times", "over"]), st.floats(0.001, 1000)), max_size=3
 ).map(tuple)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.floats(-1e6, 1e6), STEPS, st.booleans(), st.booleans())
 def test_the_cut_on_the_column_is_the_last_number_that_goes_low(
-    at: float, steps: tuple[Step, ...], strict: bool, float32: bool
+    at: float, steps: tuple[ArithmeticStep, ...], strict: bool, float32: bool
 ) -> None:
-    asked = Asked(at, strict, float32, False)
-    top = highest_low(asked, steps)
+    asked = Split(at, strict, float32, False)
+    top = invert_threshold(asked, steps)
     assert asked.low(stepped(top, steps))
     assert not asked.low(stepped(math.nextafter(top, math.inf), steps))
-    assert made(np.array([top]), steps)[0] == stepped(top, steps)
+    assert apply_steps(np.array([top]), steps)[0] == stepped(top, steps)
 
 
 CODES = {"none": 0.0, "basic": 1.0, "high": 2.0}
@@ -131,20 +133,26 @@ CODES = {"none": 0.0, "basic": 1.0, "high": 2.0}
     st.none() | st.floats(17, 90),
 )
 def test_the_release_predicts_what_the_model_does(
-    age: float, code: float, strict: bool, float32: bool, missing: bool, steps: tuple[Step, ...], fill: float | None
+    age: float,
+    code: float,
+    strict: bool,
+    float32: bool,
+    missing: bool,
+    steps: tuple[ArithmeticStep, ...],
+    fill: float | None,
 ) -> None:
     rows = [(x, school, "low") for x in (None, 17.0, age, 37.5, 90.0) for school in (None, "none", "basic", "high")]
     table = table_of(SCHEMA.columns, rows)
     model = with_tree(
         threshold=np.array([stepped(age, steps), code, 0, 0, 0]), strict=strict, float32=float32, missing_low=missing
     )
-    model = Foreign(
+    model = ModelIR(
         "skops",
         ("a", "s"),
         MODEL.classes,
         model.trees,
         "counts",
-        origins=(Number("age", steps, fill), Coded("school", CODES)),
+        origins=(Numeric("age", steps, fill), CategoryCodes("school", CODES)),
     )
     ages = table.numbers("age")
     encoded = np.array([fill if fill is not None and np.isnan(x) else stepped(x, steps) for x in ages])

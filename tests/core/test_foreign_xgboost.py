@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from foreign_rows import TABLES, Rows, adult_columns, assert_released_alike, probes, random_rows, same_leaves
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import LEAF, Foreign
+from leafgate.models.ir.model import LEAF, ModelIR
 from leafgate.models.reader import is_foreign, read_foreign
 from leafgate.models.scrub.scrub import leaves_of, predicted, votes
 from patience import ends_soon
@@ -44,13 +44,13 @@ def fitted(rows: Rows, rounds: int = 8, *, sets: bool = True, **options: Any) ->
     return xgb.train(SMALL | objective | options, data, num_boost_round=rounds)
 
 
-def read(booster: xgb.Booster, form: str = "json") -> Foreign:
+def read(booster: xgb.Booster, form: str = "json") -> ModelIR:
     content = bytes(booster.save_raw(raw_format=form))
     assert is_foreign(content[:4096])
     return read_foreign(content, "model")
 
 
-def check_alike(model: Foreign, booster: xgb.Booster, rows: Rows, *, sets: bool = True) -> None:
+def check_alike(model: ModelIR, booster: xgb.Booster, rows: Rows, *, sets: bool = True) -> None:
     """Leaf by leaf, score by score, class by class."""
     x = np.concatenate([rows.x, probes(model, rows)])
     data = data_of(rows, x, sets=sets)
@@ -58,12 +58,12 @@ def check_alike(model: Foreign, booster: xgb.Booster, rows: Rows, *, sets: bool 
     for i, tree in enumerate(model.trees):
         assert same_leaves(leaves_of(tree, x), ends[:, i]), i
     scores = booster.predict(data, output_margin=True)
-    told = votes(model, x)
-    mine = told if scores.ndim == 2 else told[:, -1]
+    result = votes(model, x)
+    mine = result if scores.ndim == 2 else result[:, -1]
     assert np.allclose(mine, scores, rtol=1e-5, atol=1e-5)
     if model.classes:
         theirs = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)
-        clear = np.sort(told, axis=1)[:, -1] - np.sort(told, axis=1)[:, -2] > 1e-5
+        clear = np.sort(result, axis=1)[:, -1] - np.sort(result, axis=1)[:, -2] > 1e-5
         assert np.array_equal(predicted(model, x)[clear], theirs[clear])
         assert clear.mean() > 0.99
 
@@ -118,7 +118,7 @@ def test_both_forms_say_the_same() -> None:
     assert replace(one, trees=()) == replace(other, trees=())
     for a, b in zip(one.trees, other.trees, strict=True):
         assert np.array_equal(a.threshold, b.threshold, equal_nan=True)
-        assert np.array_equal(a.says, b.says)
+        assert np.array_equal(a.values, b.values)
         assert a.subsets == b.subsets
 
 
@@ -166,7 +166,7 @@ def test_with_the_usual_settings_a_first_leafs_value_tells_the_people_of_each_cl
     p = 1 / (1 + np.exp(-model.base[0]))
     for leaf in np.flatnonzero(tree.feature == LEAF):
         people = tree.size[leaf]
-        gradient = -tree.says[leaf, 0] * (people * p * (1 - p) + 1.0) / 0.3
+        gradient = -tree.values[leaf, 0] * (people * p * (1 - p) + 1.0) / 0.3
         assert people * p - gradient == pytest.approx(rows.y[ends == leaf].sum(), abs=0.01)
 
 
@@ -183,8 +183,8 @@ def test_where_people_weigh_differently_nobody_can_be_counted() -> None:
     model = read(xgb.train(SMALL | {"objective": "binary:logistic"}, data, num_boost_round=3))
     assert all(tree.size is None for tree in model.trees)
     assert model.level == "shares"
-    told = {"second derivatives", "gains", "inner values", "scores_may_betray_counts"}
-    assert {item.kind for item in model.discloses} == told
+    items = {"second derivatives", "gains", "inner values", "scores_may_betray_counts"}
+    assert {item.kind for item in model.discloses} == items
 
 
 # What is refused
@@ -194,9 +194,9 @@ def document() -> Any:
     return json.loads(bytes(fitted(random_rows(3), rounds=2, max_cat_to_onehot=2).save_raw(raw_format="json")))
 
 
-def refused(told: Any, why: str) -> None:
+def refused(document: Any, why: str) -> None:
     with pytest.raises(ReleaseError, match=why):
-        read_foreign(json.dumps(told).encode(), "model")
+        read_foreign(json.dumps(document).encode(), "model")
 
 
 @pytest.mark.parametrize(
@@ -220,35 +220,35 @@ def test_trees_that_speak_of_several_classes_are_refused_by_name() -> None:
 
 
 def test_a_model_that_stopped_early_is_refused_with_the_remedy() -> None:
-    told = document()
-    told["learner"]["attributes"]["best_iteration"] = "0"
-    refused(told, "stopped early.*best_iteration")
+    fields = document()
+    fields["learner"]["attributes"]["best_iteration"] = "0"
+    refused(fields, "stopped early.*best_iteration")
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
 def test_one_of_which_the_last_round_is_the_best_was_not_stopped(parallel: int) -> None:
     """XGBoost 1.7 writes best_iteration and best_ntree_limit of every model."""
     booster = fitted(random_rows(4), 3, num_parallel_tree=parallel)
-    told = json.loads(bytes(booster.save_raw(raw_format="json")))
-    told["learner"]["attributes"] |= {"best_iteration": "2", "best_ntree_limit": str(3 * parallel)}
-    del told["learner"]["gradient_booster"]["model"]["iteration_indptr"]
-    model = read_foreign(json.dumps(told).encode(), "model")
+    document = json.loads(bytes(booster.save_raw(raw_format="json")))
+    document["learner"]["attributes"] |= {"best_iteration": "2", "best_ntree_limit": str(3 * parallel)}
+    del document["learner"]["gradient_booster"]["model"]["iteration_indptr"]
+    model = read_foreign(json.dumps(document).encode(), "model")
     assert len(model.trees) == 3 * 4 * parallel
     assert "other_content" not in {item.kind for item in model.discloses}
-    told["learner"]["attributes"]["best_ntree_limit"] = "of a person"
-    assert "other_content" in {item.kind for item in read_foreign(json.dumps(told).encode(), "model").discloses}
+    document["learner"]["attributes"]["best_ntree_limit"] = "of a person"
+    assert "other_content" in {item.kind for item in read_foreign(json.dumps(document).encode(), "model").discloses}
     for other in ("1", "3", str(3 * parallel * 4 - 1), 2):
-        told["learner"]["attributes"]["best_iteration"] = other
-        refused(told, "stopped early")
+        document["learner"]["attributes"]["best_iteration"] = other
+        refused(document, "stopped early")
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_test_by_a_set_may_have_no_number_for_a_threshold(form: str) -> None:
     """XGBoost 1.7 and 2.1 write NaN there, which is no JSON."""
     booster = fitted(random_rows(), 2, max_cat_to_onehot=1)
-    content, told = bytes(booster.save_raw(raw_format=form)), json.loads(bytes(booster.save_raw(raw_format="json")))
+    content, result = bytes(booster.save_raw(raw_format=form)), json.loads(bytes(booster.save_raw(raw_format="json")))
     whole = read_foreign(content, "model")
-    trees = told["learner"]["gradient_booster"]["model"]["trees"]
+    trees = result["learner"]["gradient_booster"]["model"]["trees"]
     for tree in trees:
         before = np.array(tree["split_conditions"], dtype=">f4")
         gone = before.copy()
@@ -256,13 +256,13 @@ def test_a_test_by_a_set_may_have_no_number_for_a_threshold(form: str) -> None:
         assert content.count(before.tobytes()) == (form == "ubj")
         content = content.replace(before.tobytes(), gone.tobytes())
         tree["split_conditions"] = gone.tolist()
-    model = read_foreign(content if form == "ubj" else json.dumps(told).encode(), "model")
+    model = read_foreign(content if form == "ubj" else json.dumps(result).encode(), "model")
     assert any(tree.subsets for tree in model.trees)
     assert written(model) == written(whole)
     leaf = trees[0]["left_children"].index(LEAF)
     trees[0]["split_conditions"][leaf] = np.nan
-    refused_text(json.dumps(told), "finite numbers")
-    refused_text(json.dumps(told).replace("NaN", "Infinity"), "not a JSON number")
+    refused_text(json.dumps(result), "finite numbers")
+    refused_text(json.dumps(result).replace("NaN", "Infinity"), "not a JSON number")
 
 
 def refused_text(text: str, why: str) -> None:
@@ -271,8 +271,8 @@ def refused_text(text: str, why: str) -> None:
 
 
 def _in_tree(key: str, value: Any) -> Callable[[Any], None]:
-    def change(told: Any) -> None:
-        tree = told["learner"]["gradient_booster"]["model"]["trees"][0]
+    def change(document: Any) -> None:
+        tree = document["learner"]["gradient_booster"]["model"]["trees"][0]
         if key in {"left_children", "right_children", "split_indices", "split_conditions", "categories_nodes"}:
             tree[key][0] = value
         else:
@@ -282,8 +282,8 @@ def _in_tree(key: str, value: Any) -> Callable[[Any], None]:
 
 
 def _param(key: str, value: Any) -> Callable[[Any], None]:
-    def change(told: Any) -> None:
-        told["learner"]["learner_model_param"][key] = value
+    def change(document: Any) -> None:
+        document["learner"]["learner_model_param"][key] = value
 
     return change
 
@@ -299,13 +299,13 @@ HOSTILE: dict[str, tuple[Callable[[Any], None], str]] = {
     "arrays of different length": (_in_tree("split_conditions", []), "list of numbers|every node|out of|no finite"),
     "categories of no node": (_in_tree("categories_nodes", 999), "for no node|list of numbers"),
     "lists in a list": (_in_tree("sum_hessian", [[1.0]]), "list of numbers"),
-    "no tree": (lambda told: told["learner"]["gradient_booster"]["model"]["trees"].__setitem__(0, 3), "must be"),
+    "no tree": (lambda value: value["learner"]["gradient_booster"]["model"]["trees"].__setitem__(0, 3), "must be"),
     "fewer groups than trees": (
-        lambda told: told["learner"]["gradient_booster"]["model"].update(tree_info=[0]),
+        lambda value: value["learner"]["gradient_booster"]["model"].update(tree_info=[0]),
         "every node",
     ),
     "a class that there is not": (
-        lambda told: told["learner"]["gradient_booster"]["model"]["tree_info"].__setitem__(0, 7),
+        lambda value: value["learner"]["gradient_booster"]["model"]["tree_info"].__setitem__(0, 7),
         "class that there is not",
     ),
     "a billion classes": (_param("num_class", "1000000000"), "whole number|objective"),
@@ -318,9 +318,9 @@ HOSTILE: dict[str, tuple[Callable[[Any], None], str]] = {
 
 @pytest.mark.parametrize(("change", "why"), HOSTILE.values(), ids=HOSTILE)
 def test_what_is_no_model_is_refused(change: Callable[[Any], None], why: str) -> None:
-    told = document()
-    change(told)
-    refused(told, why)
+    fields = document()
+    change(fields)
+    refused(fields, why)
 
 
 UBJ = {
@@ -362,8 +362,10 @@ def test_a_file_with_some_bytes_changed_is_read_or_refused(data: st.DataObject, 
     leaves_of(model.trees[0], np.zeros((1, len(model.features))))
 
 
-def _places(told: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    below = told.items() if isinstance(told, dict) else enumerate(told) if isinstance(told, list) else ()
+def _places(document: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    below = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
     return [way, *(place for key, value in below for place in _places(value, (*way, key)))]
 
 
@@ -375,15 +377,15 @@ NONSENSE: st.SearchStrategy[Any] = st.sampled_from(
 @settings(max_examples=300, deadline=30_000)
 @given(st.data())
 def test_a_file_with_nonsense_somewhere_is_read_or_refused(data: st.DataObject) -> None:
-    told = json.loads(TINY["json"])
+    document = json.loads(TINY["json"])
     for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.sampled_from([way for way in _places(told) if len(way) > 1]))
-        here = told
+        place = data.draw(st.sampled_from([way for way in _places(document) if len(way) > 1]))
+        here = document
         for step in place[:-1]:
             here = here[step]
         here[place[-1]] = json.loads(json.dumps(data.draw(NONSENSE)))
     try:
-        model = read_foreign(json.dumps(told).encode(), "model")
+        model = read_foreign(json.dumps(document).encode(), "model")
     except ReleaseError:
         return
     leaves_of(model.trees[0], np.zeros((1, len(model.features))))
@@ -408,9 +410,9 @@ def test_attributes_that_somebody_gave_a_booster_are_told(form: str, notes: str,
 
 
 def test_what_is_not_xgboosts_own_is_told() -> None:
-    told = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
-    told["learner"]["gradient_booster"]["model"]["trees"][0]["people"] = list(range(500))
-    found = read_foreign(json.dumps(told).encode(), "model").discloses
+    document = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
+    document["learner"]["gradient_booster"]["model"]["trees"][0]["people"] = list(range(500))
+    found = read_foreign(json.dumps(document).encode(), "model").discloses
     assert [item.severity for item in found if item.kind == "other_content"] == ["high"]
 
 
@@ -445,12 +447,12 @@ SMUGGLED: dict[str, tuple[tuple[str | int, ...], Any]] = {
 
 @pytest.mark.parametrize(("path", "value"), SMUGGLED.values(), ids=SMUGGLED)
 def test_what_is_not_xgboosts_own_under_its_keys_is_told(path: tuple[str | int, ...], value: Any) -> None:
-    told = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
-    here = told
+    document = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
+    here = document
     for key in path[:-1]:
         here = here[key]
     here[path[-1]] = value
-    model = read_foreign(json.dumps(told).encode(), "model")
+    model = read_foreign(json.dumps(document).encode(), "model")
     found = [item for item in model.discloses if item.kind == "other_content"]
     large = len(str(value)) > 1_000
     assert [item.severity for item in found] == ["high" if large else "medium"]
@@ -459,11 +461,11 @@ def test_what_is_not_xgboosts_own_under_its_keys_is_told(path: tuple[str | int, 
 
 @pytest.mark.parametrize("key", ["parents", "default_left", "loss_changes", "right_children"])
 def test_numbers_of_the_right_length_that_do_not_agree_with_the_tree_are_told(key: str) -> None:
-    told = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
-    tree = told["learner"]["gradient_booster"]["model"]["trees"][0]
+    document = json.loads(bytes(fitted(random_rows(), 1).save_raw(raw_format="json")))
+    tree = document["learner"]["gradient_booster"]["model"]["trees"][0]
     leaf = tree["left_children"].index(-1)
     tree[key][leaf] = 36
-    found = read_foreign(json.dumps(told).encode(), "model").discloses
+    found = read_foreign(json.dumps(document).encode(), "model").discloses
     assert "other_content" in {item.kind for item in found}
 
 

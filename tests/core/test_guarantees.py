@@ -7,15 +7,15 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate import AttackModel, Belief, Case, Known, Release
+from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, ScoringContext
 from leafgate.cli import run
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.audit import audit
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
 from leafgate.types.report import Report
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
@@ -41,10 +41,10 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "people.csv").write_text("zip,ill\n" + "1,flu\n" * 4 + "2,cold\n" * 2)
     (tmp_path / "policy.yaml").write_text(json.dumps(POLICY))
     leaves = {"1": Leaf("flu", {"flu": 4, "cold": 0}), "2": Leaf("cold", {"flu": 0, "cold": 2})}
-    tree = Fan("zip", tuple(Branch((zip_code,), leaf) for zip_code, leaf in leaves.items()))
+    tree = CategoricalSplit("zip", tuple(Branch((zip_code,), leaf) for zip_code, leaf in leaves.items()))
     schema = policy_of(POLICY, tmp_path).policy.data.meaning()
     draft = Release({"use": "somebody's"}, schema, (tree,))
-    (tmp_path / "release.json").write_bytes(seal(draft).content)
+    (tmp_path / "release.json").write_bytes(serialize(draft).content)
     return tmp_path
 
 
@@ -94,12 +94,12 @@ def test_every_claim_has_its_own_finding(folder: Path) -> None:
 CLAIMS: dict[str, Any] = {"build": {"use": "stump", "claims": {"calm": 3}}}
 
 
-def groups_only(release: Release, known: Known) -> Sequence[Belief]:
+def groups_only(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
     return [Belief(None, np.zeros(len(known.records), dtype=int))]
 
 
 def test_an_attack_refutes_a_claim_by_its_evidence() -> None:
-    def refutes(release: Release, known: Known) -> Sequence[Belief]:
+    def refutes(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         return [replace(*groups_only(release, known), evidence={"refutes": ["calm", "never claimed"]})]
 
     report = audited(attack_that(refutes), attacks=[{"use": "calm"}, {"use": "nosy"}], **CLAIMS)
@@ -109,7 +109,7 @@ def test_an_attack_refutes_a_claim_by_its_evidence() -> None:
 
 
 def test_what_an_attack_tried_in_vain_stands_beside_the_claim() -> None:
-    def tries(release: Release, known: Known) -> Sequence[Belief]:
+    def tries(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         return [Belief(None, None, evidence={"tries": ["calm"], "says": "at least 1: this proves nothing"})]
 
     calm = release_metric_that(lambda case: 3, checks="calm")
@@ -129,14 +129,14 @@ def test_a_claim_is_checked_by_a_metric_of_the_release(score: float, passed: boo
 
 def test_a_claim_is_checked_with_the_attack_its_metric_names_tried_or_not() -> None:
     sizes = metric_that(
-        lambda case: case.weight.groupby(case.groups).transform("sum"), checks="calm", checked_by="nosy"
+        lambda case: case.weight.groupby(case.equivalence_class).transform("sum"), checks="calm", checked_by="nosy"
     )
     report = audited(attack_that(groups_only), sizes, **CLAIMS)
     assert finding(report, "guarantee:calm").value == 8
 
 
 def test_a_claim_must_hold_for_every_secret() -> None:
-    def rich(case: Case) -> Any:
+    def rich(case: ScoringContext) -> Any:
         return [9 if case.belief is not None and case.belief.secret == "ill" else 1] * len(case.table)
 
     report = audited(metric_that(rich, checks="calm", checked_by="calm"), **CLAIMS)
@@ -150,11 +150,11 @@ def test_two_metrics_that_check_one_claim_make_one_finding_the_worse_one() -> No
         assert finding(audited(*offers, **CLAIMS), "guarantee:calm").passed is False
 
 
-def sure(case: Case) -> Any:
-    return case.chances.max(axis=1)
+def sure(case: ScoringContext) -> Any:
+    return case.posterior.max(axis=1)
 
 
-def unsure(release: Release, known: Known) -> Sequence[Belief]:
+def unsure(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
     return [Belief("ill", np.arange(2), even(known))]
 
 
@@ -193,11 +193,11 @@ def test_a_metric_that_cannot_make_sense_of_a_claim_is_inconclusive() -> None:
 
 def test_leaves_that_count_other_people_make_the_audit_inconclusive(folder: Path) -> None:
     file = folder / "release.json"
-    told = json.loads(file.read_text())
-    told["trees"][0]["branches"][0]["node"]["counts"] = {"flu": 3, "cold": 1}
-    file.write_text(json.dumps(told))
+    document = json.loads(file.read_text())
+    document["trees"][0]["branches"][0]["node"]["counts"] = {"flu": 3, "cold": 1}
+    file.write_text(json.dumps(document))
     report = claiming(folder)
     assert "leaves tell numbers" in finding(report, "counted").evidence["problem"]
     assert report.exit_code == 3
-    file.write_text(json.dumps(told | {"counted": "noisy"}))
+    file.write_text(json.dumps(document | {"counted": "noisy"}))
     assert "counted" not in [found.id for found in claiming(folder).findings]

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate import AttackModel, Belief, Known, Release, Table, TreeBuilder
+from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, Table, TreeBuilder
 from leafgate.api.components import Component
 from leafgate.cli.attack import belief_file
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import audit
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.policy.protection import protected
 from leafgate.types.release import Records
 from leafgate.types.report import Report
@@ -36,20 +36,20 @@ class Withholding(TreeBuilder):
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         rich = table.frame["rich"].tolist()
-        told = [WITHHELD if i in HIDDEN else rich[row] for i, row in enumerate(ORIGINS)]
-        rows = tuple((*seen, cell) for seen, cell in zip(SEEN, told, strict=True))
+        items = [WITHHELD if i in HIDDEN else rich[row] for i, row in enumerate(ORIGINS)]
+        rows = tuple((*seen, cell) for seen, cell in zip(SEEN, items, strict=True))
         records = Records(("zip", "ill", "rich"), rows, tuple(int(table.weight[row]) for row in ORIGINS))
         return Release({"use": "x"}, table.schema, model="none", records=records, origins=self.origins)
 
 
-def reads_tables(does: Callable[[Release, Known], Any]) -> type[AttackModel]:
+def reads_tables(does: Callable[[Release, AdversaryKnowledge], Any]) -> type[AttackModel]:
     return attack_that(does, models=frozenset({"none"}))
 
 
 def believes(*rows: tuple[float, float], cells: Any = HIDDEN, **more: Any) -> type[AttackModel]:
     """An attack that believes these chances of yes and no."""
     chances = pd.DataFrame(rows, columns=["yes", "no"])
-    return reads_tables(lambda release, known: [Belief("rich", None, chances, cells=cells, **more)])
+    return reads_tables(lambda release, known: [Belief("rich", None, chances, record_positions=cells, **more)])
 
 
 def report_of(attack: type[AttackModel], *metrics: dict[str, Any], **build: Any) -> Report:
@@ -70,7 +70,7 @@ def test_a_belief_about_hidden_cells_is_held_against_the_people_behind_them() ->
     exposed, sure = finding(report, "exposure@nosy#rich"), finding(report, "confidence@nosy#rich")
     assert exposed.people == 3
     assert exposed.value == pytest.approx(1 / 3)
-    assert (sure.people, sure.beyond, sure.value) == (3, 1, 1.0)
+    assert (sure.people, sure.violations, sure.value) == (3, 1, 1.0)
     for found in (exposed, sure):  # there is no group whose composition could be judged
         assert found.limit["scored"] == "derived"
         assert found.evidence["scored_because"] == "the belief is about hidden cells of published records"
@@ -126,9 +126,9 @@ def test_origins_that_name_no_rows_are_the_builders_own_trouble(origins: list[in
 
 def test_what_is_believed_of_cells_is_a_table_of_rows_columns_and_chances() -> None:
     chances = pd.DataFrame([(0.25, 0.75)], columns=["yes", "no"])
-    belief = Belief("rich", None, chances, cells=np.array([3]), estimates=np.array([1.5]))
-    told = belief_file(belief, known_of(table_of(policy_with(plugins_with()).data.meaning().columns, ROWS)))
-    assert told.decode() == "row,column,estimate,p(yes),p(no)\n3,rich,1.5,0.25,0.75\n"
+    belief = Belief("rich", None, chances, record_positions=np.array([3]), estimates=np.array([1.5]))
+    result = belief_file(belief, grant_knowledge(table_of(policy_with(plugins_with()).data.meaning().columns, ROWS)))
+    assert result.decode() == "row,column,estimate,p(yes),p(no)\n3,rich,1.5,0.25,0.75\n"
 
 
 def test_every_protected_cell_must_be_spoken_of() -> None:
@@ -136,9 +136,9 @@ def test_every_protected_cell_must_be_spoken_of() -> None:
     protect = [{"column": "status", "where": {"zip": ["1", "2"]}}]
     columns = COLUMNS | {"status": {"role": "private", "values": ["yes", "no"]}}
     del columns["rich"]
-    for cells, told in ((np.array([0, 1, 2, 3]), False), (np.array([0, 1, 3]), True)):
+    for cells, result in ((np.array([0, 1, 2, 3]), False), (np.array([0, 1, 3]), True)):
         report = status_report(columns, protect, cells)
-        assert ("protected#status" in {found.id for found in report.findings}) == told
+        assert ("protected#status" in {found.id for found in report.findings}) == result
 
 
 def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells: Any) -> Report:
@@ -150,9 +150,9 @@ def status_report(columns: dict[str, Any], protect: list[dict[str, Any]], cells:
             records = Records(("zip", "ill", "status"), rows, tuple(int(n) for n in table.weight))
             return Release({"use": "x"}, table.schema, model="none", records=records, origins=(0, 1, 2, 3))
 
-    def even(release: Release, known: Known) -> list[Belief]:
+    def even(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         chances = pd.DataFrame(0.5, index=range(len(cells)), columns=["yes", "no"])
-        return [Belief("status", None, chances, cells=cells)]
+        return [Belief("status", None, chances, record_positions=cells)]
 
     plugins = plugins_with(Hiding, reads_tables(even), Confidence)
     said = {"build": {"use": "hiding"}, "attacks": [{"use": "nosy"}], "metrics": [SURE]}

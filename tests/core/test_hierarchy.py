@@ -31,7 +31,7 @@ def hierarchy(text: str, domain: list[str | None] | None = None) -> Hierarchy:
 def refusal(text: str, domain: list[str | None] | None = None) -> str:
     with pytest.raises(DataError) as refused:
         hierarchy(text, domain)
-    assert refused.value.problems[0].place == "cities.csv"
+    assert refused.value.problems[0].location == "cities.csv"
     return str(refused.value)
 
 
@@ -73,9 +73,9 @@ def test_what_is_no_hierarchy_is_refused(text: str, message: str) -> None:
 
 
 def test_a_value_of_the_domain_without_a_line_is_refused_and_named() -> None:
-    told = refusal(CITIES, ["Rome", "Oslo", "Bonn"])
-    assert "2 value(s) of the domain have no line" in told
-    assert "'Oslo', 'Bonn'" in told
+    result = refusal(CITIES, ["Rome", "Oslo", "Bonn"])
+    assert "2 value(s) of the domain have no line" in result
+    assert "'Oslo', 'Bonn'" in result
 
 
 @pytest.mark.parametrize(

@@ -35,12 +35,12 @@ def test_a_file_that_would_come_to_much_is_refused_soon_and_in_little_memory(
         "try: read_foreign(content, 'm')\n"
         "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
     )
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert int(told) * 1024 < 500 * 2**20
+    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert int(output) * 1024 < 500 * 2**20
 
 
 def test_a_set_is_made_once_for_all_nodes_that_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {
+    fields = {
         "num_leaves": 3,
         "num_cat": 1,
         "split_feature": "0 0",
@@ -52,7 +52,7 @@ def test_a_set_is_made_once_for_all_nodes_that_ask_for_it(monkeypatch: pytest.Mo
         "cat_boundaries": "0 1",
         "cat_threshold": "6",
     }
-    content = lightgbm("\n".join(f"{key}={value}" for key, value in told.items()))
+    content = lightgbm("\n".join(f"{key}={value}" for key, value in fields.items()))
     monkeypatch.setattr(category_sets, "MAX_CATEGORIES", 3)
     with pytest.raises(ReleaseError, match="its tests name more than 3 categories in all"):
         read_foreign(content, "m")

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, seal
+from leafgate.io.release_codec import read_release, serialize
 from leafgate.io.tree_codec import MAX_TREES
-from leafgate.models.load import read_fitting
+from leafgate.models.load import load_release
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Fan, Leaf
+from leafgate.types.tree import CategoricalSplit, Leaf
 from patience import ends_soon
 from sample_release import Steps, changed, written
 
@@ -177,7 +177,7 @@ def test_anything_anywhere_is_read_or_refused(steps: Steps, value: Any) -> None:
         release = read_release(changed(steps, value), "release")
     except ReleaseError:
         return
-    assert seal(release).release == release
+    assert serialize(release).release == release
 
 
 BRANCHES = 60_000
@@ -192,7 +192,7 @@ def wide(**changes: Any) -> bytes:
         "job": {"role": ["quasi_identifier"], "values": values},
         "ill": {"role": ["class", "sensitive"], "values": ["n", "y"]},
     }
-    told = {
+    fields = {
         "format": "leafgate/release/1",
         "builder": {"use": "made"},
         "target": "ill",
@@ -207,13 +207,13 @@ def wide(**changes: Any) -> bytes:
         "records": {"columns": ["job"], "rows": [[value] for value in values], "weight": [1] * BRANCHES},
         "trees": [{"kind": "fan", "column": "job", "branches": [{"values": [v], "node": leaf} for v in values]}],
     }
-    return json.dumps({**told, **changes}).encode()
+    return json.dumps({**fields, **changes}).encode()
 
 
 def test_many_branches_and_many_records_are_read_in_time_linear_in_them() -> None:
     with ends_soon():
         release = read_release(wide(), "release")
-    assert isinstance(release.trees[0], Fan)
+    assert isinstance(release.trees[0], CategoricalSplit)
     assert len(release.trees[0].branches) == BRANCHES
 
 
@@ -237,12 +237,12 @@ def test_leaves_without_numbers_for_many_classes_are_refused_before_any_is_made(
     }
     leaf = {"kind": "leaf", "label": "k0", "counts": {}}
     publish = {"leaves": "counts", "measure": None}
-    told = {"schema": schema, "classes": classes, "publish": publish, "combine": "vote", "records": None}
-    few = read_release(wide(**told, trees=[leaf] * 20), "release").trees[0]
+    fields = {"schema": schema, "classes": classes, "publish": publish, "combine": "vote", "records": None}
+    few = read_release(wide(**fields, trees=[leaf] * 20), "release").trees[0]
     assert isinstance(few, Leaf)
     assert few.counts == dict.fromkeys(classes, 0)
     with ends_soon(), pytest.raises(ReleaseError, match="leaves and classes for more than 10,000,000 numbers"):
-        read_release(wide(**told, trees=[leaf] * 10_000), "release")
+        read_release(wide(**fields, trees=[leaf] * 10_000), "release")
 
 
 def test_a_million_trees_of_one_leaf_are_refused_before_they_are_parsed(
@@ -253,4 +253,4 @@ def test_a_million_trees_of_one_leaf_are_refused_before_they_are_parsed(
     (tmp_path / "release.json").write_bytes(head + leaves + tail)
     monkeypatch.setattr("leafgate.models.load.read_release", lambda *given: pytest.fail("was parsed"))
     with pytest.raises(ReleaseError, match="would take more than 600 MB of memory"):
-        read_fitting(tmp_path / "release.json", Schema(()))
+        load_release(tmp_path / "release.json", Schema(()))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.native import written
-from leafgate.models.formats.objects import Seen
-from leafgate.models.ir.features import Coded
+from leafgate.models.formats.objects import ObjectView
+from leafgate.models.ir.features import CategoryCodes
 from leafgate.models.reader import read_foreign
 from leafgate.models.readers.sklearn.feature import raw
 from leafgate.models.readers.sklearn.pipeline import transformed
@@ -47,8 +47,8 @@ def test_a_hostile_file_takes_little_memory(name: str, tmp_path: Path) -> None:
         f"try: read_foreign(pathlib.Path({str(tmp_path / 'm.skops')!r}).read_bytes(), 'm')\n"
         "except ReleaseError: print(pathlib.Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0])"
     )
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert int(told) * 1024 < 500 * 2**20
+    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert int(output) * 1024 < 500 * 2**20
 
 
 @settings(max_examples=150, deadline=None)
@@ -86,8 +86,8 @@ def test_any_node_of_the_schema_may_be_anything(data: st.DataObject) -> None:
         read_foreign(with_schema(json.dumps(document).encode()), "model.skops")
 
 
-def thing(kind: str, **facts: Any) -> Seen:
-    return Seen(kind, "model", frozenset(facts), facts.__getitem__)
+def thing(kind: str, **facts: Any) -> ObjectView:
+    return ObjectView(kind, "model", frozenset(facts), facts.__getitem__)
 
 
 def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
@@ -98,8 +98,8 @@ def test_many_categories_take_no_more_time_and_memory_than_there_are() -> None:
         scaler = thing("MaxAbsScaler", scale_=np.full(4_000, 2.0))
         made = transformed(scaler, made, "model")
         codes = made[17].origin
-        assert isinstance(codes, Coded)
-        assert (made[17].name, codes.other) == ("zip_z17", None)
+        assert isinstance(codes, CategoryCodes)
+        assert (made[17].name, codes.otherwise) == ("zip_z17", None)
         assert {value for value in values if codes.codes[value] == 0.5} == {"z17"}
         assert codes.codes["z18"] == 0.0
         model = replace(MODEL, features=tuple(one.name for one in made), origins=tuple(one.origin for one in made))

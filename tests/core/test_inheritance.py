@@ -16,9 +16,9 @@ from leafgate.api.registry import load_plugins
 from leafgate.errors import PolicyError
 from leafgate.policy.inherit import loosens, merged
 from leafgate.policy.load import Loaded, load_policy
-from leafgate.policy.sources import DEEPEST, Written
+from leafgate.policy.sources import DEEPEST, PolicyDocument
 from leafgate.policy.strictness import compared
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from survey import ALLOWED, COLUMNS, UNLISTED, survey
 
 ORG: dict[str, Any] = {
@@ -214,10 +214,10 @@ def test_a_child_that_loosens_is_refused_at_the_place(
 ) -> None:
     with pytest.raises(PolicyError) as refused:
         load_policy(written(tmp_path, org, changes))
-    assert [problem.place for problem in refused.value.problems if "what it extends" in problem.message] == [place] or (
-        place in [problem.place for problem in refused.value.problems]
-    )
-    remedies = {problem.remedy for problem in refused.value.problems}
+    assert [problem.location for problem in refused.value.problems if "what it extends" in problem.message] == [
+        place
+    ] or (place in [problem.location for problem in refused.value.problems])
+    remedies = {problem.hint for problem in refused.value.problems}
     if "weight" in str(changes):
         assert all('except: [{columns: "w", roles: [weight]}]' in remedy for remedy in remedies)
     else:
@@ -227,13 +227,13 @@ def test_a_child_that_loosens_is_refused_at_the_place(
 def test_a_loosening_quotes_both_lines(tmp_path: Path) -> None:
     (tmp_path / "org.yaml").write_text("leafgate: 1\nmetrics:\n  - {use: k_anonymity, at_least: 20}\n" + ALLOWED)
     path = survey(tmp_path)
-    told = json.loads(path.read_text()) | {"extends": "org.yaml"}
-    del told["metrics"]
-    path.write_text(json.dumps(told)[:-1] + ',\n"metrics":\n[ {"use": "k_anonymity",\n  "at_least": 3}]}')
+    result = json.loads(path.read_text()) | {"extends": "org.yaml"}
+    del result["metrics"]
+    path.write_text(json.dumps(result)[:-1] + ',\n"metrics":\n[ {"use": "k_anonymity",\n  "at_least": 3}]}')
     with pytest.raises(PolicyError) as refused:
         load_policy(path)
     (problem,) = refused.value.problems
-    assert problem.place == "metrics[0].at_least"
+    assert problem.location == "metrics[0].at_least"
     assert problem.message == (
         "loosens what it extends: 20 became 3; "
         'org.yaml:3: - {use: k_anonymity, at_least: 20} | policy.yaml:4: "at_least": 3}]}'
@@ -242,7 +242,7 @@ def test_a_loosening_quotes_both_lines(tmp_path: Path) -> None:
 
 def test_what_is_audited_digested_and_told_is_the_merged_policy(tmp_path: Path) -> None:
     org: dict[str, Any] = {"metrics": [{"use": "exposure", "at_most": 1}], "report": {"smallest_cell": 12}, "seed": 3}
-    report = prepare(written(tmp_path, org)).audit().report
+    report = open_session(written(tmp_path, org)).audit().report
     assert [finding.metric for finding in report.findings[:2]] == ["exposure", "k_anonymity"]
     assert [finding.where["file"] for finding in report.findings[:2]] == ["org.yaml", "policy.yaml"]
     assert (report.smallest_cell, report.policy["extends"]) == (12, ["org.yaml"])
@@ -269,7 +269,7 @@ def test_lines_follow_what_is_merged(tmp_path: Path) -> None:
 def test_mistakes_of_the_parent_say_in_which_file_they_are(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as refused:
         load_policy(written(tmp_path, {"metrics": [{"use": "exposure", "at_mots": 1}], "sead": 3}))
-    places = {problem.place for problem in refused.value.problems}
+    places = {problem.location for problem in refused.value.problems}
     assert "org.yaml, line 6: metrics[0].at_mots" in places
     assert "org.yaml, line 9: sead" in places
 
@@ -278,8 +278,8 @@ def chain(folder: Path, length: int, last: str = "") -> Path:
     """So many policies, each extending the next; the last one extends `last`."""
     for i in range(1, length):
         following = f"p{i + 1}.yaml" if i + 1 < length else last
-        told = allowing({"leafgate": 1, "metrics": [{"use": "exposure", "name": f"e{i}", "at_most": 1}]})
-        (folder / f"p{i}.yaml").write_text(json.dumps(told | ({"extends": following} if following else {})))
+        result = allowing({"leafgate": 1, "metrics": [{"use": "exposure", "name": f"e{i}", "at_most": 1}]})
+        (folder / f"p{i}.yaml").write_text(json.dumps(result | ({"extends": following} if following else {})))
     return survey(folder, {"extends": "p1.yaml"})
 
 
@@ -290,7 +290,7 @@ def test_a_chain_is_merged_from_its_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "last", "told"),
+    ("length", "last", "text"),
     [
         (4, "p1.yaml", "extends itself"),
         (2, "policy.yaml", "extends itself"),
@@ -301,10 +301,10 @@ def test_a_chain_is_merged_from_its_end(tmp_path: Path) -> None:
         (3, "/etc/hostname", "p2.yaml: extends: leaves the policy's folder"),
     ],
 )
-def test_a_chain_that_does_not_end_well_is_refused(tmp_path: Path, length: int, last: str, told: str) -> None:
+def test_a_chain_that_does_not_end_well_is_refused(tmp_path: Path, length: int, last: str, text: str) -> None:
     with pytest.raises(PolicyError) as refused:
         load_policy(chain(tmp_path, length, last))
-    assert told in str(refused.value)
+    assert text in str(refused.value)
     assert load_policy(chain(tmp_path, DEEPEST)).policy
 
 
@@ -358,8 +358,8 @@ def test_an_organisations_policy_that_is_extended_already_is_taken_once(tmp_path
 
 def test_what_a_policy_and_its_organisations_both_extend_is_merged_once_and_first(tmp_path: Path) -> None:
     for name, limit, parent in (("base", 2, {}), ("org", 3, {"extends": "base.yaml"})):
-        told = allowing({"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}]} | parent)
-        (tmp_path / f"{name}.yaml").write_text(json.dumps(told))
+        result = allowing({"leafgate": 1, "metrics": [{"use": "k_anonymity", "at_least": limit}]} | parent)
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(result))
     path = survey(tmp_path, {"extends": "base.yaml", "metrics.0.at_least": 4})
     assert load_policy(path, org=tmp_path / "org.yaml").source.extends == ("org.yaml", "base.yaml")
     with pytest.raises(PolicyError, match=r"3 became 2; org\.yaml:1: .* \| policy\.yaml:"):
@@ -388,10 +388,10 @@ def test_a_policy_that_others_extend_is_validated_as_far_as_it_goes(tmp_path: Pa
     assert leafgate("validate", "--partial", org).out == f"{org}: the policy is valid\n"
     assert leafgate("validate", "--partial", survey(tmp_path)).out.endswith(": the policy 'survey' is valid\n")
     org.write_text("leafgate: 1\nmetrics: [{use: exposure}]\ndata: {columns: {age: {roll: private}}}\n")
-    told = leafgate("validate", "--partial", org)
-    assert told.code == 2
-    assert "metrics[0].at_most: is missing" in told.err
-    assert "data.columns.age.roll: unknown key" in told.err
+    output = leafgate("validate", "--partial", org)
+    assert output.code == 2
+    assert "metrics[0].at_most: is missing" in output.err
+    assert "data.columns.age.roll: unknown key" in output.err
     assert leafgate("validate", "--partial", org, "--org", org).code == 2
 
 
@@ -414,11 +414,11 @@ SCOPES: list[dict[str, Any]] = [{}, {"of": "linking"}, {"of": "again"}, {"of": N
 @st.composite
 def metrics(draw: st.DrawFn, use: str = "", name: str = "") -> dict[str, Any]:
     use = use or draw(st.sampled_from(list(LIMITS)))
-    told: dict[str, Any] = {"use": use, LIMITS[use]: draw(st.sampled_from([1, 2, 3]))}
-    told |= {"name": name} if (name := name or draw(NAMES)) else {}
-    told |= draw(st.sampled_from(LENIENCIES))
-    told |= draw(st.sampled_from(SCOPES))
-    return told
+    document: dict[str, Any] = {"use": use, LIMITS[use]: draw(st.sampled_from([1, 2, 3]))}
+    document |= {"name": name} if (name := name or draw(NAMES)) else {}
+    document |= draw(st.sampled_from(LENIENCIES))
+    document |= draw(st.sampled_from(SCOPES))
+    return document
 
 
 @st.composite
@@ -433,8 +433,8 @@ def families(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     parent = draw(policies())
     if draw(st.integers(0, 3)) == 0:
         return parent, draw(policies())
-    told = [draw(metrics(metric["use"], metric.get("name", metric["use"]))) for metric in parent["metrics"]]
-    return parent, draw(policies()) | {"metrics": told}
+    items = [draw(metrics(metric["use"], metric.get("name", metric["use"]))) for metric in parent["metrics"]]
+    return parent, draw(policies()) | {"metrics": items}
 
 
 CHANCES = ([1, 0, 0], [0, 1, 0], [0, 0.9, 0.1], [0.9, 0.1, 0])
@@ -444,12 +444,12 @@ CHANCES = ([1, 0, 0], [0, 1, 0], [0, 0.9, 0.1], [0.9, 0.1, 0])
 def judged(document: dict[str, Any], seed: int) -> bool:
     """Does every limit hold for scores drawn for each metric, attack and secret? Judged by the metrics themselves."""
     attacks = [attack.get("name", attack["use"]) for attack in document["attacks"]]
-    for told in document["metrics"]:
-        metric = PLUGINS.by_name[told["use"]].model_validate(told)
+    for result in document["metrics"]:
+        metric = PLUGINS.by_name[result["use"]].model_validate(result)
         assert isinstance(metric, RecordMetric)
         for attack in attacks if metric.of is None else [metric.of]:
             for secret in ("ill", "rich") if metric.secret is None else [metric.secret]:
-                rng = np.random.default_rng([seed, *f"{told['use']} {attack} {secret}".encode()])
+                rng = np.random.default_rng([seed, *f"{result['use']} {attack} {secret}".encode()])
                 if not _passes(
                     metric, rng.choice([1.0, 2.0, 3.0], 6, p=CHANCES[rng.integers(4)]), rng.integers(1, 3, 6)
                 ):
@@ -470,8 +470,8 @@ def test_whatever_passes_an_accepted_child_passes_its_parent(
     family: tuple[dict[str, Any], dict[str, Any]], seeds: list[int]
 ) -> None:
     parent, child = family
-    first = Written(parent, "org.yaml", {})
-    whole = merged(first, Written(child, "policy.yaml", {}))
+    first = PolicyDocument(parent, "org.yaml", {})
+    whole = merged(first, PolicyDocument(child, "policy.yaml", {}))
     accepted = not any(loosens(change) for change in compared(first, whole, PLUGINS))
     event(f"accepted: {accepted}")
     if not accepted or any(metric.get("average") and metric.get("allow") for metric in whole.document["metrics"]):
@@ -486,20 +486,20 @@ def test_whatever_passes_an_accepted_child_passes_its_parent(
 @given(old=policies(), new=policies())
 def test_there_and_back_again_turns_tighter_into_looser(old: dict[str, Any], new: dict[str, Any]) -> None:
     opposite = {"tighter": "looser", "looser": "tighter"}
-    one, other = Written(old, "a", {}), Written(new, "b", {})
+    one, other = PolicyDocument(old, "a", {}), PolicyDocument(new, "b", {})
     forth, back = (compared(*pair, PLUGINS) for pair in ((one, other), (other, one)))
     average = {change.place.rpartition(".")[0] for change in forth if change.place.endswith(".average")}
     plain = [change for change in forth if change.place.rpartition(".")[0] not in average]
-    told = sorted((opposite.get(change.kind, "different"), str(change.new), str(change.old)) for change in plain)
+    items = sorted((opposite.get(change.kind, "different"), str(change.new), str(change.old)) for change in plain)
     returned = sorted((change.kind, str(change.old), str(change.new)) for change in back)
-    assert all(one in returned for one in told)
+    assert all(one in returned for one in items)
 
 
 @settings(max_examples=50, deadline=None)
 @given(policies())
 def test_a_policy_extended_by_itself_or_by_nothing_is_itself(policy: dict[str, Any]) -> None:
-    written_once = Written(policy, "org.yaml", {})
+    written_once = PolicyDocument(policy, "org.yaml", {})
     for child in (policy, {"leafgate": 1}):
-        whole = merged(written_once, Written(child, "policy.yaml", {}))
-        assert whole == Written(policy, "policy.yaml", {}, ("org.yaml",))
+        whole = merged(written_once, PolicyDocument(child, "policy.yaml", {}))
+        assert whole == PolicyDocument(policy, "policy.yaml", {}, ("org.yaml",))
         assert compared(written_once, whole, PLUGINS) == []

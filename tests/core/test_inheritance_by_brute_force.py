@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from leafgate.errors import LeafgateError
 from leafgate.policy.load import load_policy
-from leafgate.session.run import prepare
-from leafgate.types.tree import Cut, Leaf, Node
+from leafgate.session.run import open_session
+from leafgate.types.tree import Leaf, Node, NumericSplit
 
 TEXTS = ["x", "y", "z", "q"]
 NUMBERS = [0, 1, 2, 3]
@@ -101,7 +101,7 @@ def families(draw: st.DrawFn) -> Family:
     data: Document = (draw(st.sampled_from([{}, reading])) if not listed else reading) | {"unlisted": unlisted}
     data |= {"columns": listed} if listed else {}
     if draw(st.integers(0, 5)) == 0:
-        data = {key: told for key, told in data.items() if key not in {"missing", "on_missing"}}
+        data = {key: result for key, result in data.items() if key not in {"missing", "on_missing"}}
     parent = {"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": metrics, "data": data}
     own = {"use": "k_anonymity", "at_least": limit + draw(st.sampled_from([0, 1, -1]))}
     least = draw(st.sampled_from([1, 1, 3]))
@@ -220,10 +220,10 @@ def columns_of(node: Node) -> Iterator[str]:
     if isinstance(node, Leaf):
         return
     yield node.column
-    for below in [node.low, node.high] if isinstance(node, Cut) else [branch.node for branch in node.branches]:
+    for below in [node.low, node.high] if isinstance(node, NumericSplit) else [branch.node for branch in node.branches]:
         yield from columns_of(below)
-    if not isinstance(node, Cut) and node.other is not None:
-        yield from columns_of(node.other)
+    if not isinstance(node, NumericSplit) and node.default is not None:
+        yield from columns_of(node.default)
 
 
 def way(node: Node, cells: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -231,7 +231,7 @@ def way(node: Node, cells: Mapping[str, Any]) -> tuple[Any, ...]:
     taken: list[Any] = []
     while not isinstance(node, Leaf):
         cell = cells[node.column]
-        if isinstance(node, Cut):
+        if isinstance(node, NumericSplit):
             if not isinstance(cell, int | float) or math.isnan(cell):
                 low = node.missing == "low" if node.missing else None
             else:
@@ -242,10 +242,10 @@ def way(node: Node, cells: Mapping[str, Any]) -> tuple[Any, ...]:
             node = node.low if low else node.high
             continue
         branch = next((i for i, branch in enumerate(node.branches) if cell in branch.values), None)
-        if branch is None and node.other is None:
+        if branch is None and node.default is None:
             return NOWHERE
         taken.append(branch)
-        node = node.other if branch is None else node.branches[branch].node  # type: ignore[assignment]
+        node = node.default if branch is None else node.branches[branch].node  # type: ignore[assignment]
     return tuple(taken)
 
 
@@ -260,7 +260,7 @@ def test_no_accepted_child_passes_a_release_that_its_parent_fails(family: Family
             event("refused by its parent" if "what it extends" in str(error) else "no valid policy")
             return
         try:
-            audited = prepare(path).audit()
+            audited = open_session(path).audit()
         except LeafgateError:
             event("accepted, and the table does not fit")
             return

@@ -12,7 +12,7 @@ import pytest
 from command_line import leafgate
 from leafgate.errors import PolicyError
 from leafgate.policy.load import load_policy
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from survey import COLUMNS, survey
 
 CONFIDENCE = {"use": "confidence", "at_most": 1}
@@ -29,10 +29,12 @@ OPEN = COLUMNS | {"smoker": QUASI}
 """The survey's columns, all of them known to the adversary but the class."""
 
 
-def organisation(folder: Path, told: Mapping[str, Any] | None = None, name: str = "org") -> Path:
+def organisation(folder: Path, document: Mapping[str, Any] | None = None, name: str = "org") -> Path:
     path = folder / f"{name}.yaml"
     metrics = [{"use": "k_anonymity", "at_least": 3}]
-    path.write_text(json.dumps({"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": metrics} | dict(told or {})))
+    path.write_text(
+        json.dumps({"leafgate": 1, "attacks": [{"use": "linking"}], "metrics": metrics} | dict(document or {}))
+    )
     return path
 
 
@@ -75,8 +77,8 @@ def test_roles_that_take_a_column_from_the_adversary_are_the_parents_to_allow(
     orgs = [] if extends else [organisation(tmp_path)]
     organisation(tmp_path)
     (problem,) = refusal(path, *orgs).problems
-    assert problem.place == "data.columns.smoker"
-    assert f'except: [{{columns: "smoker", roles: [{role}]}}]' in problem.remedy
+    assert problem.location == "data.columns.smoker"
+    assert f'except: [{{columns: "smoker", roles: [{role}]}}]' in problem.hint
     accepted: list[Any] = [
         {"except": [{"columns": "smoker", "roles": [role]}]},
         {"except": [{"columns": ["*_id", "sm?ke*"], "roles": role}]},
@@ -92,14 +94,14 @@ def test_roles_that_take_a_column_from_the_adversary_are_the_parents_to_allow(
     refused: list[Any] = ["quasi_identifier", {"except": [{"columns": "SMOKER", "roles": role}]}, {"role": "class"}]
     for unlisted in refused:
         organisation(tmp_path, {"data": {"unlisted": unlisted}})
-        assert refusal(path, *orgs).problems[0].place == "data.columns.smoker"
+        assert refusal(path, *orgs).problems[0].location == "data.columns.smoker"
 
 
 def test_a_pattern_allows_its_roles_alone_and_its_columns_alone(tmp_path: Path) -> None:
     org = organisation(tmp_path, {"data": {"unlisted": {"except": [{"columns": "s*", "roles": "ignored"}]}}})
     assert load_policy(child(tmp_path, {"smoker": ROLES["ignored"]}), org=org)
-    assert refusal(child(tmp_path, {"smoker": ROLES["weight"]}), org).problems[0].place == "data.columns.smoker"
-    assert refusal(child(tmp_path, {"age": ROLES["ignored"]}), org).problems[0].place == "data.columns.age"
+    assert refusal(child(tmp_path, {"smoker": ROLES["weight"]}), org).problems[0].location == "data.columns.smoker"
+    assert refusal(child(tmp_path, {"age": ROLES["ignored"]}), org).problems[0].location == "data.columns.age"
 
 
 def test_a_secret_is_the_childs_to_name_where_the_parent_limits_what_is_learned_of_secrets(tmp_path: Path) -> None:
@@ -107,9 +109,9 @@ def test_a_secret_is_the_childs_to_name_where_the_parent_limits_what_is_learned_
     path = child(tmp_path, {"smoker": {"role": "sensitive", "values": ["no", "yes"]}})
     metrics = [{"use": "k_anonymity", "at_least": 3}]
     org = organisation(tmp_path)
-    assert "roles: [sensitive]" in refusal(path, org).problems[0].remedy
+    assert "roles: [sensitive]" in refusal(path, org).problems[0].hint
     organisation(tmp_path, {"metrics": [*metrics, {**CONFIDENCE, "secret": "ill"}]})
-    assert refusal(path, org).problems[0].place == "data.columns.smoker"
+    assert refusal(path, org).problems[0].location == "data.columns.smoker"
     for allowing in ({"metrics": [*metrics, CONFIDENCE]}, {"data": {"unlisted": ["quasi_identifier", "sensitive"]}}):
         organisation(tmp_path, allowing)
         assert load_policy(path, org=org)
@@ -142,7 +144,7 @@ def test_what_is_allowed_of_unlisted_columns_only_becomes_less(tmp_path: Path, o
     if fine:
         assert load_policy(path, org=org)
     else:
-        assert refusal(path, org).problems[0].place == "data.unlisted"
+        assert refusal(path, org).problems[0].location == "data.unlisted"
 
 
 def test_what_is_allowed_lasts_through_a_chain(tmp_path: Path) -> None:
@@ -152,19 +154,19 @@ def test_what_is_allowed_lasts_through_a_chain(tmp_path: Path) -> None:
     assert load_policy(path).source.extends == ("team.yaml", "org.yaml")
     team = {"leafgate": 1, "extends": "org.yaml", "data": {"unlisted": "quasi_identifier"}}
     (tmp_path / "team.yaml").write_text(json.dumps(team))
-    assert refusal(path).problems[0].place == "data.columns.smoker"
+    assert refusal(path).problems[0].location == "data.columns.smoker"
 
 
 def test_a_parent_with_columns_holds_its_childs_columns_to_the_same(tmp_path: Path) -> None:
     organisation(tmp_path, {"data": {"columns": {"age": COLUMNS["age"]}}})
-    assert refusal(child(tmp_path, {"smoker": ROLES["private"]}, {"extends": "org.yaml"})).problems[0].place == (
+    assert refusal(child(tmp_path, {"smoker": ROLES["private"]}, {"extends": "org.yaml"})).problems[0].location == (
         "data.columns.smoker"
     )
 
 
 @pytest.mark.parametrize("unlisted", ["secret", [], {"except": [{"columns": "x"}]}, {"roles": "private"}, 3])
 def test_what_unlisted_cannot_mean_is_refused(tmp_path: Path, unlisted: Any) -> None:
-    assert refusal(child(tmp_path, {}, {"data.unlisted": unlisted})).problems[0].place.startswith("data.unlisted")
+    assert refusal(child(tmp_path, {}, {"data.unlisted": unlisted})).problems[0].location.startswith("data.unlisted")
 
 
 COUNTED = {"role": "weight", "counts": "people", "reason": "a line of the register for each family of alike people"}
@@ -174,9 +176,9 @@ def test_only_the_parent_says_that_weights_count_people(tmp_path: Path) -> None:
     path = child(tmp_path, {"smoker": COUNTED})
     org = organisation(tmp_path, {"data": {"unlisted": "weight"}})
     (problem,) = refusal(path, org).problems
-    assert (problem.place, "list smoker under data.columns" in problem.remedy) == ("data.columns.smoker.counts", True)
+    assert (problem.location, "list smoker under data.columns" in problem.hint) == ("data.columns.smoker.counts", True)
     organisation(tmp_path, {"data": {"columns": {"smoker": {"role": "weight"}}}})
-    assert [each.place for each in refusal(path, org).problems] == ["data.columns.smoker.counts"]
+    assert [each.location for each in refusal(path, org).problems] == ["data.columns.smoker.counts"]
     organisation(tmp_path, {"data": {"columns": {"smoker": COUNTED}}})
     assert load_policy(path, org=org)
     assert load_policy(child(tmp_path, {"smoker": {**COUNTED, "counts": "rows"}}), org=org)
@@ -255,7 +257,7 @@ def test_code_that_one_organisation_does_not_trust_is_never_loaded(
     narrow = organisation(tmp_path, {"plugins": ["leafgate"]}, "narrow")
     wide = organisation(tmp_path, {"plugins": ["leafgate", "acme"]}, "wide")
     monkeypatch.setattr("leafgate.policy.inherit.load_plugins", lambda pins: pytest.fail("it was loaded"))
-    assert refusal(child(tmp_path, {}), narrow, wide).problems[0].place == "plugins"
+    assert refusal(child(tmp_path, {}), narrow, wide).problems[0].location == "plugins"
 
 
 def test_what_no_organisation_lists_stays_the_adversarys_with_several(tmp_path: Path) -> None:
@@ -264,8 +266,8 @@ def test_what_no_organisation_lists_stays_the_adversarys_with_several(tmp_path: 
     allowing = organisation(tmp_path, {"data": {"columns": {"smoker": ROLES["private"]}}}, "allowing")
     silent = organisation(tmp_path, {}, "silent")
     assert load_policy(path, org=allowing)
-    assert refusal(path, allowing, silent).problems[0].place == "data.columns.smoker"
-    assert refusal(path, silent, allowing).problems[0].place == "data.columns.smoker"
+    assert refusal(path, allowing, silent).problems[0].location == "data.columns.smoker"
+    assert refusal(path, silent, allowing).problems[0].location == "data.columns.smoker"
 
 
 def test_each_row_of_a_weight_that_the_organisation_allows_is_a_person(tmp_path: Path) -> None:
@@ -275,5 +277,5 @@ def test_each_row_of_a_weight_that_the_organisation_allows_is_a_person(tmp_path:
     people = (survey(tmp_path / "own").parent / "people.csv").read_text().splitlines()
     weighted = "\n".join([people[0] + ",w", *(line + ",1000" for line in people[1:])]) + "\n"
     path = survey(tmp_path / "own", changes, weighted)
-    finding = prepare(path, org=tmp_path / "org.yaml").audit().report.findings[0]
+    finding = open_session(path, org=tmp_path / "org.yaml").audit().report.findings[0]
     assert (finding.metric, finding.passed, finding.people) == ("k_anonymity", False, 24)

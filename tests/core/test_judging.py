@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from leafgate import Belief, Case, InconclusiveError
+from leafgate import Belief, InconclusiveError, ScoringContext
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins
 from leafgate.disclosure.document import document
@@ -18,13 +18,13 @@ SIZES = {"use": "sizes", "at_least": 4}
 ODD = {"use": "odd", "at_least": 1}
 NOSY = [{"use": "calm"}, {"use": "nosy"}]
 
-Score = Callable[[Case], Any]
+Score = Callable[[ScoringContext], Any]
 NONSENSE: dict[str, Score] = {
     "nothing": lambda case: None,
     "one number": lambda case: 1.0,
     "too few": lambda case: [1.0],
     "one too many": lambda case: np.ones(len(case.table) + 1),
-    "two a record": lambda case: case.chances,
+    "two a record": lambda case: case.posterior,
     "NaN": lambda case: pd.Series([np.nan, 1.0, 1.0, 1.0]),
     "infinite": lambda case: np.full(len(case.table), np.inf),
     "words": lambda case: ["safe"] * len(case.table),
@@ -57,7 +57,7 @@ def test_nonsense_about_the_release_is_inconclusive(score: Score) -> None:
 
 @pytest.mark.parametrize("trouble", [KeyError, ZeroDivisionError, SystemExit])
 def test_a_metric_that_raises_is_named_and_its_words_are_kept_back(trouble: type[BaseException]) -> None:
-    def raises(case: Case) -> Any:
+    def raises(case: ScoringContext) -> Any:
         raise trouble("Ben of zip 1 has flu")
 
     report = with_odd(metric_that(raises))
@@ -92,7 +92,7 @@ def test_of_and_secret_choose_what_a_metric_judges() -> None:
     ]
 
 
-def people(case: Case) -> pd.Series:
+def people(case: ScoringContext) -> pd.Series:
     """1 for those who have flu, 0 for the others."""
     return (case.table.frame["ill"] == "flu").astype(float)
 
@@ -121,13 +121,13 @@ def test_an_allowed_share_is_met_exactly_whatever_floats_say(percent: int) -> No
     weight = (100 - percent - 1, percent - 1, 1, 1)
     odd = [ODD | {"allow": percent / 100, "secret": "ill"}]
     (found,) = audited(metric_that(people), weight=weight, metrics=odd).findings
-    assert (found.beyond, found.people, found.passed) == (percent, 100, True)
+    assert (found.violations, found.people, found.passed) == (percent, 100, True)
 
 
 def test_a_release_metric_has_no_attack_and_no_people() -> None:
     report = audited(release_metric_that(lambda case: 2), metrics=[{"use": "whole", "at_least": 1}])
     (found,) = report.findings
-    assert (found.id, found.attack, found.secret, found.people, found.beyond) == ("whole", None, None, None, None)
+    assert (found.id, found.attack, found.secret, found.people, found.violations) == ("whole", None, None, None, None)
     assert (found.value, found.passed, found.limit) == (2.0, True, {"at_least": 1.0})
 
 
@@ -139,14 +139,14 @@ def test_a_release_metric_takes_no_option_of_record_metrics(option: dict[str, An
 
 def test_a_metric_skips_beliefs_it_cannot_read() -> None:
     groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
-    surest = metric_that(lambda case: case.chances.max(axis=1))
+    surest = metric_that(lambda case: case.posterior.max(axis=1))
     ids = [found.id for found in audited(groups_only, surest, attacks=NOSY, metrics=[ODD | {"at_least": 0}]).findings]
     assert ids == ["odd@calm#ill", "odd@calm#rich"]
 
 
 def test_a_metric_with_nothing_to_read_is_inconclusive() -> None:
     groups_only = attack_that(lambda release, known: [Belief(None, np.zeros(len(known.records), dtype=int))])
-    surest = metric_that(lambda case: case.chances.max(axis=1))
+    surest = metric_that(lambda case: case.posterior.max(axis=1))
     report = audited(groups_only, surest, attacks=NOSY, metrics=[SIZES, ODD | {"of": "nosy"}])
     assert (finding(report, "odd@nosy").passed, report.verdict) == (None, "inconclusive")
 

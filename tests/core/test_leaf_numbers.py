@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import leafgate
-from leafgate.algorithms.consistency import strange_leaves, strange_records
-from leafgate.models.lowering.release import release_of
+from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
+from leafgate.models.lowering.release import lower_model
 from leafgate.types.release import Level, ModelFile, Publish, Release, published
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf
@@ -28,7 +28,7 @@ LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 @given(tables(), st.sampled_from(LEVELS))
 def test_a_tree_learned_from_the_table_counts_its_people(table: Table, level: Level) -> None:
     draft = C45(prune=False).build(table, np.random.default_rng(0))
-    assert strange_leaves(published(draft, Publish(level), frozenset()), table) == 0
+    assert inconsistent_leaves(published(draft, Publish(level), frozenset()), table) == 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -39,15 +39,15 @@ def test_every_leaf_with_one_person_more_is_strange(table: Table, data: st.DataO
     row = data.draw(st.integers(0, len(table) - 1))
     heavier[row] += 1
     other = Table(table.schema, table.frame, heavier)
-    assert strange_leaves(draft, other) == 1
+    assert inconsistent_leaves(draft, other) == 1
 
 
 @pytest.mark.parametrize("counted", ["sampled", "bootstrap", "perturbed", "noisy"])
 def test_numbers_that_do_not_claim_to_be_exact_are_not_compared(counted: Any) -> None:
     table = mortgage()
     doubled = Table(table.schema, table.frame, table.weight * 2)
-    assert strange_leaves(Release({}, table.schema, (TREE,), counted=counted), doubled) == 0
-    assert strange_leaves(Release({}, table.schema, (TREE,)), doubled) == 3
+    assert inconsistent_leaves(Release({}, table.schema, (TREE,), count_semantics=counted), doubled) == 0
+    assert inconsistent_leaves(Release({}, table.schema, (TREE,)), doubled) == 3
 
 
 @pytest.mark.parametrize(("more", "strange"), [(0, False), (1, True), (-1, True)])
@@ -56,8 +56,8 @@ def test_records_of_more_or_fewer_people_are_strange(more: int, strange: bool) -
     release = PublishedTable().build(table, np.random.default_rng(0))
     assert release.records is not None
     forged = replace(release, records=replace(release.records, weight=(5 + more, 3)))
-    assert bool(strange_records(forged, table)) is strange
-    assert bool(strange_records(replace(forged, counted="sampled"), table)) is (more > 0)
+    assert bool(inconsistent_records(forged, table)) is strange
+    assert bool(inconsistent_records(replace(forged, count_semantics="sampled"), table)) is (more > 0)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_whom_a_sample_counts_must_be_there(
 ) -> None:
     tree = fan("sports_car", yes=fan("marital_status", Unmarried=leaf(*two), Married=leaf(*one)), no=leaf(0, 3))
     table = mortgage()
-    assert strange_leaves(Release({}, table.schema, (tree,), counted=counted), table) == strange
+    assert inconsistent_leaves(Release({}, table.schema, (tree,), count_semantics=counted), table) == strange
 
 
 def test_a_forest_whose_codes_are_read_as_numbers_counts_people_who_are_not_there() -> None:
@@ -88,13 +88,13 @@ def test_a_forest_whose_codes_are_read_as_numbers_counts_people_who_are_not_ther
     table = table_of(columns, list(zip(ages.astype(float).tolist(), answers.tolist(), strict=True)))
     for cells, strange in ((ages, False), ((ages - 40) ** 2, True)):
         model = RandomForestClassifier(3, random_state=0).fit(pd.DataFrame({"age": cells}), answers)
-        release = release_of(leafgate.from_sklearn(model), b"", table.schema, {}, "model")
-        assert release.counted == "bootstrap"
-        assert (strange_leaves(release, table) > 0) is strange
+        release = lower_model(leafgate.from_sklearn(model), b"", table.schema, {}, "model")
+        assert release.count_semantics == "bootstrap"
+        assert (inconsistent_leaves(release, table) > 0) is strange
 
 
 @pytest.mark.parametrize(
-    ("told", "strange"),
+    ("items", "strange"),
     [
         ((0.67, 0.33), 0),
         ((2 / 3, 1 / 3), 0),
@@ -107,14 +107,14 @@ def test_a_forest_whose_codes_are_read_as_numbers_counts_people_who_are_not_ther
         ((0.6666, 0.3334), 1),  # no rounding any more
     ],
 )
-def test_rounded_shares_of_a_models_file_may_be_off_by_a_unit(told: tuple[float, float], strange: int) -> None:
+def test_rounded_shares_of_a_models_file_may_be_off_by_a_unit(items: tuple[float, float], strange: int) -> None:
     columns = [numeric("age", "quasi_identifier", bounds=(0, 99)), categorical("y", "class", values=("no", "yes"))]
     table = table_of(columns, [(1.0, "no"), (2.0, "no"), (3.0, "yes")])
-    one = Leaf("no", shares=dict(zip(("no", "yes"), told, strict=True)))
+    one = Leaf("no", shares=dict(zip(("no", "yes"), items, strict=True)))
     release = Release({"use": "published"}, table.schema, (one,), Publish("shares", measure=False))
-    assert strange_leaves(replace(release, file=ModelFile("x", "0")), table) == strange
-    exact = abs(told[0] - 2 / 3) < 1e-6
-    assert strange_leaves(release, table) == (not exact)  # leafgate's own releases round nothing
+    assert inconsistent_leaves(replace(release, file=ModelFile("x", "0")), table) == strange
+    exact = abs(items[0] - 2 / 3) < 1e-6
+    assert inconsistent_leaves(release, table) == (not exact)  # leafgate's own releases round nothing
 
 
 def test_a_leaf_is_not_pure_because_it_nearly_is() -> None:
@@ -122,4 +122,4 @@ def test_a_leaf_is_not_pure_because_it_nearly_is() -> None:
     table = table_of(columns, [*((float(i % 99), "no") for i in range(999)), (1.0, "yes")])
     one = Leaf("no", shares={"no": 1.0, "yes": 0.0})
     release = Release({"use": "published"}, table.schema, (one,), Publish("shares", measure=False))
-    assert strange_leaves(replace(release, file=ModelFile("x", "0")), table) == 1
+    assert inconsistent_leaves(replace(release, file=ModelFile("x", "0")), table) == 1

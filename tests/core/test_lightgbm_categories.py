@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.features import Coded, Unknown
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.features import CategoryCodes, Unresolved
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate.models.readers.lightgbm.categories import belonging
 from leafgate.models.scrub.scrub import votes
@@ -47,7 +47,7 @@ def people(n: int = 500) -> pd.DataFrame:
         for name, values in VALUES.items()
     }
     frame = pd.DataFrame(
-        {name: pd.Series(told, dtype=float if name == "age" else object) for name, told in cells.items()}
+        {name: pd.Series(result, dtype=float if name == "age" else object) for name, result in cells.items()}
     )
     rich = (frame["age"] > 45) ^ frame["job"].isin(["a", "d"]) ^ frame["region"].isin([2, 20]) ^ (frame["level"] == "u")
     frame["rich"] = (rich ^ (rng.random(n) < 0.05)).astype(int)
@@ -74,7 +74,7 @@ def trained(kinds: Mapping[str, str], **options: Any) -> lgb.Booster:
     return lgb.train(how, data, 8)
 
 
-def read(model: lgb.Booster) -> Foreign:
+def read(model: lgb.Booster) -> ModelIR:
     return read_foreign(model.model_to_string().encode(), "m")
 
 
@@ -85,7 +85,7 @@ def check(model: lgb.Booster, kinds: Mapping[str, str], said: Mapping[str, Encod
     frame = frame if said == RICH else frame[21:].dropna()
     cells = {name: [_spelled(cell, str(name)) for cell in frame[name]] for name in frame}
     table = make_table(SCHEMA, pd.DataFrame({c.name: typed_column(c, cells[c.name]) for c in SCHEMA.columns}))
-    release = release_of(read(model), b"file", SCHEMA, said, "m")
+    release = lower_model(read(model), b"file", SCHEMA, said, "m")
     back = pd.DataFrame({c.name: table.frame[c.name].astype(float if c.numeric else object) for c in SCHEMA.columns})
     scores = np.asarray(model.predict(typed(back.astype({"region": float}), kinds), raw_score=True))
     assert (predict(release, table) == (scores > 0)).all()
@@ -124,7 +124,7 @@ def test_lists_that_may_be_of_several_columns_are_asked_for(kinds: Mapping[str, 
     model = trained(kinds, categorical_feature=["level"])
     codes = {name: Encoding(codes={v: float(i) for i, v in enumerate(VALUES[name])}) for name in kinds}
     with pytest.raises(ReleaseError, match="does not say which: give `codes`") as caught:
-        release_of(read(model), b"file", SCHEMA, RICH, "m")
+        lower_model(read(model), b"file", SCHEMA, RICH, "m")
     assert "'level'" in str(caught.value)
     assert "'job'" in str(caught.value)
     check(model, kinds, RICH | codes)
@@ -137,7 +137,7 @@ def test_a_column_of_few_numbers_may_be_the_lists_or_not() -> None:
     data = lgb.Dataset(typed(frame, {"level": "ordered"}).assign(flag=flag), label=frame["rich"])
     model = read(lgb.train({"objective": "binary", "verbose": -1, "num_threads": 1}, data, 3))
     assert model.origins is not None
-    assert [isinstance(one, Unknown) for one in model.origins] == [False, True, True]
+    assert [isinstance(one, Unresolved) for one in model.origins] == [False, True, True]
 
 
 ITEMS = st.lists(
@@ -156,8 +156,8 @@ def test_a_list_is_never_taken_for_another_columns(items: list[tuple[str, int, i
     owners: list[int] = []
     for number, (kind, size, most, by_set) in enumerate(items):
         top = min(most, size - 1) if kind == "list" else most
-        told = ":".join(map(str, range(-1, top + 1))) if by_set else f"[0:{top}]"
-        infos.append("none" if kind == "constant" else told)
+        text = ":".join(map(str, range(-1, top + 1))) if by_set else f"[0:{top}]"
+        infos.append("none" if kind == "constant" else text)
         if kind == "list":
             lists.append([f"{number}.{i}" for i in range(size)])
             owners.append(number)
@@ -174,10 +174,10 @@ def test_lists_that_fit_nothing_leave_every_feature_in_doubt() -> None:
     assert belonging([["a", "b"]], [], 2, "m").doubtful == {0, 1}
 
 
-@pytest.mark.parametrize("told", [{}, [1], "x", [["a"], {}]], ids=str)
-def test_lists_that_are_none_are_refused(told: Any) -> None:
+@pytest.mark.parametrize("document", [{}, [1], "x", [["a"], {}]], ids=str)
+def test_lists_that_are_none_are_refused(document: Any) -> None:
     with pytest.raises(ReleaseError, match="must be a list of lists"):
-        belonging(told, ["none"], 1, "m")
+        belonging(document, ["none"], 1, "m")
 
 
 def test_many_lists_and_features_are_gone_through_soon() -> None:
@@ -188,12 +188,12 @@ def test_many_lists_and_features_are_gone_through_soon() -> None:
 
 def test_what_is_in_a_list_twice_or_of_two_kinds_is_asked_for() -> None:
     text = trained({"level": "ordered"}).model_to_string()
-    for told in ('["w", "w", "v"]', '["w", 1, "v"]', '["w", null, "v"]'):
-        model = read_foreign(text.replace('["w", "u", "v"]', told).encode(), "m")
+    for result in ('["w", "w", "v"]', '["w", 1, "v"]', '["w", null, "v"]'):
+        model = read_foreign(text.replace('["w", "u", "v"]', result).encode(), "m")
         with pytest.raises(ReleaseError, match="neither all texts nor all numbers"):
-            release_of(model, b"file", SCHEMA, RICH, "m")
+            lower_model(model, b"file", SCHEMA, RICH, "m")
     model = read_foreign(text.encode(), "m")
-    assert model.origins == (None, Coded("level", {"w": 0.0, "u": 1.0, "v": 2.0}, math.nan))
+    assert model.origins == (None, CategoryCodes("level", {"w": 0.0, "u": 1.0, "v": 2.0}, math.nan))
 
 
 @pytest.mark.parametrize("at", [5e-36, -5e-36, 1e-40, -1e-40, 0.0])

@@ -37,7 +37,7 @@ def by_town(north: dict[str, Any], south: dict[str, Any]) -> dict[str, Any]:
 
 def release(**changes: Any) -> dict[str, Any]:
     """A tree of one leaf that tells nothing about anybody alone, with other content at some keys."""
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "format": "leafgate/release/1",
         "builder": {"use": "hand"},
         "target": "state",
@@ -48,7 +48,7 @@ def release(**changes: Any) -> dict[str, Any]:
         "schema": copy.deepcopy(SCHEMA),
         "trees": [leaf(45, 15)],
     }
-    return told | changes
+    return document | changes
 
 
 def records(rows: list[list[Any]], weight: list[int], columns: tuple[str, ...] = ("town", "state")) -> dict[str, Any]:
@@ -59,11 +59,11 @@ def records(rows: list[list[Any]], weight: list[int], columns: tuple[str, ...] =
     }
 
 
-def audited(folder: Path, told: dict[str, Any], roles: dict[str, Any] | None = None, **policy: Any) -> Ended:
+def audited(folder: Path, fields: dict[str, Any], roles: dict[str, Any] | None = None, **policy: Any) -> Ended:
     """The audit of a release file under a policy that forbids to be certain and right about anybody."""
     lines = [f"Person {i},{town},{state},{age}" for i, (town, state, age) in enumerate(PEOPLE)]
     (folder / "people.csv").write_text("\n".join(["name,town,state,age", *lines]) + "\n")
-    (folder / "release.json").write_text(json.dumps(told))
+    (folder / "release.json").write_text(json.dumps(fields))
     document = {
         "leafgate": 1,
         "name": "made up",
@@ -88,19 +88,19 @@ def test_scores_without_a_model_file_leave_the_class_open(tmp_path: Path) -> Non
     def scored(ill: float) -> dict[str, Any]:
         return {"kind": "leaf", "label": "ill", "scores": {"ill": ill, "well": 0.0}}
 
-    told = release(trees=[by_town(scored(50.0), scored(0.0))], combine="boost", counted="unknown")
-    told["publish"]["leaves"] = "labels"
-    assert audited(tmp_path, told).code == 1
-    assert audited(tmp_path, told, metrics=DERIVED).code == 3
+    result = release(trees=[by_town(scored(50.0), scored(0.0))], combine="boost", counted="unknown")
+    result["publish"]["leaves"] = "labels"
+    assert audited(tmp_path, result).code == 1
+    assert audited(tmp_path, result, metrics=DERIVED).code == 3
 
 
 def test_scores_beside_counts_of_unknown_people_leave_the_class_open(tmp_path: Path) -> None:
     def scored(ill: float) -> dict[str, Any]:
         return leaf(1.5, 1.5, scores={"ill": ill, "well": 0.0})
 
-    told = release(trees=[by_town(scored(50.0), scored(0.0))], combine="boost", counted="unknown")
-    assert audited(tmp_path, told).code == 1
-    assert audited(tmp_path, told, metrics=DERIVED).code == 3
+    result = release(trees=[by_town(scored(50.0), scored(0.0))], combine="boost", counted="unknown")
+    assert audited(tmp_path, result).code == 1
+    assert audited(tmp_path, result, metrics=DERIVED).code == 3
 
 
 def test_numbers_on_leaves_of_a_class_of_texts_are_refused(tmp_path: Path) -> None:
@@ -135,23 +135,23 @@ FREE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", FREE)
 def test_content_that_nobody_audits_is_refused(tmp_path: Path, case: str) -> None:
-    told = release(**FREE[case])
-    told["publish"]["measure"] = (told["selection"] or {}).get("measure")
-    ended = audited(tmp_path, told)
+    result = release(**FREE[case])
+    result["publish"]["measure"] = (result["selection"] or {}).get("measure")
+    ended = audited(tmp_path, result)
     assert ended.code == 2
     assert all("Person" not in str(problem) for problem in ended.problems)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "document",
     [
         {"builder": {"use": "c45", "min_leaf": 2, "prune": False}},
         {"builder": {"use": "acme.trees", "depth": 3, "rule": "greedy", "deep": True}},
         {"selection": {"measure": "gain_ratio", "average_gain": True, "min_leaf": 2, "from": "complete records"}},
     ],
 )
-def test_options_and_facts_about_the_algorithm_are_no_trouble(tmp_path: Path, told: dict[str, Any]) -> None:
-    whole = release(**told)
+def test_options_and_facts_about_the_algorithm_are_no_trouble(tmp_path: Path, document: dict[str, Any]) -> None:
+    whole = release(**document)
     whole["publish"]["measure"] = (whole["selection"] or {}).get("measure")
     assert audited(tmp_path, whole).code == 0
 
@@ -161,9 +161,9 @@ def test_options_and_facts_about_the_algorithm_are_no_trouble(tmp_path: Path, to
 def test_a_published_part_that_no_attack_reads_is_inconclusive(tmp_path: Path, attack: str, part: str) -> None:
     parts = {"records": {"records": HONEST["records"]}, "alternatives": {"alternatives": {"plain": EXACT}}}
     limits = [{"use": "exposure", "at_most": 0}]
-    told = release(**parts[part])
-    assert audited(tmp_path, told, attacks=[{"use": attack}], metrics=limits).code == 3
-    assert audited(tmp_path, told, attacks=[{"use": attack}, {"use": "linking"}], metrics=limits).code == 1
+    result = release(**parts[part])
+    assert audited(tmp_path, result, attacks=[{"use": attack}], metrics=limits).code == 3
+    assert audited(tmp_path, result, attacks=[{"use": attack}, {"use": "linking"}], metrics=limits).code == 1
     assert audited(tmp_path, release(), attacks=[{"use": attack}], metrics=limits).code == 0
 
 
@@ -185,10 +185,10 @@ def test_exact_shares_labelled_unknown_never_pass(tmp_path: Path) -> None:
     def shares(ill: float) -> dict[str, Any]:
         return {"kind": "leaf", "label": "ill", "shares": {"ill": ill, "well": 1 - ill}}
 
-    told = release(trees=[by_town(shares(1.0), shares(0.5))], counted="unknown")
-    told["publish"]["leaves"] = "shares"
-    assert audited(tmp_path, told).code == 1
-    assert audited(tmp_path, told, metrics=[{"use": "k_anonymity", "at_least": 5}]).code == 3
+    result = release(trees=[by_town(shares(1.0), shares(0.5))], counted="unknown")
+    result["publish"]["leaves"] = "shares"
+    assert audited(tmp_path, result).code == 1
+    assert audited(tmp_path, result, metrics=[{"use": "k_anonymity", "at_least": 5}]).code == 3
 
 
 def test_whole_numbers_labelled_unknown_that_are_other_peoples_are_inconclusive(tmp_path: Path) -> None:
@@ -215,8 +215,8 @@ def test_an_honest_table_that_shows_a_town_of_ill_people_fails(tmp_path: Path) -
 def test_records_with_true_secrets_that_match_nobody_are_inconclusive(tmp_path: Path, counted: str) -> None:
     roles = {"town": COLUMNS["town"] | {"values": ["north", "south", "nowhere", "west"]}}
     schema = SCHEMA | {"town": SCHEMA["town"] | {"values": ["north", "south", "nowhere", "west"]}}
-    told = records([["nowhere", "ill"], ["west", "ill"], ["west", "well"]], [30, 15, 15])
-    assert audited(tmp_path, release(schema=schema, counted=counted, **told), roles).code == 3
+    result = records([["nowhere", "ill"], ["west", "ill"], ["west", "well"]], [30, 15, 15])
+    assert audited(tmp_path, release(schema=schema, counted=counted, **result), roles).code == 3
 
 
 @pytest.mark.parametrize(
@@ -233,14 +233,14 @@ def test_records_that_cannot_be_the_people_never_pass(tmp_path: Path, rows: Any,
     assert any(finding["id"] == "counted" for finding in ended.document["findings"])
 
 
-def shared(scale: float, told: float) -> dict[str, Any]:
+def shared(scale: float, value: float) -> dict[str, Any]:
     """Everybody's age under noise of one scale; the release says another."""
     noise = np.random.default_rng(0).normal(0, scale, len(PEOPLE))
     rows = [[float(age + r)] for (_, _, age), r in zip(PEOPLE, noise.tolist(), strict=True)]
     return {
         **records(rows, [1] * len(rows), ("age",)),
         "counted": "perturbed",
-        "noise": {"age": {"law": "gaussian", "scale": told}},
+        "noise": {"age": {"law": "gaussian", "scale": value}},
     }
 
 
@@ -263,10 +263,10 @@ def test_numbers_with_less_noise_than_the_release_says_are_inconclusive(tmp_path
 
 
 def test_trees_beside_noise_are_attacked_unless_they_ask_for_noisy_numbers(tmp_path: Path) -> None:
-    told = shared(30.0, 30.0) | {"model": "trees", "trees": [leaf(45, 15)], "alternatives": {"plain": EXACT}}
+    result = shared(30.0, 30.0) | {"model": "trees", "trees": [leaf(45, 15)], "alternatives": {"plain": EXACT}}
     metrics = [{"use": "k_anonymity", "at_least": 40}]
-    assert audited(tmp_path, release(**told), metrics=metrics).code == 1
-    assert audited(tmp_path, release(**told | {"alternatives": {}}), metrics=metrics).code == 0
+    assert audited(tmp_path, release(**result), metrics=metrics).code == 1
+    assert audited(tmp_path, release(**result | {"alternatives": {}}), metrics=metrics).code == 0
 
 
 BY_AGE = {"kind": "cut", "column": "age", "at": 22.5, "low": leaf(30, 0), "high": leaf(15, 15)}
@@ -283,8 +283,8 @@ NOISE = {"age": {"law": "gaussian", "scale": 1.0}}
     ids=["no records", "records of other columns", "no numbers"],
 )
 def test_noise_on_numbers_that_no_record_shows_is_refused(tmp_path: Path, records_told: dict[str, Any]) -> None:
-    told = release(alternatives={"second": BY_AGE}, noise=NOISE) | records_told
-    ended = audited(tmp_path, told)
+    result = release(alternatives={"second": BY_AGE}, noise=NOISE) | records_told
+    ended = audited(tmp_path, result)
     assert ended.code == 2
     assert "no published record has a number with this noise" in ended.problems[0]["message"]
 
@@ -292,9 +292,9 @@ def test_noise_on_numbers_that_no_record_shows_is_refused(tmp_path: Path, record
 def with_noisy_records(alternative: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A harmless tree, an alternative that asks for the records' noisy ages, and these records."""
     rows = [[age + (7 * i % 12) - 5.5, state] for i, (_, state, age) in enumerate(PEOPLE)]
-    told = {"columns": ["age", "state"], "rows": rows, "weight": [1] * len(rows)}
+    fields = {"columns": ["age", "state"], "rows": rows, "weight": [1] * len(rows)}
     noise = {"age": {"law": "gaussian", "scale": 3.0}}
-    return release(alternatives={"second": alternative}, noise=noise, records=told, counted="perturbed", **changes)
+    return release(alternatives={"second": alternative}, noise=noise, records=fields, counted="perturbed", **changes)
 
 
 def counted_by_noisy_age() -> dict[str, Any]:
@@ -329,20 +329,20 @@ def test_a_secret_that_is_withheld_in_every_record_is_not_spoken_of(tmp_path: Pa
     schema["state"]["role"] = ["sensitive"]
     withheld = {"withheld": True}
 
-    def told(state_of_north: Any) -> dict[str, Any]:
+    def release_document(state_of_north: Any) -> dict[str, Any]:
         rows = records([["north", state_of_north], ["south", withheld]], [30, 30])
         return release(schema=schema, target="age", classes=roles["age"]["values"], **rows)
 
-    assert audited(tmp_path, told(withheld), roles).code == 0
-    assert audited(tmp_path, told("ill"), roles).code == 1
+    assert audited(tmp_path, release_document(withheld), roles).code == 0
+    assert audited(tmp_path, release_document("ill"), roles).code == 1
 
 
 def dropped_audit(folder: Path, tree: dict[str, Any], people: list[str]) -> Ended:
     """The audit of a file that says not what it counts, on a table that leaves out people with missing ages."""
     (folder / "people.csv").write_text("\n".join(["age,state", *people]) + "\n")
     schema = {"age": SCHEMA["age"] | {"role": ["quasi_identifier"]}, "state": SCHEMA["state"]}
-    told = release(trees=[tree], schema=schema, counted="unknown", publish={"leaves": "shares", "measure": None})
-    (folder / "release.json").write_text(json.dumps(told))
+    result = release(trees=[tree], schema=schema, counted="unknown", publish={"leaves": "shares", "measure": None})
+    (folder / "release.json").write_text(json.dumps(result))
     columns = {"age": COLUMNS["age"] | {"role": "quasi_identifier"}, "state": COLUMNS["state"]}
     document = {
         "leafgate": 1,

@@ -9,12 +9,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leafgate import AtLeast, Belief, Case, InconclusiveError, Known, Metric, Release, ReleaseAtLeast
+from leafgate import (
+    AdversaryKnowledge,
+    AtLeast,
+    Belief,
+    InconclusiveError,
+    Metric,
+    Release,
+    ReleaseAtLeast,
+    ScoringContext,
+)
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.errors import UnreadableError
 from leafgate.io.json import readable
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report
 from standins import ORIGIN, attack_that, audited, even, finding, metric_that, release_metric_that
 
@@ -38,13 +47,13 @@ def of(report: Report) -> Finding:
 def shown(report: Report) -> list[dict[str, Any]]:
     """The metric's finding as the public and as auditors see it."""
     documents = [document(report, audience) for audience in ("public", "auditor")]
-    return [told for each in documents for told in each["findings"] if told["id"] == "odd@calm#ill"]
+    return [result for each in documents for result in each["findings"] if result["id"] == "odd@calm#ill"]
 
 
 @pytest.mark.parametrize("said", [{}, {"average": True}, {"at_least": 9}])
 def test_what_a_metric_tells_stands_in_its_finding(said: dict[str, Any]) -> None:
-    report = told_by(telling(lambda case, scores: {"most": People(12), "sum": float(scores.sum())}), **said)
-    assert of(report).evidence["most"] == People(12)
+    report = told_by(telling(lambda case, scores: {"most": PeopleCount(12), "sum": float(scores.sum())}), **said)
+    assert of(report).evidence["most"] == PeopleCount(12)
     assert of(report).evidence["sum"] == 8
     assert "sum" not in finding(report, "sizes@calm#ill").evidence
 
@@ -56,30 +65,37 @@ def test_a_metric_of_the_release_may_tell_something_too() -> None:
 
 
 GROUPS: Mapping[str, Any] = {
-    "no list": {"people": People(3)},
+    "no list": {"people": PeopleCount(3)},
     "no group": [3],
     "a number that is no count": [{"people": 3}],
-    "nobody": [{"path": Private("a = b")}],
-    "an open path": [{"people": People(3), "path": "a = b"}],
-    "an open truth": [{"people": People(3), "true": {"flu": People(3)}}],
-    "no truth": [{"people": People(3), "true": Private(3)}],
-    "more": [{"people": People(3), "more": 1}],
+    "nobody": [{"path": AuditorOnly("a = b")}],
+    "an open path": [{"people": PeopleCount(3), "path": "a = b"}],
+    "an open truth": [{"people": PeopleCount(3), "true": {"flu": PeopleCount(3)}}],
+    "no truth": [{"people": PeopleCount(3), "true": AuditorOnly(3)}],
+    "more": [{"people": PeopleCount(3), "more": 1}],
 }
 
 
 @pytest.mark.parametrize("worst", GROUPS.values(), ids=GROUPS)
 def test_groups_that_a_metric_of_the_release_tells_are_such_as_the_core_tells(worst: Any) -> None:
     kind = release_metric_that(lambda case: 2, evidence=lambda self, case, scores: {"worst": worst})
-    told = finding(audited(kind, metrics=[{"use": "whole", "at_least": 1}]), "whole")
-    assert (told.passed, told.evidence) == (None, {"problem": "whole: its `worst` are no groups, each with its people"})
+    result = finding(audited(kind, metrics=[{"use": "whole", "at_least": 1}]), "whole")
+    assert (result.passed, result.evidence) == (
+        None,
+        {"problem": "whole: its `worst` are no groups, each with its people"},
+    )
 
 
 def test_the_worst_groups_of_a_metric_of_the_release_are_told_in_words() -> None:
-    group = {"people": People(3), "path": Private("zip = 1"), "true": Private({"flu": People(2), "cold": People(1)})}
+    group = {
+        "people": PeopleCount(3),
+        "path": AuditorOnly("zip = 1"),
+        "true": AuditorOnly({"flu": PeopleCount(2), "cold": PeopleCount(1)}),
+    }
     kind = release_metric_that(lambda case: 2, evidence=lambda self, case, scores: {"worst": [group]})
     report = audited(kind, metrics=[{"use": "whole", "at_least": 4}])
-    told = summary(document(report, "auditor"))
-    assert "3 people share one path; in truth the secret is flu for 2, cold for 1: zip = 1" in told
+    result = summary(document(report, "auditor"))
+    assert "3 people share one path; in truth the secret is flu for 2, cold for 1: zip = 1" in result
     assert "fewer than 10 people share one path\n" in summary(document(report, "public"))
 
 
@@ -96,7 +112,9 @@ def test_a_metric_that_tells_nothing_adds_nothing(kind: type[Metric]) -> None:
 
 
 def test_what_is_about_somebody_is_for_auditors() -> None:
-    report = told_by(telling(lambda case, scores: {"who": Private(["planted-zip"]), "few": People(3), "fine": 1}))
+    report = told_by(
+        telling(lambda case, scores: {"who": AuditorOnly(["planted-zip"]), "few": PeopleCount(3), "fine": 1})
+    )
     public, auditor = shown(report)
     assert public["evidence"] == {"few": {"fewer_than": 10}, "fine": 1}
     assert auditor["evidence"] == {"who": ["planted-zip"], "few": 3, "fine": 1}
@@ -136,7 +154,7 @@ def test_a_metric_may_not_speak_for_the_attack() -> None:
 
 @pytest.mark.parametrize("trouble", [KeyError, SystemExit, UnreadableError, InconclusiveError])
 def test_trouble_in_evidence_is_inconclusive_and_never_skips_a_belief(trouble: type[BaseException]) -> None:
-    def tells(case: Case, scores: pd.Series) -> Any:
+    def tells(case: ScoringContext, scores: pd.Series) -> Any:
         raise trouble("planted")
 
     report = told_by(telling(tells))
@@ -146,7 +164,7 @@ def test_trouble_in_evidence_is_inconclusive_and_never_skips_a_belief(trouble: t
 
 
 def test_what_is_written_into_the_scores_changes_no_finding() -> None:
-    def tells(case: Case, scores: pd.Series) -> Any:
+    def tells(case: ScoringContext, scores: pd.Series) -> Any:
         scores[:] = 100
         return {}
 
@@ -173,7 +191,7 @@ def test_of_a_private_metric_the_public_hears_whether_the_limit_holds(said: dict
 @pytest.mark.parametrize("smallest", [1, 10])
 @pytest.mark.parametrize("scored", ["derived", "composition"])
 def test_the_other_score_of_a_private_metric_is_not_told_either(scored: str, smallest: int) -> None:
-    kind = metric_that(lambda case: 0.123 + case.chances["flu"], private=True)
+    kind = metric_that(lambda case: 0.123 + case.posterior["flu"], private=True)
     report = audited(
         kind, metrics=[{"use": "odd", "at_least": 0, "scored": scored}], report={"smallest_cell": smallest}
     )
@@ -193,23 +211,23 @@ def test_a_private_metric_of_the_release_tells_no_number_either() -> None:
 def test_a_claim_checked_by_a_private_metric_tells_no_number_either() -> None:
     kind = metric_that(lambda case: 0.623 * case.weight, private=True, checks="calm", checked_by="calm")
     report = audited(kind, build={"use": "stump", "claims": {"calm": 0.5}})
-    told = document(report, "public")["findings"][-1]
-    assert (told["value"], told["passed"], told["evidence"]) == (None, True, {"claim": 0.5})
+    result = document(report, "public")["findings"][-1]
+    assert (result["value"], result["passed"], result["evidence"]) == (None, True, {"claim": 0.5})
 
 
 # The baseline, laid out
 
 
 def test_a_baseline_is_laid_out_over_the_tables_rows() -> None:
-    def infer(release: Release, known: Known) -> list[Belief]:
-        told = pd.DataFrame({"flu": [0.1, 0.3], "cold": [0.9, 0.7]})
-        return [Belief("ill", np.arange(2), even(known), baseline=told)]
+    def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
+        frame = pd.DataFrame({"flu": [0.1, 0.3], "cold": [0.9, 0.7]})
+        return [Belief("ill", np.arange(2), even(known), prior=frame)]
 
     seen: list[Any] = []
 
-    def score(case: Case) -> pd.Series:
-        seen.append(case.baseline)
-        return case.baseline["flu"]
+    def score(case: ScoringContext) -> pd.Series:
+        seen.append(case.prior)
+        return case.prior["flu"]
 
     said = {"use": "odd", "at_least": 0}
     report = audited(attack_that(infer), metric_that(score), attacks=[{"use": "nosy"}], metrics=[said])
@@ -219,6 +237,6 @@ def test_a_baseline_is_laid_out_over_the_tables_rows() -> None:
 
 
 def test_a_metric_of_the_baseline_skips_attacks_that_tell_none() -> None:
-    odd = metric_that(lambda case: case.baseline["flu"])
+    odd = metric_that(lambda case: case.prior["flu"])
     report = audited(odd, metrics=[{"use": "odd", "at_least": 0}])
     assert (report.findings[0].id, report.findings[0].passed) == ("odd@any", None)

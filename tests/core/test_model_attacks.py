@@ -17,7 +17,7 @@ import leafgate as gate
 from command_line import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.native import written
-from leafgate.models.scrub.scrub import scrubbed
+from leafgate.models.scrub.scrub import minimise
 from pmml_of import pmml_of
 from sklearn_zoo import skops_bytes
 
@@ -65,7 +65,7 @@ def test_a_tree_has_the_same_groups_from_memory_skops_onnx_and_pmml(tmp_path: Pa
         "onnx": (to_onnx(model, frame.to_numpy(np.float32)[:1]).SerializeToString(), NUMBERED),
         "pmml": (pmml_of(model, ["age", "pay"], "rich", ["no", "yes"]), ""),
     }
-    found = {name: audited(tmp_path, *told) for name, told in files.items()}
+    found = {name: audited(tmp_path, *result) for name, result in files.items()}
     groups = [each["k_anonymity@linking#rich"] for each in found.values()]
     assert len({(finding["value"], finding["evidence"]["groups"]) for finding in groups}) == 1
     levels = {name: each["published_file"]["evidence"]["effective"] for name, each in found.items()}
@@ -76,49 +76,49 @@ def test_a_tree_has_the_same_groups_from_memory_skops_onnx_and_pmml(tmp_path: Pa
 def test_maxent_takes_exact_counts_for_people(tmp_path: Path) -> None:
     frame, target = people()
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(frame, target)
-    told = audited(tmp_path, skops_bytes(model), NAMED)
+    audit = audited(tmp_path, skops_bytes(model), NAMED)
     tree = gate.from_sklearn(model).trees[0]
     assert tree.counts is not None
     leaves = tree.counts[tree.leaves]
     surest = (leaves.max(axis=1) / leaves.sum(axis=1)).max()
-    assert told["confidence@maxent#rich"]["value"] == pytest.approx(surest, abs=1e-6)
-    assert told["confidence@linking#rich"]["value"] == pytest.approx(surest, abs=1e-9)
+    assert audit["confidence@maxent#rich"]["value"] == pytest.approx(surest, abs=1e-6)
+    assert audit["confidence@linking#rich"]["value"] == pytest.approx(surest, abs=1e-9)
 
 
 def test_a_bootstraps_counts_rule_nothing_out_for_maxent(tmp_path: Path) -> None:
     frame, target = people()
     model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(frame, target)
     derived = POLICY.replace("{use: confidence, at_most: 1}", "{use: exposure, at_most: 1, scored: derived}")
-    told = audited(tmp_path, skops_bytes(model), NAMED, derived)
+    audit = audited(tmp_path, skops_bytes(model), NAMED, derived)
     assert gate.from_sklearn(model).counted == "bootstrap"
     surest = model.predict_proba(frame).max(axis=1) >= 1 - 1e-9
     for attack in ("linking", "maxent"):  # whoever is certain is so by what the file says, and by nothing it rules out
-        finding = told[f"exposure@{attack}#rich"]
+        finding = audit[f"exposure@{attack}#rich"]
         assert finding["value"] <= surest.any()
-    assert "counted" not in told
+    assert "counted" not in audit
 
 
 def test_boosting_is_attacked_by_its_structure_alone(tmp_path: Path) -> None:
     frame, target = people()
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(frame, target)
-    told = audited(tmp_path, skops_bytes(model), NAMED)
-    assert told["k_anonymity@linking#rich"]["value"] >= 1
-    assert told["published_file"]["evidence"]["effective"] == "counts"
+    audit = audited(tmp_path, skops_bytes(model), NAMED)
+    assert audit["k_anonymity@linking#rich"]["value"] >= 1
+    assert audit["published_file"]["evidence"]["effective"] == "counts"
 
 
 def test_what_scores_betray_of_anybodys_class_cannot_be_told_and_is_no_pass(tmp_path: Path) -> None:
     frame, target = people()
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(frame, target)
     strict = POLICY.replace("{use: confidence, at_most: 1}", "{use: confidence, at_most: 0.9, scored: derived}")
-    less = scrubbed(gate.from_sklearn(model), "shares", "m")
+    less = minimise(gate.from_sklearn(model), "shares", "m")
     claimed = strict.replace("attacks:", "publish: {leaves: labels}\nattacks:")
     for content, policy in ((skops_bytes(model), strict), (written(less), claimed)):
-        told = audited(tmp_path, content, NAMED, policy)
+        audit = audited(tmp_path, content, NAMED, policy)
         for attack in ("linking", "maxent"):
-            assert told[f"confidence@{attack}#rich"]["passed"] is None
-            assert "several beliefs" in told[f"confidence@{attack}#rich"]["evidence"]["problem"]
-        assert told["k_anonymity@linking#rich"]["passed"] is True
-    assert told["published_file"]["passed"] is False
-    assert told["published_file"]["evidence"]["effective"] == "counts"  # which follow from the first tree's scores
+            assert audit[f"confidence@{attack}#rich"]["passed"] is None
+            assert "several beliefs" in audit[f"confidence@{attack}#rich"]["evidence"]["problem"]
+        assert audit["k_anonymity@linking#rich"]["passed"] is True
+    assert audit["published_file"]["passed"] is False
+    assert audit["published_file"]["evidence"]["effective"] == "counts"  # which follow from the first tree's scores
     with pytest.raises(ReleaseError, match="cannot do with labels"):
-        scrubbed(gate.from_sklearn(model), "labels", "m")
+        minimise(gate.from_sklearn(model), "labels", "m")

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from command_line import Ended, leafgate
 from leafgate.models.formats.native import written
-from leafgate.models.ir.features import Coded
+from leafgate.models.ir.features import CategoryCodes
 from sample_model import MODEL
 
 N = 400
@@ -65,7 +65,7 @@ def audited(folder: Path, file: str, table: pd.DataFrame, *, declared: bool = Fa
     return ended
 
 
-def told(ended: Ended) -> list[str]:
+def high_disclosures(ended: Ended) -> list[str]:
     """What the file tells, by kind, where that is high."""
     found = next(one for one in ended.document["findings"] if one["id"] == "published_file")
     return [one["kind"] for one in found["evidence"]["discloses"] if one["severity"] == "high"]
@@ -96,7 +96,7 @@ def test_an_onnx_encoder_of_a_dropped_column_lists_people(tmp_path: Path, column
     table = people()
     ended = audited(tmp_path, onnx_file(tmp_path, columns, ENCODERS[0], table), table)
     assert ended.code == 1
-    assert "people_listed" in told(ended)
+    assert "people_listed" in high_disclosures(ended)
 
 
 def test_an_onnx_encoder_of_declared_values_lists_nobody(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_values_that_the_policy_does_not_declare_list_people_whatever_the_column
     more = table.assign(town=np.where(np.arange(N) < 300, table["town"], NAMES))
     ended = audited(tmp_path, onnx_file(tmp_path, ["town"], ENCODERS[0], more), table)
     assert ended.code == 1
-    assert "people_listed" in told(ended)
+    assert "people_listed" in high_disclosures(ended)
 
 
 @pytest.mark.parametrize(("jobs", "declared", "code"), [(5, False, 0), (300, False, 1), (300, True, 0)])
@@ -119,7 +119,7 @@ def test_a_list_nearly_as_long_as_the_table_lists_people_unless_declared(
     table = people(jobs)
     ended = audited(tmp_path, onnx_file(tmp_path, ["job"], ENCODERS[0], table), table, declared=declared)
     assert ended.code == code
-    assert ("people_listed" in told(ended)) is (code == 1)
+    assert ("people_listed" in high_disclosures(ended)) is (code == 1)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -130,7 +130,7 @@ def test_a_skops_encoder_of_a_dropped_column_lists_people(
     skops = pytest.importorskip("skops.io")
     table = people()
     skops.dump(fitted([column], encoder, table), tmp_path / "model.skops")
-    assert ("people_listed" in told(audited(tmp_path, "model.skops", table))) is listed
+    assert ("people_listed" in high_disclosures(audited(tmp_path, "model.skops", table))) is listed
 
 
 def test_a_skops_encoder_whose_columns_are_dropped_again_lists_people(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_skops_encoder_whose_columns_are_dropped_again_lists_people(tmp_path: 
     transformer = model.steps[0][1].transformers[0][1]
     transformer.categories = [np.array(NAMES, dtype=object)]  # as it was asked for: no fitted part holds these
     skops.dump(model, tmp_path / "model.skops")
-    assert "people_listed" in told(audited(tmp_path, "model.skops", table))
+    assert "people_listed" in high_disclosures(audited(tmp_path, "model.skops", table))
 
 
 def test_names_of_steps_and_settings_are_looked_at(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_names_of_steps_and_settings_are_looked_at(tmp_path: Path) -> None:
     model = fitted(["town"], ENCODERS[0], table)
     model.steps[0][1].transformers += [(name, "drop", []) for name in NAMES]
     skops.dump(model, tmp_path / "model.skops")
-    assert "other_content" in told(audited(tmp_path, "model.skops", table))
+    assert "other_content" in high_disclosures(audited(tmp_path, "model.skops", table))
 
 
 DUMMIES = [f"name_{name}".replace(" ", "_") for name in NAMES]
@@ -183,7 +183,7 @@ def test_dummies_of_dropped_columns_list_people(tmp_path: Path, library: str, na
         options = {"num_leaves": 2, "objective": "binary", "verbose": -1}
         module.train(options, module.Dataset(x, label=y), 1).save_model(tmp_path / "model.json")
     ended = audited(tmp_path, "model.json", table, state={"codes": {"well": 0, "ill": 1}})
-    assert ("people_listed" in told(ended)) is listed
+    assert ("people_listed" in high_disclosures(ended)) is listed
 
 
 @pytest.mark.parametrize(("column", "listed"), [("name", True), ("town", False)])
@@ -195,7 +195,7 @@ def test_categories_of_a_data_frame_that_nobody_asks_for_list_people(tmp_path: P
     xgboost.train({"max_depth": 1, "objective": "binary:logistic"}, data, 1).save_model(tmp_path / "model.json")
     ended = audited(tmp_path, "model.json", table, state={"codes": {"well": 0, "ill": 1}})
     if xgboost.__version__ >= "3.1":  # before, files have no categories
-        assert ("people_listed" in told(ended)) is listed
+        assert ("people_listed" in high_disclosures(ended)) is listed
 
 
 @pytest.mark.parametrize(("column", "listed"), [("name", True), ("town", False)])
@@ -207,7 +207,7 @@ def test_categories_at_the_end_of_a_lightgbm_file_list_people(tmp_path: Path, co
     options = {"num_leaves": 2, "objective": "binary", "verbose": -1}
     lightgbm.train(options, data, 1).save_model(tmp_path / "model.txt")
     ended = audited(tmp_path, "model.txt", table, age={}, state={"codes": {"well": 0, "ill": 1}})
-    assert ("people_listed" in told(ended)) is listed
+    assert ("people_listed" in high_disclosures(ended)) is listed
 
 
 PMML = """<PMML version="4.4" xmlns="http://www.dmg.org/PMML-4_4"><Header/><DataDictionary>
@@ -226,11 +226,14 @@ def test_values_of_a_field_in_pmml_list_people(tmp_path: Path, column: str, valu
     fields = "".join(f'<Value value="{value}"/>' for value in values)
     (tmp_path / "model.pmml").write_text(PMML.replace("COLUMN", column).replace("VALUES", fields))
     ended = audited(tmp_path, "model.pmml", people())
-    assert ("people_listed" in told(ended)) is listed
+    assert ("people_listed" in high_disclosures(ended)) is listed
 
 
 def test_codes_in_a_neutral_file_list_people(tmp_path: Path) -> None:
-    origins = (Coded("age", {name: float(i) for i, name in enumerate(NAMES)}, 0.0), *[None] * (len(MODEL.features) - 1))
+    origins = (
+        CategoryCodes("age", {name: float(i) for i, name in enumerate(NAMES)}, 0.0),
+        *[None] * (len(MODEL.features) - 1),
+    )
     unasked = replace(
         MODEL,
         classes=("ill", "well"),
@@ -239,4 +242,4 @@ def test_codes_in_a_neutral_file_list_people(tmp_path: Path) -> None:
         origins=origins,
     )
     (tmp_path / "model.json").write_bytes(written(unasked))
-    assert "people_listed" in told(audited(tmp_path, "model.json", people()))
+    assert "people_listed" in high_disclosures(audited(tmp_path, "model.json", people()))

@@ -35,12 +35,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from command_line import leafgate
 from leafgate.algorithms.node_counts import Contradiction, first_contradiction
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import Foreign
-from leafgate.models.lowering.release import release_of
+from leafgate.models.ir.model import ModelIR
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
-from leafgate.models.scrub.scrub import scrubbed
+from leafgate.models.scrub.scrub import minimise
 from leafgate.types.schema import Column, Schema, bin_names
 from leafgate.types.table import Table, make_table
 from leafgate_baselines import C45
@@ -101,15 +101,15 @@ def of_sklearn(model: Any, target: str, **fitting: Any) -> bytes:
 
 def of_xgboost(target: str, rounds: int = 6, frame: pd.DataFrame | None = None, **settings: Any) -> bytes:
     frame = people() if frame is None else frame
-    told = {"objective": "binary:logistic", **BOOST, **settings}
+    fields = {"objective": "binary:logistic", **BOOST, **settings}
     matrix = xgboost.DMatrix(frame[FEATURES], frame[target])
-    return bytes(xgboost.train(told, matrix, rounds).save_raw("json"))
+    return bytes(xgboost.train(fields, matrix, rounds).save_raw("json"))
 
 
 def of_lightgbm(target: str, rounds: int = 6, frame: pd.DataFrame | None = None, **settings: Any) -> bytes:
     frame = people() if frame is None else frame
-    told = {"objective": "binary", **SMALL, **settings}
-    return lightgbm.train(told, lightgbm.Dataset(frame[FEATURES], frame[target]), rounds).model_to_string().encode()
+    fields = {"objective": "binary", **SMALL, **settings}
+    return lightgbm.train(fields, lightgbm.Dataset(frame[FEATURES], frame[target]), rounds).model_to_string().encode()
 
 
 WEIGHTS = np.random.default_rng(5).uniform(0.5, 2.0, N)
@@ -179,18 +179,18 @@ HONEST: dict[str, tuple[str, Callable[[], bytes]]] = {
     "LightGBM, numbers": ("number", lambda: of_lightgbm("number", objective="regression")),
     "LightGBM, huber": ("number", lambda: of_lightgbm("number", objective="huber")),
 }
-CACHE: dict[str, Foreign] = {}
+CACHE: dict[str, ModelIR] = {}
 
 
-def model_named(name: str) -> Foreign:
+def model_named(name: str) -> ModelIR:
     if name not in CACHE:
         CACHE[name] = read_foreign(HONEST[name][1](), "model")
     return CACHE[name]
 
 
-def held(model: Foreign, table: Table, subsample: float = 1.0, **said: Any) -> Contradiction | None:
+def held(model: ModelIR, table: Table, subsample: float = 1.0, **said: Any) -> Contradiction | None:
     """What contradicts the table once the release was written and read back."""
-    sealed = seal(release_of(model, b"", table.schema, said, "model"))
+    sealed = serialize(lower_model(model, b"", table.schema, said, "model"))
     assert sealed.node_numbers is not None
     return first_contradiction(replace(sealed.node_numbers, subsample=subsample), sealed.release, table)
 
@@ -230,13 +230,13 @@ def test_a_file_contradicts_any_other_table(name: str) -> None:
             assert held(model_named(name), table_named(HONEST[name][0], other)) is not None, other
 
 
-def changed(model: Foreign, tree: int, number: int, node: int, by: float) -> Foreign:
+def changed(model: ModelIR, tree: int, number: int, node: int, by: float) -> ModelIR:
     """The model with one number of one node changed."""
-    told = model.trees[tree].numbers[number]
-    values = told.values.copy()
+    result = model.trees[tree].numbers[number]
+    values = result.values.copy()
     values[node] += by
     numbers = list(model.trees[tree].numbers)
-    numbers[number] = replace(told, values=values)
+    numbers[number] = replace(result, values=values)
     trees = list(model.trees)
     trees[tree] = replace(trees[tree], numbers=tuple(numbers))
     return replace(model, trees=tuple(trees))
@@ -259,7 +259,7 @@ def test_one_person_more_or_less_in_any_node_is_noticed(name: str, data: st.Data
     wrong = held(changed(model, tree, 0, node, by), table_named(HONEST[name][0]))
     assert wrong is not None
     assert (wrong.tree, wrong.node) == (tree, node)
-    assert abs(abs(wrong.told - wrong.expected) - 1) < 1e-9
+    assert abs(abs(wrong.stated - wrong.expected) - 1) < 1e-9
     assert not re.search(r"\d", wrong.words.replace(f"node {node}", "").replace(f"tree {tree}", ""))
 
 
@@ -355,14 +355,14 @@ def test_records_that_several_people_share_may_be_weights() -> None:
 
 def test_a_scrubbed_file_counts_nobody_and_agrees_with_everything() -> None:
     for name in ("tree", "XGBoost", "LightGBM"):
-        model = scrubbed(model_named(name), "shares", "model")
+        model = minimise(model_named(name), "shares", "model")
         assert not any(model.numbers_of(tree) for tree in model.trees)
         assert held(model, table_of(people(1), HONEST[name][0])) is None
 
 
 def test_counts_that_scrubbing_leaves_are_held() -> None:
     for name in ("tree", "forest"):
-        model = read_foreign(written(scrubbed(model_named(name), "counts", "model")), "model")
+        model = read_foreign(written(minimise(model_named(name), "counts", "model")), "model")
         assert held(model, table_named(HONEST[name][0])) is None
         assert held(model, table_of(people(1), HONEST[name][0])) is not None
 
@@ -501,7 +501,7 @@ def test_one_fraction_among_numbers_of_people_excuses_none_of_them(content: str,
     changed = read_foreign(content.replace(was, now).encode(), "model")
     assert content.count(was) == 1
     assert held(changed, ten()) is not None
-    release = release_of(changed, b"", ten().schema, {}, "model")
+    release = lower_model(changed, b"", ten().schema, {}, "model")
     assert release.node_numbers is not None
     assert first_contradiction(replace(release.node_numbers, weighted=True), release, ten()) is None
 
@@ -624,7 +624,7 @@ def test_what_a_policy_says_of_the_training_is_checked(tmp_path: Path) -> None:
 
 def test_a_release_of_leafgates_own_has_no_training_to_speak_of(tmp_path: Path) -> None:
     frame = people()
-    sealed = seal(C45(min_leaf=20).build(table_of(frame, "two"), np.random.default_rng(0)))
+    sealed = serialize(C45(min_leaf=20).build(table_of(frame, "two"), np.random.default_rng(0)))
     frame[[*FEATURES, "two"]].to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "model.bin").write_bytes(sealed.content)
     text = POLICY.replace("TARGET", TARGETS["two"]).replace("TRAINED", ", trained_by: {subsample: 0.5}")
@@ -647,7 +647,7 @@ def test_a_policy_that_extends_another_cannot_declare_a_sample(tmp_path: Path) -
 
 
 def test_no_attack_is_told_what_the_file_counts() -> None:
-    sealed = seal(release_of(model_named("LightGBM"), b"", table_of(people(), "two").schema, {}, "model"))
+    sealed = serialize(lower_model(model_named("LightGBM"), b"", table_of(people(), "two").schema, {}, "model"))
     assert sealed.node_numbers is not None
     assert sealed.release.node_numbers is None
     assert b"leaf_count" not in sealed.content

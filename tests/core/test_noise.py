@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, seal
+from leafgate.io.release_codec import read_release, serialize
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
@@ -48,12 +48,12 @@ def noisy_release() -> Release:
     schema = Schema((Column("age", frozenset({"quasi_identifier"}), bounds=(0.0, 90.0)),))
     records = Records(("age",), ((-12.5,), (110.25,)), (1, 1))
     noise = {"age": Noise("uniform", 20.0)}
-    return Release({"use": "x"}, schema, model="none", counted="perturbed", records=records, noise=noise)
+    return Release({"use": "x"}, schema, model="none", count_semantics="perturbed", records=records, noise=noise)
 
 
 def test_a_release_file_tells_the_noise_and_not_whose_the_records_are() -> None:
     release = noisy_release()
-    sealed = seal(Release(**{**vars(release), "origins": (4, 2)}))
+    sealed = serialize(Release(**{**vars(release), "origins": (4, 2)}))
     assert sealed.release == release
     assert (sealed.origins, sealed.release.origins) == ((4, 2), None)
     assert "origins" not in sealed.content.decode()
@@ -71,6 +71,6 @@ def test_a_release_file_tells_the_noise_and_not_whose_the_records_are() -> None:
     ],
 )
 def test_noise_that_is_none_is_refused_and_without_noise_numbers_keep_to_their_bounds(wrong: dict[str, object]) -> None:
-    told = json.loads(seal(noisy_release()).content)
+    document = json.loads(serialize(noisy_release()).content)
     with pytest.raises(ReleaseError):
-        read_release(json.dumps(told | {"noise": wrong}).encode(), "release")
+        read_release(json.dumps(document | {"noise": wrong}).encode(), "release")

@@ -17,12 +17,12 @@ from leafgate.algorithms.routing import route
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import audit
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.policy.knowledge import Knows
 from leafgate.policy.models import Policy
 from leafgate.types.release import Counted, Level, Publish, Release, published
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_linking import Linking
 from leafgate_maxent import Counting, MaxEnt
 from leafgate_published import Published
@@ -97,7 +97,9 @@ def twins(draw: st.DrawFn, *, most: int, trees: int = 2, true_labels: bool = Fal
     grown = draw(forests(table, most=trees))
     level = draw(st.sampled_from(get_args(Level)))
     counted = draw(st.sampled_from(COUNTED))
-    draft = Release({"use": "x"}, table.schema, grown, counted=counted, combine="one" if len(grown) == 1 else "vote")
+    draft = Release(
+        {"use": "x"}, table.schema, grown, count_semantics=counted, combine="one" if len(grown) == 1 else "vote"
+    )
     release = published(draft, Publish(level, measure=False), frozenset())
     rng = random.Random(draw(st.integers(0, 2**32)))
     free = counted == "unknown" or (level == "labels" and not (true_labels and counted == "exact"))
@@ -118,8 +120,8 @@ def exchanged(table: Table, release: Release, rng: random.Random, *, free: bool)
         mine = [row for where, row in people if where == place]
         unknown = [[rng.choice(cells(columns[i])) if free else row[i] for i in hidden] for row in mine]
         rng.shuffle(unknown)
-        for row, told in zip(mine, unknown, strict=True):
-            for i, cell in zip(hidden, told, strict=True):
+        for row, result in zip(mine, unknown, strict=True):
+            for i, cell in zip(hidden, result, strict=True):
                 row[i] = cell
     return table_of(columns, [row for _, row in people])
 
@@ -127,7 +129,7 @@ def exchanged(table: Table, release: Release, rng: random.Random, *, free: bool)
 def policy_on(release: Release, folder: Path, smallest: int, **changes: Any) -> Policy:
     """Everything is held against the release in a file."""
     path = folder / "release.json"
-    path.write_bytes(seal(release).content)
+    path.write_bytes(serialize(release).content)
     report = POLICY.report.model_copy(update={"smallest_cell": smallest})
     return POLICY.model_copy(
         update={"build": Published.model_construct(path=path), "report": report, "publish": None, **changes}
@@ -136,9 +138,9 @@ def policy_on(release: Release, folder: Path, smallest: int, **changes: Any) -> 
 
 def public_report(policy: Policy, table: Table) -> dict[str, Any]:
     """What everybody may read, without what stands for the whole file: its digest and its distinct records."""
-    told = document(audit(policy, PLUGINS, table).report, "public")
-    told["data"] = {key: what for key, what in told["data"].items() if key not in {"sha256", "distinct"}}
-    return told
+    fields = document(audit(policy, PLUGINS, table).report, "public")
+    fields["data"] = {key: what for key, what in fields["data"].items() if key not in {"sha256", "distinct"}}
+    return fields
 
 
 def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -190,7 +192,7 @@ def test_a_belief_about_a_tested_column_rests_on_how_often_labels_are_right(tmp_
         categorical("ill", "sensitive", values=("no", "yes")),
         categorical("class", "class", "sensitive", values=("bad", "good")),
     )
-    tree = Fan("ill", (Branch(("no",), Leaf("good")), Branch(("yes",), Leaf("bad"))))
+    tree = CategoricalSplit("ill", (Branch(("no",), Leaf("good")), Branch(("yes",), Leaf("bad"))))
     rows = [["old", ill, label] for ill, label in (("no", "good"), ("yes", "bad")) for _ in range(10)]
     mixed = [[age, ill, "good" if i in {12, 13, 14, 15} else label] for i, (age, ill, label) in enumerate(rows)]
     pair = tuple(table_of(columns, each) for each in (rows, mixed))

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.native import written
-from leafgate.models.ir.features import Coded
+from leafgate.models.ir.features import CategoryCodes
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.sampling import rows_of
 from leafgate.models.scrub.scrub import votes
@@ -146,12 +146,12 @@ def spelled(name: str) -> tuple[list[Any], Mapping[str, Any], int]:
 def cells(n: int = 300) -> dict[str, list[Any]]:
     """Numbers of every size, some missing; texts and whole numbers, some never seen."""
     rng = np.random.default_rng(0)
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         name: np.where(rng.random(n) < 0.1, np.nan, rng.normal(0, 10.0 ** rng.integers(-3, 9, n))) for name in "abd"
     }
-    told |= {f"m{i}": rng.normal(0, 1e3, n) for i in range(3)}
-    told |= {"w": rng.integers(-3, 6, n), "t": rng.choice([*TEXTS, "never"], n), "o": rng.random(n) < 0.5}
-    return {name: [None if one != one else one for one in column.tolist()] for name, column in told.items()}
+    document |= {f"m{i}": rng.normal(0, 1e3, n) for i in range(3)}
+    document |= {"w": rng.integers(-3, 6, n), "t": rng.choice([*TEXTS, "never"], n), "o": rng.random(n) < 0.5}
+    return {name: [None if one != one else one for one in column.tolist()] for name, column in document.items()}
 
 
 def fed(document: Any, people: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -475,19 +475,19 @@ def rewired(graph: Any, rng: random.Random) -> None:
         names = [name for each in graph.node for name in (*each.input, *each.output)]
         node.input[rng.randrange(len(node.input))] = rng.choice([*names, *(one.name for one in graph.initializer)])
     elif kind == "attribute" and node.attribute:
-        told = rng.choice(list(node.attribute))
-        listed = told.ints or told.floats
+        result = rng.choice(list(node.attribute))
+        listed = result.ints or result.floats
         if listed:
             listed[rng.randrange(len(listed))] = rng.choice([-1, 0, 1, 2, 3])
-        elif told.type == onnx.AttributeProto.INT:
-            told.i = rng.choice([-2, -1, 0, 1, 2, 7, 11])
+        elif result.type == onnx.AttributeProto.INT:
+            result.i = rng.choice([-2, -1, 0, 1, 2, 7, 11])
     elif kind == "less" and node.attribute:
         del node.attribute[rng.randrange(len(node.attribute))]
     elif kind == "constant" and graph.initializer:
-        told = rng.choice(list(graph.initializer))
-        value = numpy_helper.to_array(told).copy()
+        result = rng.choice(list(graph.initializer))
+        value = numpy_helper.to_array(result).copy()
         value.reshape(-1)[rng.randrange(value.size)] = rng.choice([-2, -1, 0, 1, 2, 3])
-        told.CopyFrom(numpy_helper.from_array(value.reshape(rng.choice([(-1,), (1, -1), value.shape])), told.name))
+        result.CopyFrom(numpy_helper.from_array(value.reshape(rng.choice([(-1,), (1, -1), value.shape])), result.name))
     elif kind == "operator":
         node.op_type, node.domain = rng.choice(["Add", "Sub", "Mul", "Div", "Concat", "Gather", "Flatten", "Clip"]), ""
     elif kind == "order" and len(graph.node) > 2:
@@ -504,7 +504,11 @@ def told_alike(document: Any, people: Mapping[str, list[Any]]) -> bool:
         read = read_foreign(content, "m.onnx")
     except ReleaseError:
         return False
-    kept = [i for i in range(50) if all(people[name][i] is not None for name in read.untold_of & set(people))]
+    kept = [
+        i
+        for i in range(50)
+        if all(people[name][i] is not None for name in read.unspecified_missing_features & set(people))
+    ]
     some = {name: [column[i] for i in kept] for name, column in people.items()}
     try:
         number = session(content).run(None, fed(document, some))[0]
@@ -512,7 +516,7 @@ def told_alike(document: Any, people: Mapping[str, list[Any]]) -> bool:
         return False
     if len(document.graph.input) == 1 and document.graph.input[0].name == "m":
         some |= {f"x{i}": some[f"m{i}"] for i in range(3)}
-    coded = {one.column for one in read.origins or () if isinstance(one, Coded)}
+    coded = {one.column for one in read.origins or () if isinstance(one, CategoryCodes)}
     spelled = {name: [str(cell) for cell in some[name]] for name in coded}
     assert np.array_equal(votes(read, rows_of(read, {**some, **spelled}))[:, 0].astype(F), number.reshape(-1))
     return True

@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from leafgate.algorithms.prediction import predict
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import predicted
 from random_tables import categorical, numeric, table_of
@@ -71,7 +71,7 @@ def test_so_are_codes_of_the_policys_values(mode: str) -> None:
     read = read_foreign(document.SerializeToString(), "m.onnx")
     x, z = read.features
     said = {x: Encoding(column="x", codes={"a": 0.3, "b": 0.1}), z: Encoding(column="z")}
-    release = release_of(read, b"file", table.schema, said, "m.onnx")
+    release = lower_model(read, b"file", table.schema, said, "m.onnx")
     rows = np.column_stack([np.where(table.codes("x") == 0, 0.3, 0.1), table.numbers("z")]).astype(np.float32)
     answered: Any = ReferenceEvaluator(document).run(None, {"X": rows})
     assert np.array_equal(np.array(table.schema.classes)[predict(release, table)], answered[0])

@@ -14,7 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import leaves_of, predicted, votes
 from onnx_five import ensemble, graph, rewritten
@@ -38,7 +38,7 @@ def ran(document: Any, x: Any) -> list[Any]:
     return list(found)
 
 
-def read(document: Any) -> Foreign:
+def read(document: Any) -> ModelIR:
     return read_foreign(document.SerializeToString(), "m.onnx")
 
 
@@ -115,8 +115,8 @@ def test_every_way_of_asking_is_asked_so_of_missing_numbers_too(mode: str, track
 
 @pytest.mark.parametrize("tracks", [0, 1])
 def test_sets_of_numbers_are_asked_for(tracks: int) -> None:
-    told = numpy_helper.from_array(np.array([0.1, 2, 3, np.nan], dtype=np.float32))
-    document = asking("MEMBER", 0.0, tracks, membership_values=told)
+    result = numpy_helper.from_array(np.array([0.1, 2, 3, np.nan], dtype=np.float32))
+    document = asking("MEMBER", 0.0, tracks, membership_values=result)
     model, x = read(document), np.array(SPECIAL, dtype=np.float64)[:, None]
     label = session(document.SerializeToString()).run(["label"], {"X": x.astype(np.float32)})[0]
     assert (np.array(model.classes)[predicted(model, x)] == label).all()
@@ -124,7 +124,7 @@ def test_sets_of_numbers_are_asked_for(tracks: int) -> None:
 
 def older(mode: bytes, weights: list[float]) -> Any:
     """A TreeEnsembleClassifier that asks once, with numbers of two classes on each leaf."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "nodes_treeids": [0, 0, 0],
         "nodes_nodeids": [0, 1, 2],
         "nodes_featureids": [0, 0, 0],
@@ -138,7 +138,7 @@ def older(mode: bytes, weights: list[float]) -> Any:
         "class_weights": weights,
         "classlabels_strings": ["yes", "no"],
     }
-    node = helper.make_node("TreeEnsembleClassifier", ["X"], ["label", "scores"], domain="ai.onnx.ml", **told)
+    node = helper.make_node("TreeEnsembleClassifier", ["X"], ["label", "scores"], domain="ai.onnx.ml", **fields)
     document = graph(node, 1, 2)
     document.graph.output.append(helper.make_tensor_value_info("label", TensorProto.STRING, None))
     document.opset_import[1].version = 3
@@ -271,8 +271,8 @@ def test_labels_that_are_not_of_the_largest_are_refused(name: str) -> None:
 
 def test_thresholds_that_nobody_asks_about_are_told() -> None:
     lone = ensemble([0], [(0, 17.0, "BRANCH_LEQ", ("leaf", 0), ("leaf", 0))], [(0, 1.0)], 1)
-    told = {item.kind: item.says for item in read(graph(lone, 1, 1)).discloses}
-    assert "nobody asks about" in told["other_content"]
+    fields = {item.kind: item.says for item in read(graph(lone, 1, 1)).discloses}
+    assert "nobody asks about" in fields["other_content"]
 
 
 def test_how_many_people_reach_each_node_is_told_as_counts() -> None:

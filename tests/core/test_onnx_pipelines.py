@@ -21,20 +21,20 @@ from leafgate.algorithms.prediction import predict
 from leafgate.algorithms.routing import route
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
 from leafgate.models.reader import read_foreign
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import Cut, Fan
+from leafgate.types.tree import CategoricalSplit, NumericSplit
 from onnx_pipelines import PIPELINES, answers, document_of, session, tree, with_texts
 from random_tables import categorical, numeric
 from sklearn_pipelines import as_frame, people
 from sklearn_zoo import skops_bytes
 
 
-def read(document: onnx.ModelProto) -> Foreign:
+def read(document: onnx.ModelProto) -> ModelIR:
     """The model of a graph, as it is read from the file that leafgate writes of it."""
     return read_foreign(written(read_foreign(document.SerializeToString(), "m.onnx")), "m.json")
 
@@ -60,7 +60,7 @@ def test_numbers_of_double_precision_stay_so(name: str) -> None:
     document = document_of(PIPELINES[name]().fit(*as_frame(table, each=True)), as_frame(table)[0], double=True)
     release = released(read(document), table.schema)
     check(document, release, table, at_the_edges(release, table))
-    assert not any(cut.float32 for cut in asked(release, Cut))
+    assert not any(cut.float32 for cut in asked(release, NumericSplit))
 
 
 def alike(one: Release, other: Release, table: Table) -> bool:
@@ -84,8 +84,8 @@ def test_tests_read_as_the_policy_speaks() -> None:
     table = with_texts(people(1, gaps=False))
     document = document_of(PIPELINES["ordinal"]().fit(*as_frame(table, each=True)), as_frame(table)[0])
     release = released(read(document), table.schema)
-    assert any(len(fan.branches[0].values) == 2 for fan in asked(release, Fan) if fan.column == "school")
-    ages = {cut.at for cut in asked(release, Cut) if cut.column == "age"}
+    assert any(len(fan.branches[0].values) == 2 for fan in asked(release, CategoricalSplit) if fan.column == "school")
+    ages = {cut.at for cut in asked(release, NumericSplit) if cut.column == "age"}
     assert ages
     assert all((at * 2).is_integer() for at in ages)
 
@@ -237,15 +237,17 @@ TOLD = {
 def test_what_encoders_and_scalers_tell_is_told(name: str) -> None:
     table = with_texts(people(1, gaps=name == "filled"))
     document = document_of(PIPELINES[name]().fit(*as_frame(table, each=True)), as_frame(table)[0])
-    told = read_foreign(document.SerializeToString(), "m.onnx").discloses
-    assert {item.kind: item.severity for item in told if not item.kind.startswith(("ratios", "scores"))} == TOLD[name]
+    discloses = read_foreign(document.SerializeToString(), "m.onnx").discloses
+    assert {item.kind: item.severity for item in discloses if not item.kind.startswith(("ratios", "scores"))} == TOLD[
+        name
+    ]
 
 
 def test_the_names_of_columns_that_no_tree_is_given_are_told() -> None:
     known = few(1).assign(ssn=1.0, name="a")
     model = make_pipeline(make_column_transformer((MinMaxScaler(), ["age"])), tree(3)).fit(known, known["age"] > 40)
-    told = read_foreign(document_of(model, known).SerializeToString(), "m.onnx").discloses
-    says = [item.says for item in told if item.kind == "column_names"]
+    discloses = read_foreign(document_of(model, known).SerializeToString(), "m.onnx").discloses
+    says = [item.says for item in discloses if item.kind == "column_names"]
     assert says == ["the names of 6 column(s) that the model does not use (its graph's inputs)"]
 
 
@@ -254,5 +256,5 @@ def test_words_beside_inputs_and_tensors_are_other_content() -> None:
     document = document_of(PIPELINES["min and max"]().fit(*as_frame(table, each=True)), as_frame(table)[0])
     document.graph.input[0].doc_string = "of a person"
     document.graph.initializer[0].doc_string = "of a person"
-    told = read_foreign(document.SerializeToString(), "m.onnx").discloses
-    assert ["2 part(s)" in item.says for item in told if item.kind == "other_content"] == [True]
+    discloses = read_foreign(document.SerializeToString(), "m.onnx").discloses
+    assert ["2 part(s)" in item.says for item in discloses if item.kind == "other_content"] == [True]

@@ -10,7 +10,7 @@ import pytest
 
 from leafgate.disclosure.document import document
 from leafgate.reports import Format, view
-from leafgate.types.evidence import People
+from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople
 from planted import of_planted
 from subtraction import exact_counts, given_away
@@ -22,7 +22,7 @@ def made_up(rng: np.random.Generator, smallest: int) -> Report:
     """A report on a few hundred people in groups of any size, each with a score by some metrics."""
     groups = rng.integers(1, 60, size=rng.integers(1, 30))
     findings = [_finding(rng, groups, place) for place in range(rng.integers(1, 5))]
-    data = {"people": People(int(groups.sum())), "distinct": People(len(groups)), "sha256": "d" * 64}
+    data = {"people": PeopleCount(int(groups.sum())), "distinct": PeopleCount(len(groups)), "sha256": "d" * 64}
     return Report({"name": "p"}, data, RELEASE, findings, {}, smallest_cell=smallest)
 
 
@@ -35,7 +35,7 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
     past = (
         np.zeros(len(groups), dtype=bool) if average else scores < limit if direction == "at_least" else scores > limit
     )
-    told = ScoredPeople(scores.astype(float), groups, past, everyone=True)
+    result = ScoredPeople(scores.astype(float), groups, past, everyone=True)
     worst = (
         float(scores @ groups / people) if average else float(scores.min() if direction == "at_least" else scores.max())
     )
@@ -45,19 +45,19 @@ def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Findin
     passed = passed if beyond is None else beyond / people <= allow
     return Finding(
         f"m{place}@a", "m", passed, "a", value=worst, limit={direction: limit, "average": average, "allow": allow},
-        people=people, beyond=beyond, unit=unit, scored=told, spread=float(np.ptp(scores)),
+        people=people, violations=beyond, unit=unit, scored=result, score_range=float(np.ptp(scores)),
     )  # fmt: skip
 
 
 def test_a_thousand_reports_give_nothing_away_to_who_adds_and_subtracts() -> None:
-    rng, told = np.random.default_rng(8), 0
+    rng, result = np.random.default_rng(8), 0
     for _ in range(1000):
         smallest = int(rng.integers(3, 25))
         public = document(made_up(rng, smallest), "public")
         assert not list(given_away(public, smallest))
         assert not exact_counts(public)
-        told += sum(len(finding["distribution"]) > 1 for finding in public["findings"])
-    assert told > 500  # and they do tell something
+        result += sum(len(finding["distribution"]) > 1 for finding in public["findings"])
+    assert result > 500  # and they do tell something
 
 
 @pytest.mark.parametrize(
@@ -78,46 +78,48 @@ def test_a_verdict_that_pins_a_veiled_number_is_declared_and_the_pencil_sees_wha
     beyond, worst = int(groups[~keeps].sum()), scores[0]
     finding = Finding(
         "m@a", "m", beyond / 100 <= allow, "a", value=float(worst), limit=limit | {"allow": allow}, people=100,
-        beyond=beyond, unit=unit,
+        violations=beyond, unit=unit,
     )  # fmt: skip
-    told = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10), "public")
-    assert len(told["notes"]) == 1
-    assert remedy in told["notes"][0]
-    assert not list(given_away(told, 10))
-    assert any("by the verdict" in found for found in given_away(told | {"notes": []}, 10))
-    auditor = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10), "auditor")
+    fields = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")
+    assert len(fields["notes"]) == 1
+    assert remedy in fields["notes"][0]
+    assert not list(given_away(fields, 10))
+    assert any("by the verdict" in found for found in given_away(fields | {"notes": []}, 10))
+    auditor = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "auditor")
     assert not auditor["notes"]
 
 
 def test_a_limit_that_the_shown_numbers_decide_is_not_declared() -> None:
     for size, limit in ((9, 10.0), (9, 1.0), (15, 5.0), (15, 20.0)):
         finding = Finding("m@a", "m", size >= limit, "a", value=size, limit={"at_least": limit}, people=100,
-                          beyond=0 if size >= limit else size, unit="people")  # fmt: skip
-        assert not document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10), "public")[
+                          violations=0 if size >= limit else size, unit="people")  # fmt: skip
+        assert not document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")[
             "notes"
         ]
 
 
 def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
-    finding = Finding("k@a", "k", False, "a", value=6.0, limit={"at_least": 20.0}, people=100, beyond=6, unit="people")
+    finding = Finding(
+        "k@a", "k", False, "a", value=6.0, limit={"at_least": 20.0}, people=100, violations=6, unit="people"
+    )
     waiver = {"finding": "k@a", "limit": {"at_least": 5.0}, "status": "applied"}
-    report = Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 10, waivers=[waiver])
+    report = Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10, waivers=[waiver])
     [note] = document(report, "public")["notes"]
     assert "Whether k is at least 5 tells of groups of fewer than 10 people" in note
 
 
 def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:
     people = ScoredPeople(np.array([0.0, 1.0]), np.array([97, 3]), np.array([False, True]), everyone=True)
-    careless = Finding("m@a", "m", False, "a", people=100, beyond=3, limit={"at_most": 0.5}, scored=people)
-    told = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [careless], {}, 10), "public")
-    assert told["findings"][0]["beyond"] == {"fewer_than": 10}
-    assert len(told["findings"][0]["distribution"]) == 1
-    told["findings"][0]["distribution"] = [
+    careless = Finding("m@a", "m", False, "a", people=100, violations=3, limit={"at_most": 0.5}, scored=people)
+    fields = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [careless], {}, 10), "public")
+    assert fields["findings"][0]["beyond"] == {"fewer_than": 10}
+    assert len(fields["findings"][0]["distribution"]) == 1
+    fields["findings"][0]["distribution"] = [
         {"from": 0, "to": 0.5, "people": 97, "past": False},
         {"from": 0.5, "to": 1, "people": 3, "past": True},
     ]
-    assert any("beyond is 3" in found for found in given_away(told, 10))
-    assert exact_counts(told) == [97, 3]
+    assert any("beyond is 3" in found for found in given_away(fields, 10))
+    assert exact_counts(fields) == [97, 3]
 
 
 @pytest.mark.parametrize("form", list(Format))
@@ -137,27 +139,27 @@ def test_the_outer_edge_of_a_histogram_does_not_tell_how_small_the_smallest_grou
     groups = np.array([size] * 20 + [50] * 4)
     scores, limit = (groups, {"at_least": 20.0}) if unit == "people" else (1 / groups, {"at_most": 0.05})
     past = groups < 20
-    told = ScoredPeople(scores.astype(float), groups, past, everyone=True)
+    result = ScoredPeople(scores.astype(float), groups, past, everyone=True)
     worst = float(scores.min() if unit == "people" else scores.max())
     people, beyond = int(groups.sum()), int(groups[past].sum())
-    finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=unit, scored=told)
-    public = document(Report({"name": "p"}, {"people": People(people)}, RELEASE, [finding], {}, 10), "public")
+    finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=unit, scored=result)
+    public = document(Report({"name": "p"}, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     outer, inner = ("to", "from") if edge else ("from", "to")
     bar = public["findings"][0]["distribution"][edge]
     assert bar[outer] == 1.0
     finding = replace(finding, limit={"at_most": 1.0} if edge else {"at_least": 1.0}, passed=True)
-    finding = replace(finding, beyond=0, scored=replace(told, past=past & False))
-    public = document(Report({"name": "p"}, {"people": People(people)}, RELEASE, [finding], {}, 10), "public")
+    finding = replace(finding, violations=0, scored=replace(result, past=past & False))
+    public = document(Report({"name": "p"}, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     bar = public["findings"][0]["distribution"][edge]
     assert (bar[inner] <= 0.1) if edge else (bar[inner] >= 10)  # the bar says no more than that the group is small
 
 
-@pytest.mark.parametrize(("sizes", "told"), [((1, 2), 1), ((40, 2), 1), ((40, 20), 2)])
-def test_a_few_people_in_small_groups_are_not_told_group_by_group(sizes: tuple[int, int], told: int) -> None:
-    worst = [{"people": People(size)} for size in sizes]
+@pytest.mark.parametrize(("sizes", "value"), [((1, 2), 1), ((40, 2), 1), ((40, 20), 2)])
+def test_a_few_people_in_small_groups_are_not_told_group_by_group(sizes: tuple[int, int], value: int) -> None:
+    worst = [{"people": PeopleCount(size)} for size in sizes]
     for beyond in (sum(sizes), 70):
         finding = Finding(
-            "m@a", "m", False, "a", people=100, beyond=beyond, limit={"at_least": 3}, evidence={"worst": worst}
+            "m@a", "m", False, "a", people=100, violations=beyond, limit={"at_least": 3}, evidence={"worst": worst}
         )
-        public = document(Report({"name": "p"}, {"people": People(100)}, RELEASE, [finding], {}, 3), "public")
-        assert len(public["findings"][0]["evidence"]["worst"]) == told
+        public = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 3), "public")
+        assert len(public["findings"][0]["evidence"]["worst"]) == value

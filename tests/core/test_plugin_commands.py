@@ -94,9 +94,9 @@ def test_the_first_of_two_plugins_keeps_a_name(
     monkeypatch.setattr(other, "__name__", "say_hello")
     second = app(other, "say-hello" if named else None)
     install(monkeypatch, Point("spies", commanding(first)), Point("late", commanding(second), "Beta"))
-    told = leafgate("say-hello")
-    assert (told.code, told.out) == (0, "hello\n")
-    assert "beta 1.2 offers a command 'say-hello' that exists already" in told.err
+    output = leafgate("say-hello")
+    assert (output.code, output.out) == (0, "hello\n")
+    assert "beta 1.2 offers a command 'say-hello' that exists already" in output.err
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_broken_plugin_breaks_no_command(monkeypatch: pytest.MonkeyPatch, load
     assert leafgate("--help").code == 0
     listed = leafgate("plugins", "--json")
     assert listed.code == 0
-    problems = {told["name"]: told["problem"] for told in json.loads(listed.out)["plugins"]}
+    problems = {result["name"]: result["problem"] for result in json.loads(listed.out)["plugins"]}
     assert problems["spies"]
     assert not problems["good"]
 

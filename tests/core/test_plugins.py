@@ -36,7 +36,7 @@ def test_a_broken_plugin_is_listed_and_takes_nobody_down(
     assert (broken.name, broken.origin) == ("spies", ORIGIN)
     assert said in broken.problem
     assert f"spies ({ORIGIN}): BROKEN: {broken.problem}\n" in plugin_lines(found)
-    problems = {told["name"]: told["problem"] for told in plugins_document(found)["plugins"]}
+    problems = {result["name"]: result["problem"] for result in plugins_document(found)["plugins"]}
     assert problems == {"spies": broken.problem, "basics": None}
 
 
@@ -107,7 +107,7 @@ def test_components_are_found_by_kind_and_know_where_they_came_from(monkeypatch:
     found = load_plugins()
     assert found.kind(AttackModel) == [Calm]
     assert found.origin(Calm) == found.origin(Calm()) == "basics 1.0"
-    assert found.found == (Plugin("basics", "basics", "1.0", (Stump, Calm, Sizes)),)
+    assert found.entries == (Plugin("basics", "basics", "1.0", (Stump, Calm, Sizes)),)
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,9 @@ def test_a_policy_reads_as_it_is_written(tmp_path: Path) -> None:
 def test_a_mistake_is_told_with_its_place_and_the_remedy(
     tmp_path: Path, changes: dict[str, Any], place: str, message: str, remedy: str
 ) -> None:
-    told = problems(tmp_path, changes)
-    assert any(p.place.startswith(place) and message in p.message and remedy in p.remedy for p in told), told
-    assert len({p.place for p in told}) == len(told) < 3
+    result = problems(tmp_path, changes)
+    assert any(p.location.startswith(place) and message in p.message and remedy in p.hint for p in result), result
+    assert len({p.location for p in result}) == len(result) < 3
 
 
 def test_a_policy_that_is_wrong_in_five_places_lists_five_problems(tmp_path: Path) -> None:
@@ -100,16 +100,16 @@ def test_a_policy_that_is_wrong_in_five_places_lists_five_problems(tmp_path: Pat
         "metrics.0.of": "full",
         "attacks.0.use": "lnking",
     }
-    places = [problem.place for problem in problems(tmp_path, wrong)]
+    places = [problem.location for problem in problems(tmp_path, wrong)]
     assert len(places) == 5
     assert {"sead", "data.columns.age", "build.k", "metrics[0].of"} < set(places)
 
 
 def test_a_limit_in_the_wrong_direction_is_refused_once_and_says_the_right_one(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, {"metrics.0": {"use": "k_anonymity", "at_most": 3}})
-    assert problem.place == "metrics[0].at_most"
+    assert problem.location == "metrics[0].at_most"
     assert problem.message == "k_anonymity is limited by `at_least`"
-    assert "at_least" in problem.remedy
+    assert "at_least" in problem.hint
 
 
 @pytest.mark.parametrize("written", [".nan", ".inf", "-.inf"])
@@ -118,7 +118,7 @@ def test_a_limit_that_is_not_finite_is_refused_with_its_place(tmp_path: Path, wr
     path.write_text(path.read_text().replace("77", written))
     with pytest.raises(LeafgateError) as refused:
         load_policy(path)
-    assert [problem.place for problem in refused.value.problems] == ["metrics[0].at_least"]
+    assert [problem.location for problem in refused.value.problems] == ["metrics[0].at_least"]
 
 
 @pytest.mark.parametrize("place", ["name", "data.missing.0", "data.columns.sex.values.0", "data.columns.sex.role"])
@@ -133,7 +133,7 @@ def test_a_number_where_a_text_belongs_is_refused_even_if_it_is_none(tmp_path: P
 @pytest.mark.parametrize("kind", ["attacks", "metrics"])
 def test_two_of_one_name_are_refused_and_names_of_their_own_help(tmp_path: Path, kind: str) -> None:
     use = policy()[kind][0]
-    assert [p.place for p in problems(tmp_path, {kind: [use, use]})] == [f"{kind}[0]", f"{kind}[1]"]
+    assert [p.location for p in problems(tmp_path, {kind: [use, use]})] == [f"{kind}[0]", f"{kind}[1]"]
     assert load(tmp_path, {kind: [use, use | {"name": "again"}]})
 
 
@@ -141,15 +141,15 @@ def test_two_of_one_name_are_refused_and_names_of_their_own_help(tmp_path: Path,
 def test_a_column_may_be_called_like_a_plugin(tmp_path: Path, name: str) -> None:
     assert load(tmp_path, {f"data.columns.{name}": {"role": "ignored"}})
     (problem,) = problems(tmp_path, {f"data.columns.{name}": {"role": "ignored", "bonds": [1, 2]}})
-    assert (problem.place, problem.remedy) == (f"data.columns.{name}.bonds", "did you mean 'bounds'?")
+    assert (problem.location, problem.hint) == (f"data.columns.{name}.bonds", "did you mean 'bounds'?")
     (problem,) = problems(tmp_path, {f"data.columns.{name}": {"role": "privat"}})
-    assert problem.place.startswith(f"data.columns.{name}.role")
+    assert problem.location.startswith(f"data.columns.{name}.role")
 
 
 def test_no_quasi_identifier_is_refused(tmp_path: Path) -> None:
     private = {f"data.columns.{name}.role": "private" for name in ("age", "sex")}
     (problem,) = problems(tmp_path, private)
-    assert problem.place == "data.columns"
+    assert problem.location == "data.columns"
     assert "no column is a quasi_identifier" in problem.message
 
 
@@ -169,10 +169,10 @@ def test_no_quasi_identifier_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_way_to_read_csv_that_cannot_work_is_refused(tmp_path: Path, key: str, wrong: str) -> None:
-    from leafgate.session.run import prepare
+    from leafgate.session.run import open_session
 
     with pytest.raises(LeafgateError) as refused:
-        prepare(survey(tmp_path, {f"data.csv.{key}": wrong}))
+        open_session(survey(tmp_path, {f"data.csv.{key}": wrong}))
     assert refused.value.exit_code == 2
 
 

@@ -50,9 +50,9 @@ def test_a_name_nobody_offers_is_inconclusive_while_a_plugin_is_broken(broken: P
     with pytest.raises(InconclusiveError) as refused:
         load_policy(write_policy(broken, change))
     assert refused.value.exit_code == 3
-    told = [str(problem) for problem in refused.value.problems]
-    assert any("nobody offers 'acme" in text for text in told)
-    assert any("leafgate_out_of_order" in text and "is broken" in text for text in told)
+    items = [str(problem) for problem in refused.value.problems]
+    assert any("nobody offers 'acme" in text for text in items)
+    assert any("leafgate_out_of_order" in text and "is broken" in text for text in items)
 
 
 def test_any_other_mistake_is_invalid_even_while_a_plugin_is_broken(broken: Path) -> None:
@@ -80,4 +80,4 @@ def test_knowledge_that_no_attack_uses_is_not_granted(tmp_path: Path, monkeypatc
     assert load_policy(write_policy(tmp_path, granted)).policy.knows.distribution
     with pytest.raises(LeafgateError) as refused:
         load_policy(write_policy(tmp_path, granted | {"attacks.0.use": "deaf"}))
-    assert (refused.value.exit_code, refused.value.problems[0].place) == (2, "knows.distribution")
+    assert (refused.value.exit_code, refused.value.problems[0].location) == (2, "knows.distribution")

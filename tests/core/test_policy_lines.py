@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leafgate.disclosure.document import document
 from leafgate.policy.load import load_policy
 from leafgate.policy.sources import LONGEST, read_lines, read_policy
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
@@ -71,12 +71,12 @@ def test_lines_are_counted_by_any_ending(ending: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(DOCUMENTS)
-def test_a_key_written_on_a_line_of_its_own_is_found_there(told: dict[str, Any]) -> None:
-    keys = list(told)
-    words = [(json.dumps(key, ensure_ascii=False), json.dumps(told[key], ensure_ascii=False)) for key in keys]
+def test_a_key_written_on_a_line_of_its_own_is_found_there(document: dict[str, Any]) -> None:
+    keys = list(document)
+    words = [(json.dumps(key, ensure_ascii=False), json.dumps(document[key], ensure_ascii=False)) for key in keys]
     text = "".join(f"{key}: {value}\n" for key, value in words)
     found, lines = read_lines(text.encode(), "p.yaml")
-    assert found == told
+    assert found == document
     assert [lines[key].number for key in keys] == list(range(1, len(keys) + 1))
 
 
@@ -92,24 +92,24 @@ def test_a_mark_at_the_end_of_the_text_is_on_a_line_that_is_there() -> None:
 
 
 def test_findings_say_which_line_asked_for_them(tmp_path: Path) -> None:
-    report = document(prepare(written(tmp_path)).audit().report, "public")
-    told = {finding["id"]: finding["where"] for finding in report["findings"]}
-    assert told["k_anonymity@linking#ill"] == {"file": "survey.yaml", "line": 17}
-    assert told["confidence@linking#ill"] == {"file": "survey.yaml", "line": 18}
+    report = document(open_session(written(tmp_path)).audit().report, "public")
+    fields = {finding["id"]: finding["where"] for finding in report["findings"]}
+    assert fields["k_anonymity@linking#ill"] == {"file": "survey.yaml", "line": 17}
+    assert fields["confidence@linking#ill"] == {"file": "survey.yaml", "line": 18}
     assert report["policy"]["file"] == "survey.yaml"
 
 
 def test_what_a_builder_claims_or_cannot_build_points_at_the_builder(tmp_path: Path) -> None:
-    told = {"build": {"use": "kadet", "k": 3}, "metrics.0.at_least": 2}
-    (claimed,) = [f for f in prepare(survey(tmp_path, told)).audit().report.findings if f.id == "guarantee:k"]
+    fields = {"build": {"use": "kadet", "k": 3}, "metrics.0.at_least": 2}
+    (claimed,) = [f for f in open_session(survey(tmp_path, fields)).audit().report.findings if f.id == "guarantee:k"]
     line = read_policy(tmp_path / "policy.yaml").lines["build"].number
     assert claimed.where == {"file": "policy.yaml", "line": line}
-    (none,) = prepare(survey(tmp_path, {"build": {"use": "kadet", "k": 30}})).audit().report.findings
+    (none,) = open_session(survey(tmp_path, {"build": {"use": "kadet", "k": 30}})).audit().report.findings
     assert (none.id, none.where) == ("build", {"file": "policy.yaml", "line": line})
 
 
 def test_a_policy_in_another_folder_is_called_by_its_name_alone(tmp_path: Path) -> None:
-    report = document(prepare(written(tmp_path)).audit().report, "auditor")
+    report = document(open_session(written(tmp_path)).audit().report, "auditor")
     assert str(tmp_path) not in json.dumps(report)
 
 

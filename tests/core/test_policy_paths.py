@@ -33,7 +33,7 @@ def test_a_file_outside_the_folder_is_refused(folder: Path, place: str, name: st
     with pytest.raises(LeafgateError) as refused:
         load_policy(survey(folder, {place: name}))
     assert refused.value.exit_code == 2
-    assert refused.value.problems[0].place == place
+    assert refused.value.problems[0].location == place
     assert "leaves the policy's folder" in refused.value.problems[0].message
 
 

@@ -12,18 +12,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate import Belief, Case, InconclusiveError, Known, Release
+from leafgate import AdversaryKnowledge, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.disclosure.document import document
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.io.tables import read_population
 from leafgate.policy.load import load_policy
-from leafgate.session.run import prepare
-from leafgate.types.adversary import lent
+from leafgate.session.run import open_session
+from leafgate.types.adversary import defensive_copy
 from leafgate.types.belief import checked
 from leafgate.types.release import Level, Publish, published
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate_diversity import KMap, ReidentificationRisk
 from leafgate_linking import Linking
 from oracles import numbered, people_of, persons, span
@@ -71,10 +71,12 @@ def in_reach(table: Table, population: Table, forest: tuple[Node, ...]) -> list[
     return [(sum(n for s, n in others if s == mine), sum(n for s, n in own if s == mine)) for mine, _ in own]
 
 
-def cases(table: Table, population: Table | None, forest: tuple[Node, ...], level: Level = "counts") -> list[Case]:
-    release, known = release_of(table, forest, level), known_of(table, population=population)
+def cases(
+    table: Table, population: Table | None, forest: tuple[Node, ...], level: Level = "counts"
+) -> list[ScoringContext]:
+    release, known = release_of(table, forest, level), grant_knowledge(table, population=population)
     beliefs = [checked(belief, known) for belief in Linking().infer(release, known)]
-    return [Case(table, None, release, known, belief) for belief in beliefs]
+    return [ScoringContext(table, None, release, known, belief) for belief in beliefs]
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,12 +127,12 @@ def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
 ) -> None:
     table, population, forest = plant
     for alone, among in zip(cases(table, None, forest, level), cases(table, population, forest, level), strict=True):
-        assert numbered(alone.groups) == numbered(among.groups)
+        assert numbered(alone.equivalence_class) == numbered(among.equivalence_class)
         assert alone.belief is not None
         assert among.belief is not None
-        assert (alone.belief.chances is None) == (among.belief.chances is None)
-        if alone.belief.chances is not None:
-            assert np.allclose(alone.chances, among.chances, rtol=0, atol=1e-12)
+        assert (alone.belief.posterior is None) == (among.belief.posterior is None)
+        if alone.belief.posterior is not None:
+            assert np.allclose(alone.posterior, among.posterior, rtol=0, atol=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -139,7 +141,11 @@ def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
     (
         table_of([ZIP, ILL], [("1", "flu")]),
         table_of([ZIP], [("1",), ("2",)]),
-        (Fan("zip", (Branch(("1",), Leaf("flu", {"flu": 1, "cold": 0})), Branch(("2",), Leaf("cold", NOBODY)))),),
+        (
+            CategoricalSplit(
+                "zip", (Branch(("1",), Leaf("flu", {"flu": 1, "cold": 0})), Branch(("2",), Leaf("cold", NOBODY)))
+            ),
+        ),
     ),
     "labels",
 )
@@ -157,35 +163,35 @@ THREE = table_of([ZIP, ILL], [("1", "flu"), ("2", "flu"), ("2", "cold")])
 SEVEN = table_of([ZIP], [("1",), ("2",)], [2, 5])
 
 
-def told(groups: Any, population: Table | None = SEVEN) -> Case:
+def group_context(groups: Any, population: Table | None = SEVEN) -> ScoringContext:
     """The case of an attack that tells the zip codes of three people apart."""
-    known = known_of(THREE, population=population)
+    known = grant_knowledge(THREE, population=population)
     belief = checked(Belief(None, np.arange(2), population_groups=groups), known)
-    return Case(THREE, None, Release({}, THREE.schema), known, belief)
+    return ScoringContext(THREE, None, Release({}, THREE.schema), known, belief)
 
 
 def test_the_people_of_a_record_are_those_in_the_group_of_its_number() -> None:
-    assert told(np.array([0, 1])).population.tolist() == [2, 5, 5]
-    assert told(np.array([0, 0])).groups.tolist() == [0, 1, 1]
+    assert group_context(np.array([0, 1])).population.tolist() == [2, 5, 5]
+    assert group_context(np.array([0, 0])).equivalence_class.tolist() == [0, 1, 1]
 
 
 def test_groups_of_the_population_that_nobody_of_the_table_is_in_count_for_nobody() -> None:
     large = table_of([ZIP], [("1",), ("2",)], [9, 5])
-    known = known_of(table_of([ZIP, ILL], [("2", "flu")]), population=large)
+    known = grant_knowledge(table_of([ZIP, ILL], [("2", "flu")]), population=large)
     belief = checked(Belief(None, np.array([7]), population_groups=np.array([3, 7])), known)
-    case = Case(table_of([ZIP, ILL], [("2", "flu")]), None, Release({}, THREE.schema), known, belief)
+    case = ScoringContext(table_of([ZIP, ILL], [("2", "flu")]), None, Release({}, THREE.schema), known, belief)
     assert case.population.tolist() == [5]
 
 
 def test_one_group_with_too_few_people_makes_all_inconclusive() -> None:
     with pytest.raises(InconclusiveError, match="fewer people in the population"):
-        assert told(np.array([0, 0])).population.any()  # nobody of the population is in group 1
+        assert group_context(np.array([0, 0])).population.any()  # nobody of the population is in group 1
 
 
 @pytest.mark.parametrize(("groups", "population"), [(None, SEVEN), (None, None)])
 def test_without_a_population_or_a_word_of_it_there_is_nothing_to_count(groups: Any, population: Table | None) -> None:
     with pytest.raises(InconclusiveError, match=r"no population|where people of the population"):
-        assert told(groups, population).population.any()
+        assert group_context(groups, population).population.any()
 
 
 @pytest.mark.parametrize(
@@ -194,19 +200,19 @@ def test_without_a_population_or_a_word_of_it_there_is_nothing_to_count(groups: 
 )
 def test_groups_that_do_not_number_the_population_are_nonsense(groups: Any, population: Table | None) -> None:
     with pytest.raises(InconclusiveError, match="of the population as groups"):
-        told(groups, population)
+        group_context(groups, population)
 
 
 def test_an_attack_writes_into_a_population_of_its_own() -> None:
-    known = known_of(THREE, population=SEVEN)
+    known = grant_knowledge(THREE, population=SEVEN)
 
     class Scribbling(Linking):
-        def infer(self, release: Release, known: Known) -> Any:
+        def infer(self, release: Release, known: AdversaryKnowledge) -> Any:
             assert known.population is not None
             known.population.frame["zip"] = "1"
             return super().infer(release, known)
 
-    Scribbling().infer(release_of(THREE, ()), lent(known))
+    Scribbling().infer(release_of(THREE, ()), defensive_copy(known))
     assert known.population is not None
     assert known.population.frame["zip"].tolist() == ["1", "2"]
 
@@ -300,7 +306,7 @@ def test_the_population_is_part_of_the_datas_digest_and_not_of_the_policys(tmp_p
     for content in (HUNDRED, HUNDRED + "20,f\n"):
         path = with_population(tmp_path, content)
         policies.add(load_policy(path).policy.sha256)
-        files.add(document(prepare(path).audit().report, "auditor")["data"]["files"]["population"])
+        files.add(document(open_session(path).audit().report, "auditor")["data"]["files"]["population"])
     assert (len(policies), len(files)) == (1, 2)
 
 
@@ -364,9 +370,9 @@ def test_nor_is_the_risk_of_so_few_told_in_public(tmp_path: Path) -> None:
     changes = {"build.k": 24, "metrics": [K_MAP, JOURNALIST, risk | {"name": "table"}], "report.smallest_cell": 200}
     ended = leafgate("audit", with_population(tmp_path, HUNDRED, changes), "--json")
     assert ended.code == 0
-    told = [found["value"] for found in ended.document["findings"]]
-    assert 1 / 104 not in told
-    assert 1 / 24 not in told
+    items = [found["value"] for found in ended.document["findings"]]
+    assert 1 / 104 not in items
+    assert 1 / 24 not in items
 
 
 @pytest.mark.parametrize("build", [{"use": "mondrian", "k": 2}, {"use": "tds", "k": 2}])
@@ -374,7 +380,7 @@ def test_people_on_a_cut_are_in_one_group_whether_a_tree_or_a_table_is_released(
     # Ages 36 and 38 are parted at 37; of the population many are 37.
     (tmp_path / "people.csv").write_text("age,ill\n" + "36,yes\n36,yes\n36,no\n38,no\n38,no\n38,no\n" * 2)
     (tmp_path / "everybody.csv").write_text("age\n" + "36\n" * 9 + "37\n" * 40 + "38\n" * 9)
-    told = []
+    items = []
     for release in ("tree", "table"):
         columns = {
             "age": {"role": "quasi_identifier", "bounds": [30, 40]},
@@ -389,5 +395,5 @@ def test_people_on_a_cut_are_in_one_group_whether_a_tree_or_a_table_is_released(
             "metrics": [{"use": "k_map", "at_least": 1}],
         }
         (tmp_path / "policy.yaml").write_text(json.dumps(said))
-        told.append(prepare(tmp_path / "policy.yaml").audit().report.findings[0].value)
-    assert told == [9, 9]
+        items.append(open_session(tmp_path / "policy.yaml").audit().report.findings[0].value)
+    assert items == [9, 9]

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 import yaml
 
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import DataError, LeafgateError, PolicyError
 from leafgate.policy.load import load_policy
-from leafgate.session.run import Run, prepare
-from leafgate.types.adversary import lent
+from leafgate.session.run import Session, open_session
+from leafgate.types.adversary import defensive_copy
 
 ROWS = "id,zip,age,ill\na,1,30,flu\nb,1,30,flu\nc,2,50,cold\n4,2,60,flu\n"
 
 
-def prepared(folder: Path, *protect: Any, **columns: Any) -> Run:
+def prepared(folder: Path, *protect: Any, **columns: Any) -> Session:
     """A policy over four people, read with its table."""
     (folder / "ill.csv").write_text(ROWS)
-    told = {
+    fields = {
         "id": {"role": "key"},
         "zip": {"role": "private", "values": ["1", "2"]},
         "age": {"role": "private", "bounds": [0, 99]},
@@ -30,16 +30,16 @@ def prepared(folder: Path, *protect: Any, **columns: Any) -> Run:
     policy = {
         "leafgate": 1,
         "name": "ill",
-        "data": {"path": "ill.csv", "columns": told | columns, "protect": list(protect)},
+        "data": {"path": "ill.csv", "columns": fields | columns, "protect": list(protect)},
         "build": {"use": "table"},
         "attacks": [{"use": "linking"}],
         "metrics": [{"use": "confidence", "at_most": 1}],
     }
     (folder / "ill.yaml").write_text(yaml.safe_dump(policy, sort_keys=False))
-    return prepare(folder / "ill.yaml")
+    return open_session(folder / "ill.yaml")
 
 
-def marked(run: Run, column: str) -> list[str]:
+def marked(run: Session, column: str) -> list[str]:
     """The keys of the records whose cell is secret."""
     return run.table.frame["id"][run.table.protected[column]].tolist()
 
@@ -73,7 +73,7 @@ def test_people_who_differ_only_in_what_is_secret_stay_apart_without_their_key(t
 
 def test_no_attack_is_told_which_cells_are_secret(tmp_path: Path) -> None:
     run = prepared(tmp_path, {"column": "ill", "keys": ["a"]}, zip={"role": "quasi_identifier", "values": ["1", "2"]})
-    known = lent(known_of(run.table))
+    known = defensive_copy(grant_knowledge(run.table))
     assert not known.public.protected
     assert known.weight.tolist() == [2, 2]
 
@@ -107,7 +107,7 @@ def test_a_rule_that_cannot_be_meant_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(PolicyError, match=what) as caught:
         prepared(tmp_path, protect, zip={"role": "quasi_identifier", "values": ["1", "2"]})
-    assert place in [problem.place for problem in caught.value.problems]
+    assert place in [problem.location for problem in caught.value.problems]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_rule_that_cannot_be_meant_is_refused_with_its_place(
 def test_cells_of_nobody_are_refused(tmp_path: Path, protect: dict[str, Any], place: str, what: str) -> None:
     with pytest.raises(DataError, match=what) as caught:
         prepared(tmp_path, protect)
-    assert caught.value.problems[0].place == place
+    assert caught.value.problems[0].location == place
 
 
 def test_keys_need_a_key(tmp_path: Path) -> None:

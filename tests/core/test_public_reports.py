@@ -8,7 +8,7 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.audit import Audit
 from leafgate.io.json import readable
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from planted import of_planted
 from standins import audited
 
@@ -43,7 +43,7 @@ def test_what_a_notebook_or_a_log_keeps_of_an_audit_names_nobody(tmp_path: Path)
     report = of_planted(tmp_path)
     kept = "".join(map(repr, [report, *report.findings, report.findings[0].evidence, *report.guesses, report.tree]))
     assert "planted-" not in kept
-    assert repr([Private("planted-flu"), People(7)]) == "[Private(), People()]"
+    assert repr([AuditorOnly("planted-flu"), PeopleCount(7)]) == "[Private(), People()]"
     done = Audit(report)
     assert repr(done) == "Audit(verdict='fail')"
     assert "planted-" not in f"{done} {done!r}"

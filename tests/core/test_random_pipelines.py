@@ -19,8 +19,8 @@ import leafgate
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import Foreign
-from leafgate.models.lowering.release import release_of
+from leafgate.models.ir.model import ModelIR
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 from random_pipelines import (
     CODES,
@@ -50,9 +50,9 @@ def fitted(of: Drawn) -> Any:
             return None
 
 
-def check(of: Drawn, read: Foreign, name: str = "") -> int:
+def check(of: Drawn, read: ModelIR, name: str = "") -> int:
     """Compare the predictions of people at random and at every threshold; how many there are."""
-    release = release_of(read, b"file", SCHEMA, {}, "model")
+    release = lower_model(read, b"file", SCHEMA, {}, "model")
     table = as_table(at_edges(release, pd.concat([of.people.iloc[:30], of.others], ignore_index=True)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -66,7 +66,7 @@ def check(of: Drawn, read: Foreign, name: str = "") -> int:
 REFUSED = "no column as it was given|less than double precision|None and NaN apart|takes not every number"
 
 
-def told(model: Any, *, file: bool) -> Foreign | None:
+def neutral_model(model: Any, *, file: bool) -> ModelIR | None:
     """The neutral model, from a file or from memory; None where it is refused by name."""
     try:
         return read_foreign(skops_bytes(model), "m") if file else leafgate.from_sklearn(model)
@@ -82,7 +82,7 @@ def test_whatever_steps_are_put_together_every_prediction_is_the_librarys_or_it_
         of = drawn(seed)
         if (model := fitted(of)) is None:
             continue
-        if (read := told(model, file=seed % 4 == 0)) is None:
+        if (read := neutral_model(model, file=seed % 4 == 0)) is None:
             refused += 1
         else:
             right += check(of, read, f"seed {seed}") > 0

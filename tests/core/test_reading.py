@@ -83,10 +83,10 @@ def test_missing_is_a_value_of_its_own_where_the_policy_says_so(tmp_path: Path) 
 
 
 def test_missing_cells_without_a_word_on_them_are_refused(tmp_path: Path) -> None:
-    told = refusal(tmp_path, "a,n,b\n?,1,no\nx,?,yes\n", ABC, missing=["?"])
-    assert "2 row(s) have missing cells" in told
-    assert "column(s) 'a', 'n'" in told
-    assert "on_missing" in told
+    result = refusal(tmp_path, "a,n,b\n?,1,no\nx,?,yes\n", ABC, missing=["?"])
+    assert "2 row(s) have missing cells" in result
+    assert "column(s) 'a', 'n'" in result
+    assert "on_missing" in result
 
 
 @pytest.mark.parametrize("on_missing", ["drop", "keep", None])
@@ -94,8 +94,8 @@ def test_missing_cells_without_a_word_on_them_are_refused(tmp_path: Path) -> Non
 def test_a_missing_class_or_secret_is_always_refused(tmp_path: Path, on_missing: str | None, column: str) -> None:
     columns: Columns = {"a": PUBLIC, "b": CLASS, "s": {"role": "sensitive"}}
     content = {"b": "a,b,s\nx,,u\ny,no,u\n", "s": "a,b,s\nx,no,\ny,no,u\n"}[column]
-    told = refusal(tmp_path, content, columns, on_missing=on_missing)
-    assert f"column {column!r}: 1 cell(s) of the class or of a secret are missing" in told
+    result = refusal(tmp_path, content, columns, on_missing=on_missing)
+    assert f"column {column!r}: 1 cell(s) of the class or of a secret are missing" in result
 
 
 def test_a_column_without_a_cell_is_refused(tmp_path: Path) -> None:
@@ -113,10 +113,10 @@ def test_every_column_that_does_not_fit_is_told_at_once(tmp_path: Path) -> None:
         "m": {**PUBLIC, "bounds": [0, 1]},
         "b": CLASS,
     }
-    told = refusal(tmp_path, "a,n,m,b\nx,1,1,no\ny,2,one,no\ny,0,1,no\n", columns).splitlines()
-    assert "column 'a': 2 cell(s) outside the `values` the policy declares, the first in record 2" in told[0]
-    assert "column 'n': 1 cell(s) outside the `bounds` the policy declares, the first in record 2" in told[1]
-    assert "column 'm': 1 cell(s) not a finite number, the first in record 2" in told[2]
+    result = refusal(tmp_path, "a,n,m,b\nx,1,1,no\ny,2,one,no\ny,0,1,no\n", columns).splitlines()
+    assert "column 'a': 2 cell(s) outside the `values` the policy declares, the first in record 2" in result[0]
+    assert "column 'n': 1 cell(s) outside the `bounds` the policy declares, the first in record 2" in result[1]
+    assert "column 'm': 1 cell(s) not a finite number, the first in record 2" in result[2]
 
 
 @settings(max_examples=30, deadline=None)
@@ -145,8 +145,8 @@ def test_a_weight_column_says_what_repeated_rows_say(
 
 @pytest.mark.parametrize("weight", ["0", "-1", "1.5", "", "x", "nan", "inf", "1_0"])
 def test_a_weight_is_a_whole_number_of_people(tmp_path: Path, weight: str) -> None:
-    told = refusal(tmp_path, f"a,b,w\nx,no,1\nx,no,{weight}\n", AB | {"w": {"role": "weight"}})
-    assert re.search("column 'w': 1 cell.s. not a whole number of people, 1 or more, the first in record 2", told)
+    result = refusal(tmp_path, f"a,b,w\nx,no,1\nx,no,{weight}\n", AB | {"w": {"role": "weight"}})
+    assert re.search("column 'w': 1 cell.s. not a whole number of people, 1 or more, the first in record 2", result)
 
 
 def test_a_key_keeps_equal_records_apart(tmp_path: Path) -> None:

@@ -23,18 +23,18 @@ from sklearn.tree import DecisionTreeRegressor
 
 from command_line import leafgate
 from leafgate.algorithms.prediction import predict, predicted_numbers
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, seal
+from leafgate.io.release_codec import read_release, serialize
 from leafgate.models.formats.native import written
-from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
-from leafgate.models.scrub.scrub import scrubbed
+from leafgate.models.scrub.scrub import minimise
 from leafgate.types import schema as bins
 from leafgate.types.release import Release, map_leaves
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Cut, Leaf, Node
+from leafgate.types.tree import Leaf, Node, NumericSplit
 from leafgate_linking import Linking
 from sklearn_zoo import skops_bytes
 
@@ -68,7 +68,7 @@ def people() -> Table:
 
 
 def of_file(content: bytes) -> Release:
-    return seal(release_of(read_foreign(content, "model"), content, SCHEMA, {}, "model")).release
+    return serialize(lower_model(read_foreign(content, "model"), content, SCHEMA, {}, "model")).release
 
 
 def assert_predicts(release: Release, expected: Any, near: float) -> None:
@@ -103,17 +103,17 @@ def test_what_lies_beyond_the_intervals_counts_to_the_outermost() -> None:
 
 def test_beliefs_about_the_number_stay_open_for_leaves_tell_its_mean() -> None:
     release = of_file(skops_bytes(DecisionTreeRegressor(max_depth=3).fit(NAMED, PAY)))
-    belief = Linking().infer(release, known_of(people()))[0]
-    assert belief.chances is not None
-    assert len(np.unique(np.asarray(belief.groups))) == 8
-    assert [set(map(float, other.max())) for other in belief.alternatives] == [{0.0, 1.0}] * (len(EDGES) - 1)
+    belief = Linking().infer(release, grant_knowledge(people()))[0]
+    assert belief.posterior is not None
+    assert len(np.unique(np.asarray(belief.equivalence_class))) == 8
+    assert [set(map(float, other.max())) for other in belief.alternative_posteriors] == [{0.0, 1.0}] * (len(EDGES) - 1)
 
 
 def test_a_number_needs_a_class_of_numbers() -> None:
     content = skops_bytes(DecisionTreeRegressor(max_depth=2).fit(NAMED, PAY))
     schema = Schema((*SCHEMA.columns[:2], Column("pay", frozenset({"class"}), values=("low", "high"))))
     with pytest.raises(ReleaseError, match=r"predicts numbers, and 'pay' has none.*give 'pay' `bins`"):
-        release_of(read_foreign(content, "model"), content, schema, {}, "model")
+        lower_model(read_foreign(content, "model"), content, schema, {}, "model")
 
 
 POLICY = """
@@ -181,10 +181,10 @@ def test_a_class_of_numbers_is_grown_as_intervals_and_read_again(folder: Path) -
     release = read_release((folder / "release.json").read_bytes(), "release.json")
     assert release.schema["pay"].edges == EDGES
     assert release.classes == bins.bin_names(EDGES)
-    told = json.loads((folder / "release.json").read_bytes())
-    told["schema"]["pay"]["edges"][1] = 21
+    document = json.loads((folder / "release.json").read_bytes())
+    document["schema"]["pay"]["edges"][1] = 21
     with pytest.raises(ReleaseError, match="`edges` must be the numbers that the `values` begin and end at"):
-        read_release(json.dumps(told).encode(), "release.json")
+        read_release(json.dumps(document).encode(), "release.json")
 
 
 def test_numbers_outside_the_intervals_are_refused(folder: Path) -> None:
@@ -216,24 +216,24 @@ def test_one_odd_leaf_closes_no_belief(odd: str) -> None:
     release = of_file(skops_bytes(DecisionTreeRegressor(max_depth=3).fit(NAMED, PAY)))
     (tree,) = release.trees
     trees: dict[str, tuple[Node, ...]] = {
-        "a leaf without a number": (Cut("age", -5.0, Leaf(), tree),),
+        "a leaf without a number": (NumericSplit("age", -5.0, Leaf(), tree),),
         "a label beside a number": (map_leaves(tree, lambda leaf: replace(leaf, label=release.classes[0])),),
         "an empty tree": (tree, Leaf()),
     }
     changed = replace(release, trees=trees[odd], combine="sum", file=None, sealed=None)
-    belief = Linking().infer(changed, known_of(people()))[0]
-    assert belief.unread
-    assert not replace(changed, trees=(Leaf(),)).tells_numbers
+    belief = Linking().infer(changed, grant_knowledge(people()))[0]
+    assert belief.incomplete
+    assert not replace(changed, trees=(Leaf(),)).discloses_numbers
 
 
 def test_means_of_whole_numbers_tell_how_many_people_they_are_of() -> None:
     ill = (PAY > 40).astype(float)
     model = DecisionTreeRegressor(min_samples_leaf=9).fit(NAMED, ill)
-    less = scrubbed(read_foreign(skops_bytes(model), "model"), "labels", "model")
+    less = minimise(read_foreign(skops_bytes(model), "model"), "labels", "model")
     assert less.level == "counts"
     assert read_foreign(written(less), "model").level == "counts"
     noisy = DecisionTreeRegressor(min_samples_leaf=9).fit(NAMED, ill + RNG.normal(size=400))
-    assert scrubbed(read_foreign(skops_bytes(noisy), "model"), "labels", "model").level == "labels"
+    assert minimise(read_foreign(skops_bytes(noisy), "model"), "labels", "model").level == "labels"
 
 
 def test_numbers_too_large_to_add_up_are_refused() -> None:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.io.release_codec import read_release, seal
+from leafgate.io.release_codec import read_release, serialize
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Cut, Fan, Leaf
+from leafgate.types.tree import CategoricalSplit, Leaf, NumericSplit
 from random_tables import categorical, tables
 from random_trees import forests
 from sample_release import COUNTS, DRAFT, NOBODY, SCHEMA, TELLS, written
@@ -33,7 +33,7 @@ def releases(draw: st.DrawFn) -> Release:
         trees=trees,
         alternatives=dict(zip(draw(names), draw(forests(table)), strict=False)),
         records=None,
-        counted=draw(st.sampled_from(["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"])),
+        count_semantics=draw(st.sampled_from(["exact", "sampled", "bootstrap", "perturbed", "noisy", "unknown"])),
         combine=draw(st.sampled_from(["vote", "sum", "mean_per_tree", "boost", *(["one"] if len(trees) == 1 else [])])),
         guarantee=draw(st.dictionaries(st.text(max_size=5), st.floats(0, 9) | st.text(max_size=3), max_size=2)),
     )
@@ -43,26 +43,26 @@ def releases(draw: st.DrawFn) -> Release:
 @settings(max_examples=60, deadline=None)
 @given(releases())
 def test_what_is_read_back_is_what_was_written(release: Release) -> None:
-    sealed = seal(release)
+    sealed = serialize(release)
     assert sealed.release == release
-    assert seal(sealed.release).content == sealed.content == seal(release).content
+    assert serialize(sealed.release).content == sealed.content == serialize(release).content
 
 
 def test_records_and_every_kind_of_test_are_read_back() -> None:
-    assert seal(DRAFT).release == DRAFT
+    assert serialize(DRAFT).release == DRAFT
     leaf = Leaf("low", COUNTS, scores=dict.fromkeys(COUNTS, -1.5))
-    cuts = Cut("age", 1, leaf, leaf, "high"), Cut("age", 1, leaf, leaf, float32=True)
-    assert seal(replace(DRAFT, trees=cuts, combine="vote")).release.trees == cuts
+    cuts = NumericSplit("age", 1, leaf, leaf, "high"), NumericSplit("age", 1, leaf, leaf, float32=True)
+    assert serialize(replace(DRAFT, trees=cuts, combine="vote")).release.trees == cuts
 
 
 def test_a_known_algorithm_without_a_measure_stays_known() -> None:
     random = replace(DRAFT, selection={"columns": "random"})
-    assert seal(published(random, Publish(measure=True), TELLS)).release.publish.measure
+    assert serialize(published(random, Publish(measure=True), TELLS)).release.publish.measure
 
 
 def test_a_release_read_from_a_file_keeps_its_bytes() -> None:
     spaced = json.dumps(json.loads(written()), indent=7).encode()
-    assert seal(published(read_release(spaced, "r"), Publish("labels"), TELLS)).content == spaced
+    assert serialize(published(read_release(spaced, "r"), Publish("labels"), TELLS)).content == spaced
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -75,8 +75,8 @@ def test_a_level_publishes_one_statistic_and_no_other(level: Level) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_empty_leaf_tells_nothing_but_its_label(level: Level) -> None:
     (tree,) = read_release(written(level=level), "r").trees
-    assert isinstance(tree, Fan)
-    assert tree.other == Leaf("low", NOBODY if level == "counts" else None)
+    assert isinstance(tree, CategoricalSplit)
+    assert tree.default == Leaf("low", NOBODY if level == "counts" else None)
 
 
 def test_a_measure_that_is_kept_back_is_nowhere_in_the_file() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from leafgate.errors import ReleaseError
-from leafgate.io.release_codec import read_release, seal
+from leafgate.io.release_codec import read_release, serialize
 from leafgate.types.release import Publish, Records, Release, published
 from leafgate.types.schema import Schema
 from random_tables import categorical, numeric
@@ -22,39 +22,39 @@ CLASS = {"role": ["class"], "values": ["good", "bad"]}
 
 def written(release: Release = DRAFT) -> dict[str, Any]:
     """The file as a document."""
-    told: dict[str, Any] = json.loads(seal(release).content)
-    return told
+    document: dict[str, Any] = json.loads(serialize(release).content)
+    return document
 
 
-def read(told: dict[str, Any]) -> Release:
-    return read_release(json.dumps(told).encode(), "release")
+def read(document: dict[str, Any]) -> Release:
+    return read_release(json.dumps(document).encode(), "release")
 
 
 def test_records_without_a_class_come_back_as_they_were() -> None:
-    sealed = seal(DRAFT)
+    sealed = serialize(DRAFT)
     assert (sealed.release.schema, sealed.release.records) == (DRAFT.schema, RECORDS)
     assert (sealed.release.model, sealed.release.guarantee) == ("none", {"k": 3})
-    assert seal(sealed.release).content == sealed.content
+    assert serialize(sealed.release).content == sealed.content
 
 
 def test_the_file_says_that_there_is_no_class() -> None:
-    told = written()
-    assert told["target"] is None
-    assert told["classes"] == []
-    assert (told["trees"], told["alternatives"], told["model"]) == ([], {}, "none")
+    result = written()
+    assert result["target"] is None
+    assert result["classes"] == []
+    assert (result["trees"], result["alternatives"], result["model"]) == ([], {}, "none")
 
 
 @pytest.mark.parametrize("measure", [True, False])
 def test_cut_down_to_what_is_published_they_can_be_written_too(measure: bool) -> None:
-    sealed = seal(published(DRAFT, Publish("labels", measure), frozenset()))
+    sealed = serialize(published(DRAFT, Publish("labels", measure), frozenset()))
     assert sealed.release.records == RECORDS
     assert ("selection" in json.loads(sealed.content)) == measure
 
 
 def test_records_with_a_class_name_it() -> None:
-    told = written(Release({"use": "careful"}, Schema((AGE, ILL, RISK)), model="none", records=RECORDS))
-    assert (told["target"], told["classes"]) == ("risk", ["good", "bad"])
-    assert read(told).target == "risk"
+    result = written(Release({"use": "careful"}, Schema((AGE, ILL, RISK)), model="none", records=RECORDS))
+    assert (result["target"], result["classes"]) == ("risk", ["good", "bad"])
+    assert read(result).target == "risk"
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -78,10 +78,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("changes", "place"), WRONG.values(), ids=WRONG)
 def test_without_a_class_this_is_refused_with_its_place(changes: dict[str, Any], place: str) -> None:
-    told = {key: value for key, value in (written() | changes).items() if value is not ...}
+    fields = {key: value for key, value in (written() | changes).items() if value is not ...}
     with pytest.raises(ReleaseError) as caught:
-        read(told)
-    assert caught.value.problems[0].place == place
+        read(fields)
+    assert caught.value.problems[0].location == place
     assert caught.value.exit_code == 2
 
 
@@ -100,21 +100,21 @@ HOSTILE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("changes", HOSTILE.values(), ids=HOSTILE)
 def test_a_class_that_is_there_cannot_be_denied(changes: dict[str, Any]) -> None:
     with_class = written(Release({"use": "careful"}, Schema((AGE, ILL, RISK)), model="none", records=RECORDS))
-    told = {key: value for key, value in (with_class | changes).items() if value is not ...}
+    fields = {key: value for key, value in (with_class | changes).items() if value is not ...}
     with pytest.raises(ReleaseError) as caught:
-        read(told)
-    assert caught.value.problems[0].place in {"release", "release.schema"}
+        read(fields)
+    assert caught.value.problems[0].location in {"release", "release.schema"}
 
 
 def test_target_left_out_means_that_there_is_none() -> None:
-    told = written()
-    del told["target"]
-    assert read(told).records == RECORDS
+    result = written()
+    del result["target"]
+    assert read(result).records == RECORDS
 
 
 def test_nothing_at_all_is_no_tree_either() -> None:
-    told = written(Release({"use": "careful"}, Schema((AGE, ILL)), model="none"))
-    assert read(told).records is None
+    result = written(Release({"use": "careful"}, Schema((AGE, ILL)), model="none"))
+    assert read(result).records is None
 
 
 def test_trees_cannot_be_passed_off_as_none() -> None:

@@ -14,7 +14,7 @@ from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import MAX_BYTES, parse_report, read_report
 from leafgate.errors import LeafgateError, ReportError
 from leafgate.io.json import readable
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from survey import survey
 
 FIRST = {"id": "W-1", "owner": "a", "approved_by": "b", "reason": "c", "issued": "2026-01-01", "expires": "2026-01-02"}
@@ -23,7 +23,7 @@ FIRST = {"id": "W-1", "owner": "a", "approved_by": "b", "reason": "c", "issued":
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = survey(tmp_path_factory.mktemp("survey"), {"build": {"use": "c45"}, "metrics.0.at_least": 20})
-    return readable(document(prepare(path).audit().report, "public"))
+    return readable(document(open_session(path).audit().report, "public"))
 
 
 def refused(content: bytes) -> str:
@@ -34,41 +34,41 @@ def refused(content: bytes) -> str:
 
 
 def changed(stored: bytes, change: Callable[[dict[str, Any]], Any]) -> bytes:
-    told = json.loads(stored)
-    change(told)
-    return json.dumps(told).encode()
+    document = json.loads(stored)
+    change(document)
+    return json.dumps(document).encode()
 
 
 @pytest.mark.parametrize("audience", ["public", "auditor"])
 @pytest.mark.parametrize("build", [{"use": "c45"}, {"use": "kadet", "k": 3}, {"use": "kadet", "k": 30}])
 def test_what_an_audit_writes_can_be_read_back(tmp_path: Path, build: dict[str, Any], audience: Any) -> None:
-    told = document(prepare(survey(tmp_path, {"build": build})).audit().report, audience)
-    (tmp_path / "report.json").write_bytes(readable(told))
-    assert read_report(tmp_path / "report.json") == json.loads(readable(told))
+    fields = document(open_session(survey(tmp_path, {"build": build})).audit().report, audience)
+    (tmp_path / "report.json").write_bytes(readable(fields))
+    assert read_report(tmp_path / "report.json") == json.loads(readable(fields))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda told: told.update(verdict="pass"), "its findings make it 'fail' with 0 waived"),
-        (lambda told: told.update(waived=1), "its findings make it 'fail' with 0 waived"),
-        (lambda told: told["findings"][0].update(waiver=FIRST), "its findings make it 'pass' with 1 waived"),
-        (lambda told: told["findings"][0].update(waiver=FIRST, passed=True), "is waived, though it did not fail"),
-        (lambda told: told["findings"].clear(), "its findings make it 'inconclusive'"),
-        (lambda told: told.update(format="leafgate/report/2"), "is no report"),
-        (lambda told: told.update(new=1), "has a key that this version does not know"),
-        (lambda told: told.pop("notes"), "has no 'notes'"),
-        (lambda told: told["findings"][0].pop("passed"), "findings[0]: has no 'passed'"),
-        (lambda told: told["findings"][0].update(passed="no"), "findings[0].passed: should be a valid boolean"),
-        (lambda told: told["findings"][0].update(people=-1), "findings[0].people: "),
+        (lambda value: value.update(verdict="pass"), "its findings make it 'fail' with 0 waived"),
+        (lambda value: value.update(waived=1), "its findings make it 'fail' with 0 waived"),
+        (lambda value: value["findings"][0].update(waiver=FIRST), "its findings make it 'pass' with 1 waived"),
+        (lambda value: value["findings"][0].update(waiver=FIRST, passed=True), "is waived, though it did not fail"),
+        (lambda value: value["findings"].clear(), "its findings make it 'inconclusive'"),
+        (lambda value: value.update(format="leafgate/report/2"), "is no report"),
+        (lambda value: value.update(new=1), "has a key that this version does not know"),
+        (lambda value: value.pop("notes"), "has no 'notes'"),
+        (lambda value: value["findings"][0].pop("passed"), "findings[0]: has no 'passed'"),
+        (lambda value: value["findings"][0].update(passed="no"), "findings[0].passed: should be a valid boolean"),
+        (lambda value: value["findings"][0].update(people=-1), "findings[0].people: "),
         (
-            lambda told: told["findings"][0].update(value={"from": 3, "to": 2}),
+            lambda value: value["findings"][0].update(value={"from": 3, "to": 2}),
             "findings[0].value: `from` is above `to`",
         ),
-        (lambda told: told["findings"][0].update(value={"about": 3}), "findings[0].value: "),
-        (lambda told: told["findings"][0].update(where=3), "findings[0].where: should be an object"),
-        (lambda told: told["policy"].update(sha256="abc"), "policy.sha256: string should match pattern"),
-        (lambda told: told.update(findings={}), "findings: should be a valid array"),
+        (lambda value: value["findings"][0].update(value={"about": 3}), "findings[0].value: "),
+        (lambda value: value["findings"][0].update(where=3), "findings[0].where: should be an object"),
+        (lambda value: value["policy"].update(sha256="abc"), "policy.sha256: string should match pattern"),
+        (lambda value: value.update(findings={}), "findings: should be a valid array"),
     ],
 )
 def test_what_is_not_a_report_is_refused_with_its_place(
@@ -78,8 +78,8 @@ def test_what_is_not_a_report_is_refused_with_its_place(
     assert message in refused(changed(stored, change))
 
 
-def first(told: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = told["findings"][0]
+def first(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["findings"][0]
     return found
 
 
@@ -105,11 +105,11 @@ HELD: list[dict[str, Any]] = [
 
 
 def passing(stored: bytes, finding: dict[str, Any]) -> bytes:
-    def change(told: dict[str, Any]) -> None:
-        for each in told["findings"]:
+    def change(document: dict[str, Any]) -> None:
+        for each in document["findings"]:
             each.update(passed=True)
-        first(told).update({"value": None, "beyond": None, "distribution": [], "limit": {"at_least": 20}} | finding)
-        told.update(verdict="pass")
+        first(document).update({"value": None, "beyond": None, "distribution": [], "limit": {"at_least": 20}} | finding)
+        document.update(verdict="pass")
 
     return changed(stored, change)
 
@@ -118,8 +118,8 @@ def passing(stored: bytes, finding: dict[str, Any]) -> bytes:
 def test_a_finding_that_passes_by_numbers_that_break_its_limit_is_refused(
     stored: bytes, finding: dict[str, Any]
 ) -> None:
-    told = refused(passing(stored, finding))
-    assert told == "report.json: findings[0]: is told to hold, and its own numbers break the limit"
+    result = refused(passing(stored, finding))
+    assert result == "report.json: findings[0]: is told to hold, and its own numbers break the limit"
 
 
 @pytest.mark.parametrize("finding", HELD, ids=map(str, range(len(HELD))))
@@ -127,9 +127,9 @@ def test_numbers_that_leave_the_limit_open_are_taken(stored: bytes, finding: dic
     assert parse_report(passing(stored, finding), "report.json")["verdict"] == "pass"
 
 
-def unwaived(told: dict[str, Any]) -> dict[str, Any]:
+def unwaived(document: dict[str, Any]) -> dict[str, Any]:
     """The report's finding as if it had held, and needed no waiver."""
-    kept = {key: value for key, value in first(told).items() if key != "waiver"}
+    kept = {key: value for key, value in first(document).items() if key != "waiver"}
     return kept | {"passed": True, "value": None, "beyond": None}
 
 
@@ -139,38 +139,41 @@ def waived(stored: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     waiver = FIRST | {"finding": "k_anonymity@linking#ill", "release": release}
     changes = {"build": {"use": "c45"}, "metrics.0.at_least": 20, "waivers": [waiver]}
     path = survey(tmp_path_factory.mktemp("waived"), changes)
-    return readable(document(prepare(path).audit(date(2026, 1, 1)).report, "public"))
+    return readable(document(open_session(path).audit(date(2026, 1, 1)).report, "public"))
 
 
-def on_both(told: dict[str, Any], **change: str) -> None:
+def on_both(document: dict[str, Any], **change: str) -> None:
     """Change the waiver on the finding and the one in the list."""
-    first(told)["waiver"].update(change)
-    told["waivers"][0].update(change)
+    first(document)["waiver"].update(change)
+    document["waivers"][0].update(change)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda told: on_both(told, owner="B\u200b"), "findings[0].waiver: its owner approves it"),
-        (lambda told: on_both(told, expires="2025-12-31"), "does not hold on the day the report was judged on"),
-        (lambda told: on_both(told, issued="2026-01-02"), "does not hold on the day the report was judged on"),
-        (lambda told: on_both(told, expires="2026-02-31"), "day is out of range"),
-        (lambda told: on_both(told, expires="2036-01-01"), "lasts longer than 365 days, which no policy allows"),
-        (lambda told: told["findings"].append(unwaived(told)), "has the id of another finding"),
-        (lambda told: first(told)["limit"].update(at_least=1.0, at_most=2.0), "limits both ways"),
-        (lambda told: first(told)["limit"].update(allow=-1.0), "greater than or equal to 0"),
-        (lambda told: told["waivers"][0].update(reason="another"), "is not the one that the report's `waivers`"),
-        (lambda told: told["waivers"][0].update(status="expired"), "is not the one that the report's `waivers`"),
-        (lambda told: told.pop("waivers"), "is not the one that the report's `waivers`"),
-        (lambda told: told["waivers"][0].update(release="0" * 64), "is for another release"),
-        (lambda told: told["waivers"].append(told["waivers"][0] | {"finding": "x"}), "are not those that its findings"),
+        (lambda value: on_both(value, owner="B\u200b"), "findings[0].waiver: its owner approves it"),
+        (lambda value: on_both(value, expires="2025-12-31"), "does not hold on the day the report was judged on"),
+        (lambda value: on_both(value, issued="2026-01-02"), "does not hold on the day the report was judged on"),
+        (lambda value: on_both(value, expires="2026-02-31"), "day is out of range"),
+        (lambda value: on_both(value, expires="2036-01-01"), "lasts longer than 365 days, which no policy allows"),
+        (lambda value: value["findings"].append(unwaived(value)), "has the id of another finding"),
+        (lambda value: first(value)["limit"].update(at_least=1.0, at_most=2.0), "limits both ways"),
+        (lambda value: first(value)["limit"].update(allow=-1.0), "greater than or equal to 0"),
+        (lambda value: value["waivers"][0].update(reason="another"), "is not the one that the report's `waivers`"),
+        (lambda value: value["waivers"][0].update(status="expired"), "is not the one that the report's `waivers`"),
+        (lambda value: value.pop("waivers"), "is not the one that the report's `waivers`"),
+        (lambda value: value["waivers"][0].update(release="0" * 64), "is for another release"),
         (
-            lambda told: (first(told).update(id="guarantee:k"), told["waivers"][0].update(finding="guarantee:k")),
+            lambda value: value["waivers"].append(value["waivers"][0] | {"finding": "x"}),
+            "are not those that its findings",
+        ),
+        (
+            lambda value: (first(value).update(id="guarantee:k"), value["waivers"][0].update(finding="guarantee:k")),
             "no limit of",
         ),
-        (lambda told: first(told).update(metric=""), "is waived, and is no limit of the policy"),
-        (lambda told: told.pop("judged_on"), "no day on which they were judged"),
-        (lambda told: first(told).update(waiver=None), "findings[0].waiver: should be an object"),
+        (lambda value: first(value).update(metric=""), "is waived, and is no limit of the policy"),
+        (lambda value: value.pop("judged_on"), "no day on which they were judged"),
+        (lambda value: first(value).update(waiver=None), "findings[0].waiver: should be an object"),
     ],
 )
 def test_a_waiver_that_cannot_be_one_is_refused(
@@ -188,25 +191,31 @@ UNSURE = BELIEF | {"believed": {}}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda told: first(told)["evidence"].update(worst=[{"people": 1, "path": "age 3"}]), "only auditors are told"),
         (
-            lambda told: first(told)["evidence"].update(worst=[{"people": 1, "true": {"a": 1}}]),
+            lambda value: first(value)["evidence"].update(worst=[{"people": 1, "path": "age 3"}]),
             "only auditors are told",
         ),
-        (lambda told: told["tree"]["nodes"][-1].update(people=1, beliefs=[BELIEF]), "only auditors are told"),
-        (lambda told: told["tree"]["nodes"][-1].update(beliefs=[BELIEF]), "has beliefs about people it does not count"),
         (
-            lambda told: told["tree"]["nodes"][-1].update(people=1, beliefs=[UNSURE]),
+            lambda value: first(value)["evidence"].update(worst=[{"people": 1, "true": {"a": 1}}]),
+            "only auditors are told",
+        ),
+        (lambda value: value["tree"]["nodes"][-1].update(people=1, beliefs=[BELIEF]), "only auditors are told"),
+        (
+            lambda value: value["tree"]["nodes"][-1].update(beliefs=[BELIEF]),
+            "has beliefs about people it does not count",
+        ),
+        (
+            lambda value: value["tree"]["nodes"][-1].update(people=1, beliefs=[UNSURE]),
             "at least 1",
         ),
-        (lambda told: first(told)["evidence"].update(worst=5), "evidence.worst: should be a valid array"),
-        (lambda told: first(told)["evidence"].update(worst=[{}]), "evidence.worst[0]: has no 'people'"),
-        (lambda told: first(told)["evidence"].update(tried={"a": 1}), "evidence.tried.a: should be an object"),
-        (lambda told: first(told)["evidence"].update(discloses=[1]), "evidence.discloses[0]: should be an object"),
-        (lambda told: first(told).update(where={"file": "x"}), "where: has no 'line'"),
-        (lambda told: first(told).update(limit={}, distribution=[BAR]), "has people's scores, and no limit"),
-        (lambda told: first(told).update(limit={"at_least": None}), "limit.at_least: should be a valid number"),
-        (lambda told: first(told).update(distribution=[BAR | {"people": 10**400}]), "people: should be less"),
+        (lambda value: first(value)["evidence"].update(worst=5), "evidence.worst: should be a valid array"),
+        (lambda value: first(value)["evidence"].update(worst=[{}]), "evidence.worst[0]: has no 'people'"),
+        (lambda value: first(value)["evidence"].update(tried={"a": 1}), "evidence.tried.a: should be an object"),
+        (lambda value: first(value)["evidence"].update(discloses=[1]), "evidence.discloses[0]: should be an object"),
+        (lambda value: first(value).update(where={"file": "x"}), "where: has no 'line'"),
+        (lambda value: first(value).update(limit={}, distribution=[BAR]), "has people's scores, and no limit"),
+        (lambda value: first(value).update(limit={"at_least": None}), "limit.at_least: should be a valid number"),
+        (lambda value: first(value).update(distribution=[BAR | {"people": 10**400}]), "people: should be less"),
     ],
 )
 def test_what_no_view_could_show_or_the_public_may_not_see_is_refused(
@@ -221,8 +230,8 @@ def test_what_is_not_even_json_is_refused(content: bytes) -> None:
 
 
 def test_a_report_without_what_came_later_is_still_read(stored: bytes) -> None:
-    def older(told: dict[str, Any]) -> None:
-        del told["policy"]["file"], told["findings"][0]["where"]
+    def older(document: dict[str, Any]) -> None:
+        del document["policy"]["file"], document["findings"][0]["where"]
 
     assert parse_report(changed(stored, older), "report.json")["verdict"] == "fail"
 
@@ -241,8 +250,8 @@ SECRET = "of_jane_doe"
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_whatever_stands_anywhere_is_read_or_refused_without_quoting_it(stored: bytes, data: st.DataObject) -> None:
-    told = json.loads(stored)
-    here, keys = told, data.draw(st.lists(st.integers(0, 20), min_size=1, max_size=4))
+    document = json.loads(stored)
+    here, keys = document, data.draw(st.lists(st.integers(0, 20), min_size=1, max_size=4))
     for key in keys[:-1]:
         inner = list(here.values() if isinstance(here, dict) else here)
         here = inner[key % len(inner)] if inner and isinstance(inner[key % len(inner)], dict | list) else here
@@ -251,7 +260,7 @@ def test_whatever_stands_anywhere_is_read_or_refused_without_quoting_it(stored: 
         here[list(here)[keys[-1] % len(here)]] = strange
     elif isinstance(here, list):
         here.insert(0, strange)
-    assert SECRET not in trouble_with(json.dumps(told).encode())
+    assert SECRET not in trouble_with(json.dumps(document).encode())
 
 
 def trouble_with(content: bytes) -> str:

@@ -12,7 +12,7 @@ from leafgate.algorithms.routing import count_leaves, route
 from leafgate.errors import InconclusiveError
 from leafgate.types.release import Combine, Level, Publish, Release, map_leaves, published
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
 from oracles import Person, leaf_at, path_of, persons
 from random_tables import categorical, numeric, table_of, tables
 from random_trees import forests, trees
@@ -46,38 +46,40 @@ def test_every_row_ends_where_a_person_walking_down_ends(data: st.DataObject) ->
 
 
 def test_a_number_at_the_threshold_goes_low_unless_the_cut_is_strict() -> None:
-    assert ends(Cut("age", 4.0, LOW, HIGH), ages(3.0, 4.0, 5.0)) == ["good", "good", "bad"]
-    assert ends(Cut("age", 4.0, LOW, HIGH, strict=True), ages(3.0, 4.0, 5.0)) == ["good", "bad", "bad"]
+    assert ends(NumericSplit("age", 4.0, LOW, HIGH), ages(3.0, 4.0, 5.0)) == ["good", "good", "bad"]
+    assert ends(NumericSplit("age", 4.0, LOW, HIGH, strict=True), ages(3.0, 4.0, 5.0)) == ["good", "bad", "bad"]
 
 
 def test_float32_cuts_round_the_number_and_not_the_threshold() -> None:
     table = ages(0.1, 0.3)
     assert float(np.float32(0.1)) > 0.1
-    assert ends(Cut("age", 0.1, LOW, HIGH), table) == ["good", "bad"]
-    assert ends(Cut("age", 0.1, LOW, HIGH, float32=True), table) == ["bad", "bad"]
+    assert ends(NumericSplit("age", 0.1, LOW, HIGH), table) == ["good", "bad"]
+    assert ends(NumericSplit("age", 0.1, LOW, HIGH, float32=True), table) == ["bad", "bad"]
 
 
 def test_numbers_beyond_float32_are_infinite_to_it() -> None:
-    assert ends(Cut("age", 5.0, LOW, HIGH, float32=True), ages(-1e300, 1e300)) == ["good", "bad"]
+    assert ends(NumericSplit("age", 5.0, LOW, HIGH, float32=True), ages(-1e300, 1e300)) == ["good", "bad"]
 
 
 @pytest.mark.parametrize(("missing", "label"), [("low", "good"), ("high", "bad"), (None, "bad")])
 def test_a_missing_number_goes_where_the_cut_says_else_high(missing: Literal["low", "high"] | None, label: str) -> None:
-    assert ends(Cut("age", 5.0, LOW, HIGH, missing), ages(None)) == [label]
+    assert ends(NumericSplit("age", 5.0, LOW, HIGH, missing), ages(None)) == [label]
 
 
 def test_other_takes_the_values_no_branch_names_and_without_it_they_go_nowhere() -> None:
     table = table_of((COLOUR,), [("red",), ("blue",), ("green",), (None,)])
     branches = (Branch(("red", None), LOW), Branch(("blue",), HIGH))
-    told = dict(zip([p["colour"] for p in persons(table.frame)], ends(Fan("colour", branches), table), strict=True))
-    assert told == {"red": "good", "blue": "bad", "green": None, None: "good"}
-    assert None not in ends(Fan("colour", branches, other=HIGH), table)
+    result = dict(
+        zip([p["colour"] for p in persons(table.frame)], ends(CategoricalSplit("colour", branches), table), strict=True)
+    )
+    assert result == {"red": "good", "blue": "bad", "green": None, None: "good"}
+    assert None not in ends(CategoricalSplit("colour", branches, default=HIGH), table)
 
 
 def test_deep_trees_need_no_recursion() -> None:
     tree: Node = HIGH
     for at in range(5000):
-        tree = Cut("age", -float(at + 1), LOW, tree)
+        tree = NumericSplit("age", -float(at + 1), LOW, tree)
     assert ends(tree, ages(5.0)) == ["bad"]
     assert columns_asked(tree) == {"age"}
 
@@ -138,7 +140,7 @@ def test_a_tie_goes_to_the_first_class(combine: Combine) -> None:
 def test_scores_are_added_up_and_may_be_negative() -> None:
     table = table_of((AGE, RISK), [(1.0, "good"), (9.0, "good")])
     trees = (
-        Cut("age", 5.0, Leaf(scores={"good": -3.0, "bad": -1.0}), Leaf(scores={"good": 0.5, "bad": 0.0})),
+        NumericSplit("age", 5.0, Leaf(scores={"good": -3.0, "bad": -1.0}), Leaf(scores={"good": 0.5, "bad": 0.0})),
         Leaf(scores={"good": 1.0, "bad": 0.5}),
     )
     release = Release({}, table.schema, trees, combine="boost")
@@ -148,7 +150,9 @@ def test_scores_are_added_up_and_may_be_negative() -> None:
 
 def test_whom_no_leaf_speaks_about_has_no_votes() -> None:
     table = table_of((COLOUR, RISK), [("red", "good"), ("blue", "good")])
-    tree = Fan("colour", (Branch(("red",), Leaf("good", {"good": 0, "bad": 2}, scores={"good": 0.0, "bad": 0.0})),))
+    tree = CategoricalSplit(
+        "colour", (Branch(("red",), Leaf("good", {"good": 0, "bad": 2}, scores={"good": 0.0, "bad": 0.0})),)
+    )
     for combine, voted in (("sum", [False, True]), ("boost", [False, True])):
         votes = class_votes(Release({}, table.schema, (tree,), combine=combine), table)  # type: ignore[arg-type]
         order = table.frame["colour"].tolist()
@@ -164,8 +168,11 @@ def test_means_can_be_taken_of_published_shares() -> None:
 @pytest.mark.parametrize("combine", ["sum", "mean_per_tree"])
 def test_a_leaf_of_nobody_among_leaves_with_shares_matters_only_to_whom_it_predicts(combine: Combine) -> None:
     table = table_of((AGE, RISK), [(1.0, "good"), (3.0, "bad")])
-    cut = Cut(
-        "age", 2.0, Leaf("good", {"good": 1, "bad": 0}), Cut("age", 5.0, Leaf("bad", {"good": 0, "bad": 1}), EMPTY)
+    cut = NumericSplit(
+        "age",
+        2.0,
+        Leaf("good", {"good": 1, "bad": 0}),
+        NumericSplit("age", 5.0, Leaf("bad", {"good": 0, "bad": 1}), EMPTY),
     )
     release = published(Release({}, table.schema, (cut,), combine=combine), Publish("shares"), frozenset())
     assert predict(release, table).tolist() == [0, 1]
@@ -179,9 +186,9 @@ EMPTY = Leaf("bad", {"good": 0, "bad": 0})
 
 def test_the_accuracy_of_a_label_is_the_share_of_those_predicted_so_who_have_the_class() -> None:
     table = table_of((AGE, RISK), [(1.0, "good"), (1.0, "bad"), (9.0, "bad")], [3, 1, 5])
-    for tree, accuracies in ((Cut("age", 5.0, LOW, HIGH), {"good": 0.75, "bad": 1.0}), (HIGH, {"bad": 6 / 9})):
+    for tree, accuracies in ((NumericSplit("age", 5.0, LOW, HIGH), {"good": 0.75, "bad": 1.0}), (HIGH, {"bad": 6 / 9})):
         assert label_accuracies(Release({}, table.schema, (tree,)), table) == accuracies
-    unread = Release({}, table.schema, (Cut("age", 5.0, LOW, HIGH),), combine="sum")
+    unread = Release({}, table.schema, (NumericSplit("age", 5.0, LOW, HIGH),), combine="sum")
     assert label_accuracies(unread, table) == {"good": 0.75, "bad": 1.0}  # labels alone are counted as votes
 
 
@@ -202,7 +209,7 @@ def test_what_cannot_be_combined_is_inconclusive(combine: Combine, level: Level)
 
 
 def test_leaves_are_counted_over_all_trees() -> None:
-    cut = Cut("age", 5.0, LOW, Cut("age", 7.0, LOW, HIGH))
+    cut = NumericSplit("age", 5.0, LOW, NumericSplit("age", 7.0, LOW, HIGH))
     schema = table_of((AGE, RISK), [(1.0, "good")]).schema
     assert count_leaves(Release({}, schema, (cut, LOW))) == 4
     assert [leaf.label for leaf in leaves(map_leaves(cut, lambda leaf: Leaf("bad")))] == ["bad"] * 3

@@ -12,7 +12,7 @@ from command_line import leafgate
 from leafgate.disclosure.stored import parse_report
 from leafgate.errors import PolicyError
 from leafgate.policy.load import load_policy
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from leafgate.types.report import Finding, Report
 from survey import COLUMNS, survey
 
@@ -38,9 +38,9 @@ LIMITS: dict[str, tuple[dict[str, Any], float, float]] = {
 
 def weighted(folder: Path, spec: dict[str, Any], changes: dict[str, Any] | None = None, people: str = WEIGHTED) -> Path:
     """The survey's policy with a column of weights, and a tree that tells all ages apart."""
-    told = {"data.columns": COLUMNS | {"w": {"role": "weight", **spec}}}
-    told |= {"build": {"use": "c45", "min_leaf": 1, "prune": False, "average_gain": False}}
-    return survey(folder, told | (changes or {}), people)
+    fields = {"data.columns": COLUMNS | {"w": {"role": "weight", **spec}}}
+    fields |= {"build": {"use": "c45", "min_leaf": 1, "prune": False, "average_gain": False}}
+    return survey(folder, fields | (changes or {}), people)
 
 
 def finding_of(folder: Path, spec: dict[str, Any], metric: dict[str, Any], people: str = WEIGHTED) -> Finding:
@@ -48,7 +48,7 @@ def finding_of(folder: Path, spec: dict[str, Any], metric: dict[str, Any], peopl
 
 
 def report_of(folder: Path, spec: dict[str, Any], metric: dict[str, Any], people: str = WEIGHTED) -> Report:
-    return prepare(weighted(folder, spec, {"metrics": [metric]}, people)).audit().report
+    return open_session(weighted(folder, spec, {"metrics": [metric]}, people)).audit().report
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -66,7 +66,7 @@ def test_limits_on_groups_of_people_count_rows_unless_weights_count_people(tmp_p
 def test_a_person_who_weighs_much_is_still_unique(tmp_path: Path) -> None:
     lonely = WEIGHTED + "60,f,no,no,900\n"
     unique: dict[str, Any] = {"use": "uniques", "at_most": 0}
-    assert (finding_of(tmp_path, {}, unique, lonely).passed, finding_of(tmp_path, {}, unique, lonely).beyond) == (
+    assert (finding_of(tmp_path, {}, unique, lonely).passed, finding_of(tmp_path, {}, unique, lonely).violations) == (
         False,
         1,
     )
@@ -81,7 +81,9 @@ def test_the_k_that_kadet_claims_is_held_against_rows(tmp_path: Path) -> None:
     }
     claims = {
         str(spec): next(
-            f for f in prepare(weighted(tmp_path, spec, kadet)).audit().report.findings if f.metric == "k_anonymity"
+            f
+            for f in open_session(weighted(tmp_path, spec, kadet)).audit().report.findings
+            if f.metric == "k_anonymity"
         )
         for spec in ({}, PEOPLE_COUNT)
     }
@@ -102,7 +104,7 @@ def test_a_share_of_people_that_may_be_beyond_a_limit_is_one_of_rows_and_of_weig
     people = "age,sex,smoker,ill,w\n" + "".join(f"{line},{n}\n" for line, n in zip(lines, weights, strict=True))
     metric = {"use": "k_anonymity", "at_least": 4, "allow": 0.1}
     found = finding_of(tmp_path, {}, metric, people)
-    assert (found.passed, found.beyond, found.people) == (False, alone, 16 + alone)
+    assert (found.passed, found.violations, found.people) == (False, alone, 16 + alone)
     unweighted = people.replace(",1000\n", ",1\n")
     assert finding_of(tmp_path, {}, metric, unweighted).passed == (alone == 1)
 
@@ -120,15 +122,15 @@ def test_the_report_notes_weights_first_and_says_rows_beside_people(tmp_path: Pa
         "audit", weighted(tmp_path, PEOPLE_COUNT), "--out", tmp_path / "people", "--to", "markdown", "--to", "html"
     )
     assert "  751 people in 10 to 19 rows\n" in counted.out
-    told = json.loads((tmp_path / "people" / "report.json").read_text())
-    assert told["notes"][0] == f"Each row is as many people as 'w' says, all of them in the table: {REASON}"
+    document = json.loads((tmp_path / "people" / "report.json").read_text())
+    assert document["notes"][0] == f"Each row is as many people as 'w' says, all of them in the table: {REASON}"
     for name in ("report.md", "report.html"):
         assert "751 people in 10 to 19 rows" in (tmp_path / "people" / name).read_text()
     assert parse_report((tmp_path / "people" / "report.json").read_bytes(), "report.json")["data"]["rows"]
 
 
 def test_a_table_without_weights_says_nothing_of_rows(tmp_path: Path) -> None:
-    report = prepare(survey(tmp_path)).audit().report
+    report = open_session(survey(tmp_path)).audit().report
     assert not {"rows", "weight"} & set(report.data)
     assert not any("row" in note for note in report.notes)
 
@@ -141,12 +143,14 @@ def test_auditors_see_rows_per_group_and_not_weights(tmp_path: Path) -> None:
 def test_the_population_of_a_weighted_file_is_its_rows_too(tmp_path: Path) -> None:
     (tmp_path / "all.csv").write_text("age,sex,w\n" + "".join(f"{20 + 10 * (i % 4)},f,1000\n" for i in range(24)))
     metric = {"metrics": [{"use": "k_map", "at_least": 7}], "data.population": "all.csv"}
-    scores = [prepare(weighted(tmp_path, spec, metric)).audit().report.findings[0].value for spec in ({}, PEOPLE_COUNT)]
+    scores = [
+        open_session(weighted(tmp_path, spec, metric)).audit().report.findings[0].value for spec in ({}, PEOPLE_COUNT)
+    ]
     assert scores == [6, 6000]
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "text"),
     [
         ({"counts": "people"}, "`counts: people` needs a `reason`"),
         ({"counts": "people", "reason": " "}, "`counts: people` needs a `reason`"),
@@ -154,10 +158,10 @@ def test_the_population_of_a_weighted_file_is_its_rows_too(tmp_path: Path) -> No
         ({"role": "private", "counts": "people", "reason": "so"}, "`counts` and `reason` are for the role `weight`"),
     ],
 )
-def test_weights_count_people_for_a_reason_only(tmp_path: Path, spec: dict[str, Any], told: str) -> None:
+def test_weights_count_people_for_a_reason_only(tmp_path: Path, spec: dict[str, Any], text: str) -> None:
     with pytest.raises(PolicyError) as refused:
         load_policy(weighted(tmp_path, spec))
-    assert told in str(refused.value)
+    assert text in str(refused.value)
 
 
 def test_digests_of_policies_that_say_nothing_of_it_stay_as_they_were(tmp_path: Path) -> None:

@@ -9,11 +9,19 @@ import skops.io
 import xgboost
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
-from leafgate.models.exposure.scores import BETRAYED, PEOPLE, UNSETTLED, _fewest, _first, _laws, betrayed
+from leafgate.models.exposure.scores import (
+    PEOPLE,
+    RECOVERABLE_FROM_SCORES,
+    UNSETTLED,
+    _fewest,
+    _first,
+    _laws,
+    counts_recoverable_from_scores,
+)
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import LEAF, Floats, Foreign, ForeignTree
+from leafgate.models.ir.model import LEAF, Floats, ModelIR, TreeIR
 from leafgate.models.reader import read_foreign
-from leafgate.models.scrub.scrub import scrubbed
+from leafgate.models.scrub.scrub import minimise
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.integers(18, 80, 3_000), np.round(RNG.normal(30, 10, 3_000), 1)].astype(float)
@@ -27,8 +35,8 @@ def xgb(y: Any = Y, **options: Any) -> bytes:
 
 
 def lgb(**options: Any) -> bytes:
-    told = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5, **options}
-    return str(lightgbm.train(told, lightgbm.Dataset(X, Y), 2).model_to_string()).encode()
+    fields = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5, **options}
+    return str(lightgbm.train(fields, lightgbm.Dataset(X, Y), 2).model_to_string()).encode()
 
 
 def sklearn(model: Any, y: Any = Y) -> bytes:
@@ -45,8 +53,8 @@ def histogram(**options: Any) -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(**{"max_iter": 2, "early_stopping": False, **options})
 
 
-def after_scrubbing(content: bytes) -> Foreign:
-    return read_foreign(written(scrubbed(read_foreign(content, "m"), "shares", "m")), "m")
+def after_scrubbing(content: bytes) -> ModelIR:
+    return read_foreign(written(minimise(read_foreign(content, "m"), "shares", "m")), "m")
 
 
 FOUND_OUT: dict[str, Callable[[], bytes]] = {
@@ -67,7 +75,7 @@ FOUND_OUT: dict[str, Callable[[], bytes]] = {
 def test_first_scores_that_are_those_of_a_few_people_count_as_counts(make: Callable[[], bytes]) -> None:
     found = after_scrubbing(make())
     assert found.level == "counts"
-    assert BETRAYED in found.discloses
+    assert RECOVERABLE_FROM_SCORES in found.discloses
 
 
 NOT_TOLD: dict[str, Callable[[], bytes]] = {
@@ -106,17 +114,17 @@ def test_the_people_of_each_leaf_are_the_fewest_that_explain_its_score() -> None
     assert len(right) >= 0.8 * len(small)
 
 
-def of_scores(scores: Floats, base: float) -> Foreign:
+def of_scores(scores: Floats, base: float) -> ModelIR:
     """A tree with these scores on its leaves."""
     n, i = len(scores), np.arange(len(scores) - 1)
-    tree = ForeignTree(
+    tree = TreeIR(
         feature=np.r_[np.zeros(n - 1, dtype=np.int64), np.full(n, LEAF)],
         threshold=np.zeros(2 * n - 1),
         low=np.r_[2 * i + 1, np.full(n, LEAF)],
         high=np.r_[2 * i + 2, np.full(n, LEAF)],
-        says=np.r_[np.full(n - 1, np.nan), scores][:, None],
+        values=np.r_[np.full(n - 1, np.nan), scores][:, None],
     )
-    return Foreign("x", ("a",), ("n", "p"), (tree,), "scores", "boost", base=(base,))
+    return ModelIR("x", ("a",), ("n", "p"), (tree,), "scores", "boost", base=(base,))
 
 
 @pytest.mark.parametrize("digits", [None, 1, 2, 3])
@@ -128,7 +136,9 @@ def test_scores_by_chance_are_not_taken_for_people(leaves: int, single: bool, di
         rng = np.random.default_rng(seed)
         scores = rng.normal(scale=0.3, size=leaves)
         scores = scores.astype(np.float32).astype(float) if single else scores
-        assert not betrayed(of_scores(scores if digits is None else np.round(scores, digits), rng.normal()))
+        assert not counts_recoverable_from_scores(
+            of_scores(scores if digits is None else np.round(scores, digits), rng.normal())
+        )
 
 
 def score(k: int, n: int, chance: float) -> float:
@@ -142,11 +152,11 @@ def test_one_small_leaf_among_large_ones_is_found() -> None:
         score(int(k), int(n), 0.5)
         for n, k in zip(rng.integers(9_000, 9_999, 10), rng.integers(1, 9_000, 10), strict=True)
     ]
-    assert not betrayed(of_scores(np.array(large), 0.0))
-    assert betrayed(of_scores(np.array([*large, score(2, 9, 0.5)]), 0.0))
+    assert not counts_recoverable_from_scores(of_scores(np.array(large), 0.0))
+    assert counts_recoverable_from_scores(of_scores(np.array([*large, score(2, 9, 0.5)]), 0.0))
 
 
 def test_scores_of_one_digit_tell_nothing() -> None:
     content = written(of_scores(np.array([0.3, -0.2, 0.5]), 0.0)).replace(b"[0,0,-1,-1,-1]", b"[0,1,-1,-1,-1]")
     model = read_foreign(content.replace(b'"features":["a"]', b'"features":["a","b"]'), "m")
-    assert not {BETRAYED.kind, UNSETTLED.kind} & {item.kind for item in model.discloses}
+    assert not {RECOVERABLE_FROM_SCORES.kind, UNSETTLED.kind} & {item.kind for item in model.discloses}

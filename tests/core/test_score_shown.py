@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import score_shown
-from leafgate.types.evidence import People
+from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
 
 CELL = 10
@@ -27,44 +27,44 @@ def sure(sizes: list[int], scores: list[float], limit: float) -> Finding:
     fewest = int(weight[numbers == worst].min())
     return Finding(
         "confidence@a", "confidence", not past.any(), "a", "ill", worst, {"at_most": limit}, int(weight.sum()),
-        int(weight[past].sum()), scored=ScoredPeople(numbers, weight, past, everyone=True), fewest=fewest,
+        int(weight[past].sum()), scored=ScoredPeople(numbers, weight, past, everyone=True), people_at_value=fewest,
         smallest_group=int(weight.min()),
     )  # fmt: skip
 
 
 def public(finding: Finding, **evidence: Any) -> dict[str, Any]:
     found = replace(finding, evidence=evidence)
-    report = Report({"name": "p"}, {"people": People(found.people or 0)}, None, [found], {}, CELL)
-    [told] = document(report, "public")["findings"]
-    return dict(told)
+    report = Report({"name": "p"}, {"people": PeopleCount(found.people or 0)}, None, [found], {}, CELL)
+    [result] = document(report, "public")["findings"]
+    return dict(result)
 
 
 @given(st.floats(-1e6, 1e6, allow_nan=False))
 def test_a_step_holds_the_score_and_others_of_its_size(value: float) -> None:
-    told = score_shown(value, sure([50], [0.5], 1), CELL)
-    if isinstance(told, dict):
-        assert told["from"] - 1e-6 <= value <= told["to"] + 1e-6
-        assert told["to"] - told["from"] >= 0.05 - 1e-9
+    result = score_shown(value, sure([50], [0.5], 1), CELL)
+    if isinstance(result, dict):
+        assert result["from"] - 1e-6 <= value <= result["to"] + 1e-6
+        assert result["to"] - result["from"] >= 0.05 - 1e-9
     else:
-        assert told == value
+        assert result == value
         assert value.is_integer()
 
 
 def test_equal_steps_are_told_of_all_scores_in_them() -> None:
-    told = [str(score_shown(i / 1000, sure([50], [0.5], 1), CELL)) for i in range(701, 749)]
-    assert set(told) == {"{'from': 0.7, 'to': 0.75}"}
+    items = [str(score_shown(i / 1000, sure([50], [0.5], 1), CELL)) for i in range(701, 749)]
+    assert set(items) == {"{'from': 0.7, 'to': 0.75}"}
 
 
 @pytest.mark.parametrize("size", range(1, 21))
 def test_no_fraction_tells_how_many_fewer_than_the_smallest_cell_there_are(size: int) -> None:
     """Whatever is shown, its bars and its verdict: of groups below the cell each size fits as well as another."""
     finding = sure([100, size], [0.8, 1 - 1 / (size + 1)], 0.83)
-    beside = {key: SecondaryScore(0.456, fewest=finding.fewest) for key in ("composition", "derived")}
-    told = public(finding, **beside)
-    if finding.fewest is not None and finding.fewest < CELL:
-        assert told["value"] is None
-        assert not {"composition", "derived"} & set(told["evidence"])
-    edges = {edge for bar in told["distribution"] for edge in (bar["from"], bar["to"])}
+    beside = {key: SecondaryScore(0.456, fewest=finding.people_at_value) for key in ("composition", "derived")}
+    result = public(finding, **beside)
+    if finding.people_at_value is not None and finding.people_at_value < CELL:
+        assert result["value"] is None
+        assert not {"composition", "derived"} & set(result["evidence"])
+    edges = {edge for bar in result["distribution"] for edge in (bar["from"], bar["to"])}
     assert edges <= {None, 0.83} if size < CELL else all(
         edge == 0.83 or Fraction(str(edge)) % Fraction("0.05") == 0 for edge in edges
     )  # fmt: skip
@@ -73,8 +73,8 @@ def test_no_fraction_tells_how_many_fewer_than_the_smallest_cell_there_are(size:
 @pytest.mark.parametrize("sizes", [[100, 7, 40], [100, 40]])
 def test_what_three_groups_are_sure_of_does_not_tell_of_the_fourth(sizes: list[int]) -> None:
     scores = [0.7, 4 / 7, 0.5] if len(sizes) == 3 else [0.7, 0.5]
-    told = public(sure(sizes, scores, 0.9))
-    assert told["value"] == {"from": 0.7, "to": 0.75}
+    result = public(sure(sizes, scores, 0.9))
+    assert result["value"] == {"from": 0.7, "to": 0.75}
 
 
 def test_certainty_is_told_as_it_is() -> None:
@@ -83,7 +83,7 @@ def test_certainty_is_told_as_it_is() -> None:
 
 def test_the_auditor_sees_every_digit() -> None:
     finding = sure([100, 7], [0.8, 6 / 7], 0.83)
-    report = Report({"name": "p"}, {"people": People(107)}, None, [finding], {}, CELL)
-    [told] = document(report, "auditor")["findings"]
-    assert told["value"] == 6 / 7
-    assert len(told["distribution"]) > 2
+    report = Report({"name": "p"}, {"people": PeopleCount(107)}, None, [finding], {}, CELL)
+    [result] = document(report, "auditor")["findings"]
+    assert result["value"] == 6 / 7
+    assert len(result["distribution"]) > 2

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from jsonschema import Draft7Validator
 
-from leafgate import AttackModel, Belief, Case, InconclusiveError, Known, Release
+from leafgate import AdversaryKnowledge, AttackModel, Belief, InconclusiveError, Release, ScoringContext
 from leafgate.api.components import ONLY_DERIVED
 from leafgate.api.describe import explanation
 from leafgate.api.metrics import RecordMetric
 from leafgate.api.registry import load_plugins
-from leafgate.diff.policies import foreseen
+from leafgate.diff.policies import expected_outcomes
 from leafgate.diff.reports import moved
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
@@ -26,11 +26,11 @@ from leafgate.engine.checks import verified
 from leafgate.errors import PolicyError
 from leafgate.policy.json_schema import policy_schema
 from leafgate.policy.load import load_policy, policy_of
-from leafgate.policy.sources import Written
+from leafgate.policy.sources import PolicyDocument
 from leafgate.policy.strictness import compared
 from leafgate.policy.waivers import Waiver
-from leafgate.session.run import prepare
-from leafgate.types.evidence import People, Private
+from leafgate.session.run import open_session
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
 
@@ -39,15 +39,15 @@ PLUGINS = load_plugins(["leafgate"])
 # Eight people of two zip codes. Zip 1: three have flu, one a cold; nobody is rich. Zip 2: two and two; two are rich.
 
 
-def doubt(case: Case) -> pd.Series:
+def doubt(case: ScoringContext) -> pd.Series:
     """The chance of all values but the likeliest."""
-    return 1 - case.chances.max(axis=1)
+    return 1 - case.posterior.max(axis=1)
 
 
 def believing(*flu: float, **more: Any) -> type[AttackModel]:
     """An attack that tells both zip codes apart and believes so much of flu in either."""
 
-    def infer(release: Release, known: Known) -> Sequence[Belief]:
+    def infer(release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         chances = pd.DataFrame({"flu": flu, "cold": [1 - each for each in flu]})
         return [Belief("ill", np.arange(2), chances, **more)]
 
@@ -55,7 +55,7 @@ def believing(*flu: float, **more: Any) -> type[AttackModel]:
 
 
 def judged(
-    *flu: float, score: Callable[[Case], Any] = doubt, belief: Mapping[str, Any] | None = None, **said: Any
+    *flu: float, score: Callable[[ScoringContext], Any] = doubt, belief: Mapping[str, Any] | None = None, **said: Any
 ) -> Finding:
     """The finding of a limit of 0.1, or another, on `doubt`, or another score, about who is ill."""
     asked = {"use": "odd", "at_least": 0.1, **said}
@@ -65,8 +65,8 @@ def judged(
 
 def values(found: Finding) -> dict[str, Any]:
     """The scores beside the judged one."""
-    told = {key: found.evidence.get(key) for key in ("derived", "composition")}
-    bare = {key: score.content if isinstance(score, Private) else score for key, score in told.items()}
+    fields = {key: found.evidence.get(key) for key in ("derived", "composition")}
+    bare = {key: score.content if isinstance(score, AuditorOnly) else score for key, score in fields.items()}
     return {key: score.value for key, score in bare.items() if isinstance(score, SecondaryScore)}
 
 
@@ -88,7 +88,7 @@ def test_of_each_person_the_worse_score_counts_and_then_the_mean_or_those_beyond
 ) -> None:
     found = judged(0.5, 0.9, **said)
     assert found.value == pytest.approx(value)
-    assert (found.beyond, found.passed) == (beyond, passed)
+    assert (found.violations, found.passed) == (beyond, passed)
     assert found.limit["scored"] == said.get("scored", "worst")
     if found.limit["scored"] == "worst":
         average = said.get("average", False)
@@ -102,14 +102,14 @@ def test_pictures_and_worst_groups_are_of_the_worse_scores() -> None:
     assert found.scored.scores.tolist() == pytest.approx([0.25, 0.25, 0.1, 0.1])
     assert found.scored.past.all()
     assert [group["people"].count for group in found.evidence["worst"]] == [4, 4]
-    assert found.spread == pytest.approx(0.15)
+    assert found.score_range == pytest.approx(0.15)
 
 
 def test_where_less_is_safer_the_higher_score_is_the_worse() -> None:
     asked = {"use": "confidence", "at_most": 0.7}
     folderless = audited(believing(0.5, 0.9), PLUGINS.by_name["confidence"], attacks=[{"use": "nosy"}], metrics=[asked])
     found = finding(folderless, "confidence@nosy#ill")
-    assert (found.value, found.beyond, found.passed) == (0.9, 8, False)  # .75 of four in truth
+    assert (found.value, found.violations, found.passed) == (0.9, 8, False)  # .75 of four in truth
     assert values(found) == {"derived": 0.9, "composition": 0.75}
 
 
@@ -126,7 +126,7 @@ def test_where_the_release_tells_the_composition_and_it_is_what_is_derived_nothi
 def with_a_pure_leaf(folder: Path, *metrics: Mapping[str, Any], leaves: str = "labels", **more: Any) -> Path:
     """A policy on 20 people of town a, who are all sick, and 20 of town b, of whom every second one is."""
     (folder / "people.csv").write_text("town,ill\n" + "a,yes\n" * 20 + "b,yes\n" * 10 + "b,no\n" * 10)
-    told = {
+    fields = {
         "leafgate": 1,
         "name": "towns",
         "data": {
@@ -143,7 +143,7 @@ def with_a_pure_leaf(folder: Path, *metrics: Mapping[str, Any], leaves: str = "l
         **more,
     }
     path = folder / "policy.yaml"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(fields))
     return path
 
 
@@ -156,11 +156,11 @@ EXPOSING: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("metric", EXPOSING, ids=lambda metric: str(metric["use"]))
 def test_a_pure_group_fails_though_labels_alone_are_published(tmp_path: Path, metric: dict[str, Any]) -> None:
-    report = prepare(with_a_pure_leaf(tmp_path, metric)).audit().report
+    report = open_session(with_a_pure_leaf(tmp_path, metric)).audit().report
     (found,) = (found for found in report.findings if found.metric == metric["use"])
-    assert (found.passed, found.beyond, found.limit["scored"]) == (False, 20, "worst")
+    assert (found.passed, found.violations, found.limit["scored"]) == (False, 20, "worst")
     public, auditor = (document(report, audience) for audience in ("public", "auditor"))
-    (shown,) = (told for told in public["findings"] if told["metric"] == metric["use"])
+    (shown,) = (result for result in public["findings"] if result["metric"] == metric["use"])
     assert (shown["value"], shown["beyond"]) == (None, None)
     assert shown["evidence"] == {}  # what is derived rests on how often the labels are right, which nobody published
     assert "judged is the worse of what is derived and the group's true composition" in summary(auditor)
@@ -172,8 +172,8 @@ def test_a_pure_group_fails_though_labels_alone_are_published(tmp_path: Path, me
 
 @pytest.mark.parametrize("metric", EXPOSING, ids=lambda metric: str(metric["use"]))
 def test_the_same_tree_with_counts_fails_in_public_with_its_number(tmp_path: Path, metric: dict[str, Any]) -> None:
-    report = prepare(with_a_pure_leaf(tmp_path, metric, leaves="counts")).audit().report
-    (shown,) = (told for told in document(report, "public")["findings"] if told["metric"] == metric["use"])
+    report = open_session(with_a_pure_leaf(tmp_path, metric, leaves="counts")).audit().report
+    (shown,) = (result for result in document(report, "public")["findings"] if result["metric"] == metric["use"])
     assert (shown["passed"], shown["value"], shown["limit"]["scored"]) == (False, 1, "worst")
     assert not {"derived", "composition"} & set(shown["evidence"])
 
@@ -266,7 +266,7 @@ def test_a_mistaken_distribution_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as error:
         load_policy(path)
     (problem,) = error.value.problems
-    assert problem.place == "metrics[0]"
+    assert problem.location == "metrics[0]"
     assert problem.message == "it cannot score `composition`; leave `scored` out, or choose derived"
 
 
@@ -287,11 +287,11 @@ def test_a_claim_of_a_number_is_about_the_worse_of_both_and_a_mapping_about_the_
 # Half of the evidence
 
 
-def only(distribution: str) -> Callable[[Case], Any]:
+def only(distribution: str) -> Callable[[ScoringContext], Any]:
     """A score that works out for one distribution alone."""
 
-    def score(case: Case) -> Any:
-        chances = case.chances
+    def score(case: ScoringContext) -> Any:
+        chances = case.posterior
         if case.scored != distribution:
             raise InconclusiveError("this one has no score")
         return 1 - chances.max(axis=1)
@@ -324,12 +324,12 @@ def test_a_score_of_neither_is_inconclusive_for_one_reason() -> None:
 
 def test_a_composition_that_alone_breaks_a_limit_fails_whatever_the_attack_cannot_decide() -> None:
     # Two beliefs, of which one keeps a limit of .2; of zip 1 only .25 is in doubt in truth.
-    beliefs = {"alternatives": (pd.DataFrame({"flu": [0.5, 0.9], "cold": [0.5, 0.1]}),)}
+    beliefs = {"alternative_posteriors": (pd.DataFrame({"flu": [0.5, 0.9], "cold": [0.5, 0.1]}),)}
     assert judged(0.5, 0.5, belief=beliefs, at_least=0.2, scored="derived").passed is None
     assert judged(0.5, 0.5, belief=beliefs, at_least=0.2).passed is None
     assert judged(0.5, 0.5, belief=beliefs, at_least=0.3).passed is False
-    assert judged(0.5, 0.5, belief={"unread": True}, at_least=0.3).passed is False
-    assert judged(0.5, 0.5, belief={"unread": True}, at_least=0.2).passed is None
+    assert judged(0.5, 0.5, belief={"incomplete": True}, at_least=0.3).passed is False
+    assert judged(0.5, 0.5, belief={"incomplete": True}, at_least=0.2).passed is None
 
 
 # What an average beside a judged one tells
@@ -340,17 +340,17 @@ def average(value: float, secondary: SecondaryScore, *, scores: Sequence[float] 
     limit = {"at_most": 0.9, "average": True, "allow": 0.0, "scored": "worst"}
     found = Finding(
         "confidence@a", "confidence", True, value=value, attack="a", secret="ill", limit=limit, people=1000,
-        scored=people, spread=0.1, smallest_group=400, private=True, evidence={"derived": secondary},
+        scored=people, score_range=0.1, smallest_group=400, private=True, evidence={"derived": secondary},
     )  # fmt: skip
-    report = Report({"name": "p"}, {"people": People(1000)}, None, [found], {}, 10)
-    [told] = document(report, "public")["findings"]
-    return dict(told["evidence"])
+    report = Report({"name": "p"}, {"people": PeopleCount(1000)}, None, [found], {}, 10)
+    [result] = document(report, "public")["findings"]
+    return dict(result["evidence"])
 
 
 def test_fewer_people_than_the_smallest_cell_cannot_move_a_secondary_average_by_a_step() -> None:
     # Ten of 1,000 people move an average of scores that are .5 apart by .005: it is told to two places.
-    told = [average(0.7, SecondaryScore(0.612345 + i * 0.0004, spread=0.5))["derived"] for i in range(10)]
-    assert set(told) == {0.61, 0.62}
+    items = [average(0.7, SecondaryScore(0.612345 + i * 0.0004, spread=0.5))["derived"] for i in range(10)]
+    assert set(items) == {0.61, 0.62}
     assert average(0.7, SecondaryScore(0.612345, spread=0.5))["derived"] == 0.61
 
 
@@ -368,8 +368,8 @@ def option(scored: str | None, use: str = "confidence", limit: str = "at_most") 
     return {"metrics": [{"use": use, limit: 0.9, **({} if scored is None else {"scored": scored})}]}
 
 
-def written(document: dict[str, Any]) -> Written:
-    return Written(document, "policy.yaml", {})
+def written(document: dict[str, Any]) -> PolicyDocument:
+    return PolicyDocument(document, "policy.yaml", {})
 
 
 @pytest.mark.parametrize(
@@ -416,7 +416,7 @@ def test_writing_what_a_metric_can_only_score_changes_nothing() -> None:
         assert compared(bare, explicit, PLUGINS) == []
 
 
-def told(scored: str | None, value: float = 0.5, **more: Any) -> dict[str, Any]:
+def stored_finding(scored: str | None, value: float = 0.5, **more: Any) -> dict[str, Any]:
     """A stored finding, without `scored` as older reports have it."""
     limit = {"at_most": 0.9, "average": False, "allow": 0.0, **({} if scored is None else {"scored": scored})}
     return {
@@ -451,16 +451,16 @@ def stored(*findings: dict[str, Any]) -> dict[str, Any]:
 def test_a_stored_report_without_scored_was_judged_by_what_is_derived(
     old: str | None, new: str | None, kinds: list[tuple[str, str]]
 ) -> None:
-    found = moved(stored(told(old)), stored(told(new, 0.5)))
+    found = moved(stored(stored_finding(old)), stored(stored_finding(new, 0.5)))
     assert [(each.kind, each.what) for each in found] == kinds
-    values_too = moved(stored(told(old)), stored(told(new, 0.6)))
+    values_too = moved(stored(stored_finding(old)), stored(stored_finding(new, 0.6)))
     assert ("value" in {each.what for each in values_too}) == (not kinds)  # numbers of two kinds are not compared
 
 
 def test_what_a_newer_policy_would_make_of_a_report_by_another_distribution_cannot_be_told() -> None:
     def outcome(scored: str | None, asked: str | None, **evidence: Any) -> str:
         document = option(asked) | {"attacks": [{"use": "linking"}]}
-        (found,) = foreseen(stored(told(scored, evidence=evidence)), written(document), [])
+        (found,) = expected_outcomes(stored(stored_finding(scored, evidence=evidence)), written(document), [])
         return found.outcome
 
     assert outcome(None, None) == "cannot tell"

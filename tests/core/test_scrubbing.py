@@ -23,16 +23,16 @@ from leafgate.errors import ReleaseError
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.exposure.disclosures import RATIOS
 from leafgate.models.exposure.shares import _fewest as fewest_people
-from leafgate.models.exposure.shares import pinned
+from leafgate.models.exposure.shares import identifiable_rows
 from leafgate.models.formats.native import written
 from leafgate.models.hints import hints_of
-from leafgate.models.ir.features import Coded
-from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
+from leafgate.models.ir.features import CategoryCodes
+from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.equivalence import unproved, with_unproved
 from leafgate.models.scrub.rounding import largest_change, rounded, same_labels
 from leafgate.models.scrub.sampling import random_cells, rows_of
-from leafgate.models.scrub.scrub import Left, compared, predicted, refuse_different, scrubbed, votes
+from leafgate.models.scrub.scrub import Left, compare_on_random_points, minimise, predicted, refuse_different, votes
 from leafgate.types.schema import Schema
 from sample_model import MODEL, with_tree
 from sklearn_pipelines import PIPELINES, as_frame, people
@@ -41,7 +41,7 @@ from sklearn_zoo import CLASSIFIERS, fitted, skops_bytes
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A pipeline's skops and joblib files, its people, and a policy that audits `scrubbed.json`."""
+    """A pipeline's skops and joblib files, its people, and a policy that audits `minimise.json`."""
     table = people(1, gaps=False)
     features, target = as_frame(table, each=True)
     model = PIPELINES["rare"]().fit(features, target)
@@ -101,11 +101,11 @@ def test_a_scrubbed_file_tells_labels_and_passes_as_such(folder: Path) -> None:
 def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Left) -> None:
     model = gate.from_sklearn(fitted(name, 3 if name != "exponential" else 2, gaps=False))
     try:
-        less = scrubbed(model, leaves, "model")
+        less = minimise(model, leaves, "model")
     except ReleaseError:
-        assert model.says == "scores" if leaves == "labels" else model.leaf_level != "counts"
+        assert model.values == "scores" if leaves == "labels" else model.leaf_level != "counts"
         return
-    proof = compared(model, less, 1)
+    proof = compare_on_random_points(model, less, 1)
     if leaves == "labels" and model.combine == "mean_per_tree":
         assert proof.different
         with pytest.raises(ReleaseError, match="--leaves shares"):
@@ -116,32 +116,32 @@ def test_a_scrubbed_model_predicts_the_same_or_is_refused(name: str, leaves: Lef
             refuse_different([("points", proof)], leaves, "model", 2)
         return
     assert proof.different == 0
-    told = read_foreign(written(less), "less")
-    assert told.level == leaves or "scores_betray_counts" in {item.kind for item in less.discloses}
-    assert told.level == less.level
+    result = read_foreign(written(less), "less")
+    assert result.level == leaves or "scores_betray_counts" in {item.kind for item in less.discloses}
+    assert result.level == less.level
     assert not {"seed", "impurity", "bootstrap_rows", "sizes"} & {item.kind for item in less.discloses}
 
 
 def test_the_proof_finds_what_differs() -> None:
     other = with_tree(threshold=np.array([np.nextafter(np.float32(37.5), np.float32(99)), 0.5, 0, 0, 0]).astype(float))
-    assert compared(MODEL, MODEL, 0).different == 0
-    assert compared(MODEL, other, 0).different > 0
+    assert compare_on_random_points(MODEL, MODEL, 0).different == 0
+    assert compare_on_random_points(MODEL, other, 0).different > 0
 
 
 def test_leaves_of_one_label_become_one() -> None:
-    less = scrubbed(MODEL, "labels", "model").trees[0]
+    less = minimise(MODEL, "labels", "model").trees[0]
     assert less.feature.tolist() == [0, LEAF, LEAF]
-    assert less.says.tolist()[1:] == [[1, 0], [0, 1]]
-    assert scrubbed(MODEL, "labels", "model").features == ("age",)
+    assert less.values.tolist()[1:] == [[1, 0], [0, 1]]
+    assert minimise(MODEL, "labels", "model").features == ("age",)
 
 
 def test_values_that_the_policy_declares_and_tests_need_are_no_disclosure(folder: Path) -> None:
     whole = read_foreign((folder / "m.skops").read_bytes(), "m.skops")
-    less = scrubbed(whole, "labels", "m.skops")
+    less = minimise(whole, "labels", "m.skops")
     schema = people(1, gaps=False).schema
     assert [item.kind for item in less.discloses] == ["categories"]
     assert without_declared(less, schema).discloses == ()
-    used = next(value for one in less.origins or () if isinstance(one, Coded) for value in one.codes)
+    used = next(value for one in less.origins or () if isinstance(one, CategoryCodes) for value in one.codes)
     fewer = tuple(
         replace(column, values=tuple(value for value in column.values or () if value != used) or None)
         if column.values is not None
@@ -154,10 +154,10 @@ def test_values_that_the_policy_declares_and_tests_need_are_no_disclosure(folder
 
 
 def test_what_is_not_there_cannot_be_left() -> None:
-    model = scrubbed(MODEL, "labels", "model")
+    model = minimise(MODEL, "labels", "model")
     for leaves in ("shares", "counts"):
         with pytest.raises(ReleaseError, match="to leave there"):
-            scrubbed(model, leaves, "model")
+            minimise(model, leaves, "model")
 
 
 def test_a_model_is_not_written_over_itself(folder: Path) -> None:
@@ -179,13 +179,13 @@ def test_codes_are_not_taken_for_the_columns_numbers_when_counts_go(folder: Path
     if said != "nothing":
         policy["build"]["encoding"] = {"school": {"codes": codes} if said == "codes" else {"column": "school"}}
     (folder / "policy.yaml").write_text(json.dumps(policy))
-    told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
-    ended = leafgate(*told, "--policy", folder / "policy.yaml")
+    items = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
+    ended = leafgate(*items, "--policy", folder / "policy.yaml")
     wrong = {"values": "count other people than the policy's table", "nothing": "or for codes 0, 1, 2", "codes": ""}
     assert ended.code == (0 if said == "codes" else 2), ended.err
     assert (folder / "scrubbed.json").exists() == (said == "codes")
     assert wrong[said] in ended.err
-    alone = leafgate(*told)
+    alone = leafgate(*items)
     assert (alone.code, "what is 'school'" in alone.out, "--policy" in alone.out) == (0, True, True)
     audited = leafgate("audit", folder / "policy.yaml", "--json")
     assert audited.code == {"codes": 0, "values": 3, "nothing": 2}[said]
@@ -208,20 +208,22 @@ def test_numbers_that_no_table_proved_are_what_the_policy_says(folder: Path) -> 
     (folder / "policy.yaml").write_text(json.dumps(policy))
     assert leafgate("audit", folder / "policy.yaml").code == 0
     hints = hints_of(folder / "scrubbed.json", ["age", "pay"], {})
-    assert hints.riddles == ("age", "pay")
+    assert hints.unresolved_features == ("age", "pay")
 
 
 def test_what_counts_could_never_prove_is_not_asked_for(folder: Path) -> None:
     whole = read_foreign((folder / "m.skops").read_bytes(), "m.skops")
-    less = scrubbed(whole, "labels", "m.skops")
+    less = minimise(whole, "labels", "m.skops")
     marked = with_unproved(whole, less)
-    by_values = {name for name, one in zip(less.features, less.origins or (), strict=True) if isinstance(one, Coded)}
+    by_values = {
+        name for name, one in zip(less.features, less.origins or (), strict=True) if isinstance(one, CategoryCodes)
+    }
     assert by_values
     assert set(unproved(marked)) == set(less.features) - by_values
     assert with_unproved(replace(whole, counted="bootstrap"), less) == marked
     assert with_unproved(replace(whole, counted="unknown"), less) == less
-    assert with_unproved(whole, scrubbed(whole, "counts", "m.skops")).origins == scrubbed(whole, "counts", "m").origins
-    codes = replace(less, origins=tuple(Coded("school", {"1": 0.0, "2": 1.0}) for _ in less.features))
+    assert with_unproved(whole, minimise(whole, "counts", "m.skops")).origins == minimise(whole, "counts", "m").origins
+    codes = replace(less, origins=tuple(CategoryCodes("school", {"1": 0.0, "2": 1.0}) for _ in less.features))
     assert unproved(with_unproved(whole, codes)) == less.features
 
 
@@ -252,14 +254,14 @@ def test_values_that_no_test_parts_from_others_go_with_their_names() -> None:
     for encoder in (OneHotEncoder(), OneHotEncoder(handle_unknown="ignore"), OrdinalEncoder()):
         model = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(frame, job == "smith")
         whole = gate.from_sklearn(model)
-        less = scrubbed(whole, "labels", "model")
+        less = minimise(whole, "labels", "model")
         assert b"lighthouse keeper" in written(whole)
         content = written(less)
         assert b"smith" in content
         assert b"nurse" not in content
         assert b"lighthouse keeper" not in content
         assert [(item.kind, item.severity) for item in less.discloses] == [("categories", "low")]
-        assert compared(whole, less, 0).different == 0
+        assert compare_on_random_points(whole, less, 0).different == 0
         silent = read_foreign(written(replace(whole, discloses=())), "model")
         assert "categories" in {item.kind for item in silent.discloses}
 
@@ -271,8 +273,8 @@ def test_a_missing_cell_goes_where_its_stand_in_went(fill: float) -> None:
     filled = SimpleImputer(strategy="constant", fill_value=fill)
     model = make_pipeline(filled, DecisionTreeClassifier(max_depth=1)).fit(frame, age > 40)
     whole = gate.from_sklearn(model)
-    less = scrubbed(whole, "labels", "model")
-    assert compared(whole, less, 0).different == 0
+    less = minimise(whole, "labels", "model")
+    assert compare_on_random_points(whole, less, 0).different == 0
     gone = {"age": [None, 10.0, 90.0]}
     labels = [str(one) for one in model.predict(pd.DataFrame({"age": [np.nan, 10.0, 90.0]}))]
     assert [less.classes[i] for i in predicted(less, rows_of(less, gone))] == labels
@@ -283,14 +285,14 @@ def of_shares(shares: list[float]) -> Any:
     """A tree whose leaves say these shares of the second class, and its level as its file tells it."""
     inner, n = len(shares) - 1, len(shares)
     none = [LEAF] * n
-    tree = ForeignTree(
+    tree = TreeIR(
         np.array([0] * inner + none),
         np.array([*np.arange(inner)[::-1] + 0.5, *[np.nan] * n]),
         np.array([*range(1, inner), 2 * inner, *none] if inner else none),
         np.array([*range(inner, 2 * inner), *none] if inner else none),
         np.array([[np.nan, np.nan]] * inner + [[1 - share, share] for share in shares]),
     )
-    return Foreign("x", ("x",), ("no", "yes"), (tree,), "shares", discloses=(RATIOS,))
+    return ModelIR("x", ("x",), ("no", "yes"), (tree,), "shares", discloses=(RATIOS,))
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ def of_shares(shares: list[float]) -> Any:
 def test_shares_to_the_last_digit_betray_counts_and_rounded_ones_do_not(shares: list[float], level: str) -> None:
     model = of_shares(shares)
     assert read_foreign(written(model), "model").level == level
-    assert read_foreign(written(scrubbed(model, "shares", "model")), "model").level == "shares"
+    assert read_foreign(written(minimise(model, "shares", "model")), "model").level == "shares"
 
 
 def shown(counts: tuple[int, ...], digits: int) -> tuple[float, ...]:
@@ -329,7 +331,7 @@ def test_of_two_digits_every_share_is_one_of_different_numbers_of_people() -> No
             people.setdefault(shown((some, n - some), 2), set()).add(n)
     assert len(people) == 99
     assert all(any(n % min(each) for n in each) for each in people.values())
-    assert not pinned(np.array(list(people)), 2).any()
+    assert not identifiable_rows(np.array(list(people)), 2).any()
 
 
 def test_of_three_digits_some_are_not_and_are_refused() -> None:
@@ -339,11 +341,11 @@ def test_of_three_digits_some_are_not_and_are_refused() -> None:
             people.setdefault(shown((some, n - some), 3), set()).add(n)
     rows = np.array(list(people))
     alone = [not any(n % min(each) for n in each) for each in people.values()]
-    assert (pinned(rows, 3) == alone).all()
+    assert (identifiable_rows(rows, 3) == alone).all()
     assert {row[0] for row in rows[np.array(alone)].tolist()} >= {0.5, 0.333, 0.667, 0.25, 0.75}
     with pytest.raises(ReleaseError, match="--digits 2"):
-        scrubbed(of_shares([2 / 3, 165 / 296]), "shares", "model", 3)
-    assert scrubbed(of_shares([165 / 296, 71 / 304]), "shares", "model", 3).level == "shares"
+        minimise(of_shares([2 / 3, 165 / 296]), "shares", "model", 3)
+    assert minimise(of_shares([165 / 296, 71 / 304]), "shares", "model", 3).level == "shares"
 
 
 def test_of_three_classes_so_it_is_too() -> None:
@@ -357,7 +359,7 @@ def test_of_three_classes_so_it_is_too() -> None:
     assert len(people) == 5148
     assert all(any(n % each[0] for n in each) for each in people.values())
     rows = np.array([[code // 1000, code % 1000, 100 - code // 1000 - code % 1000] for code in people]) / 100
-    assert not pinned(rows, 2).any()
+    assert not identifiable_rows(rows, 2).any()
 
 
 @settings(max_examples=300)
@@ -389,16 +391,16 @@ def test_more_classes_than_digits_can_tell_apart_are_refused() -> None:
     says = np.full((1, 30), 0.4 / 29)
     says[0, 7] = 0.6
     leaf = np.array([LEAF])
-    tree = ForeignTree(leaf, np.array([np.nan]), leaf, leaf, says)
-    model = Foreign("x", ("x",), tuple(map(str, range(30))), (tree,), "shares")
+    tree = TreeIR(leaf, np.array([np.nan]), leaf, leaf, says)
+    model = ModelIR("x", ("x",), tuple(map(str, range(30))), (tree,), "shares")
     with pytest.raises(ReleaseError, match="--digits 2"):
-        scrubbed(model, "shares", "model", 1)
-    assert scrubbed(model, "shares", "model").trees[0].says.argmax() == 7
+        minimise(model, "shares", "model", 1)
+    assert minimise(model, "shares", "model").trees[0].values.argmax() == 7
 
 
 def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_table(folder: Path) -> None:
-    told = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
-    ended = leafgate(*told, "--policy", folder / "policy.yaml")
+    items = ("scrub", folder / "m.skops", folder / "scrubbed.json", "--leaves", "shares")
+    ended = leafgate(*items, "--policy", folder / "policy.yaml")
     assert ended.code == 0, ended.err
     found = re.search(r"shares on its leaves, which change by at most (0\.00\d\d); no label changes", ended.out)
     assert found is not None
@@ -411,7 +413,7 @@ def test_the_largest_change_of_a_share_is_told_and_counts_are_held_against_the_t
     (folder / "policy.yaml").write_text(json.dumps(policy | {"publish": {"leaves": "shares"}}))
     assert leafgate("audit", folder / "policy.yaml").code == 0
     (tree,) = less.trees
-    lied = replace(tree, says=rounded(np.nan_to_num(0.9 * tree.says + 0.05, nan=0.5), 2))
+    lied = replace(tree, values=rounded(np.nan_to_num(0.9 * tree.values + 0.05, nan=0.5), 2))
     (folder / "scrubbed.json").write_bytes(written(replace(less, trees=(lied,))))
     assert leafgate("audit", folder / "policy.yaml").code == 3
 
@@ -426,9 +428,9 @@ def test_whether_labels_of_two_trees_stay_is_tried_on_all_leaves_that_can_meet()
 
 def test_a_mean_of_trees_changes_by_the_mean_of_their_changes() -> None:
     says = np.array([[1 / 3, 2 / 3]] * 2 + [[0.5, 0.5]])
-    thirds = ForeignTree(**TREE_OF_TWO, says=says)
-    halves = ForeignTree(**TREE_OF_TWO, says=np.full((3, 2), 0.5))
-    model = Foreign("made up", ("age",), ("low", "high"), (thirds, halves), "shares", combine="mean_per_tree")
+    thirds = TreeIR(**TREE_OF_TWO, values=says)
+    halves = TreeIR(**TREE_OF_TWO, values=np.full((3, 2), 0.5))
+    model = ModelIR("made up", ("age",), ("low", "high"), (thirds, halves), "shares", combine="mean_per_tree")
     assert largest_change(replace(model, trees=(thirds,), combine="one"), 2) == pytest.approx(0.67 - 2 / 3)
     assert largest_change(model, 2) == pytest.approx((0.67 - 2 / 3) / 2)
 
@@ -442,4 +444,6 @@ TREE_OF_TWO: dict[str, Any] = {
 
 
 def test_of_three_classes_a_share_may_be_off_by_a_unit_for_what_is_left_over() -> None:
-    assert pinned(np.array([[0.333, 0.333, 0.334]]), 3).tolist() == [True]  # a third each, of 3, 6, 9 ... people
+    assert identifiable_rows(np.array([[0.333, 0.333, 0.334]]), 3).tolist() == [
+        True
+    ]  # a third each, of 3, 6, 9 ... people

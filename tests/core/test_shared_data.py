@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leafgate import Belief, Case, Known, Release, Table
+from leafgate import AdversaryKnowledge, Belief, Release, ScoringContext, Table
 from leafgate.types.report import Report
 from standins import Stump, attack_that, audited, even, metric_that
 
@@ -26,7 +26,7 @@ def write(frame: Any, weight: Any) -> None:
 
 
 def test_an_attack_that_writes_into_what_is_known_harms_itself_alone() -> None:
-    def infer(release: Release, known: Known) -> list[Belief]:
+    def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         write(known.records, known.weight)
         return [Belief("ill", np.arange(2), even(known))]
 
@@ -34,7 +34,7 @@ def test_an_attack_that_writes_into_what_is_known_harms_itself_alone() -> None:
 
 
 def test_a_metric_that_writes_into_the_table_harms_itself_alone() -> None:
-    def score(case: Case) -> Any:
+    def score(case: ScoringContext) -> Any:
         write(case.table.frame, case.table.weight)
         return case.weight
 
@@ -42,26 +42,26 @@ def test_a_metric_that_writes_into_the_table_harms_itself_alone() -> None:
 
 
 def test_a_metric_that_writes_into_a_belief_harms_itself_alone() -> None:
-    def score(case: Case) -> Any:
-        case.groups[:] = 0
-        case.chances[:] = 0
+    def score(case: ScoringContext) -> Any:
+        case.equivalence_class[:] = 0
+        case.posterior[:] = 0
         case.truth[:] = "flu"
-        if case.belief is not None and case.belief.groups is not None:
-            case.belief.groups[:] = 0
+        if case.belief is not None and case.belief.equivalence_class is not None:
+            case.belief.equivalence_class[:] = 0
         return case.weight
 
     assert judged(audited(metric_that(score), metrics=METRICS)) == judged(audited())
 
 
 def test_a_metric_that_writes_into_a_baseline_harms_itself_alone() -> None:
-    def infer(release: Release, known: Known) -> list[Belief]:
-        return [Belief("ill", np.arange(2), even(known), baseline=even(known))]
+    def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
+        return [Belief("ill", np.arange(2), even(known), prior=even(known))]
 
-    def score(case: Case) -> Any:
-        seen = case.baseline["flu"].copy()
-        case.baseline[:] = 7
-        if case.belief is not None and case.belief.baseline is not None:
-            case.belief.baseline[:] = 7
+    def score(case: ScoringContext) -> Any:
+        seen = case.prior["flu"].copy()
+        case.prior[:] = 7
+        if case.belief is not None and case.belief.prior is not None:
+            case.belief.prior[:] = 7
         return seen
 
     said = [{"use": "odd", "name": name, "at_least": 0.5} for name in ("first", "second")]

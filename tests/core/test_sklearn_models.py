@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import leafgate
 from leafgate.errors import ReleaseError
 from leafgate.models.formats.native import written
-from leafgate.models.ir.model import LEAF, Foreign
+from leafgate.models.ir.model import LEAF, ModelIR
 from leafgate.models.reader import read_foreign
 from leafgate.models.scrub.scrub import leaves_of, predicted, votes
 from sklearn_pipelines import PIPELINES, as_frame, people
@@ -39,13 +39,13 @@ CASES = [
 ]
 
 
-def everywhere(model: Foreign, *, gaps: bool) -> Rows:
+def everywhere(model: ModelIR, *, gaps: bool) -> Rows:
     """Training rows, other rows, and rows at the thresholds; codes it never saw left out."""
     made = np.concatenate([rows(1, gaps=gaps), rows(2, gaps=gaps), at_the_edges(model, rows(3, gaps=gaps))])
     return made
 
 
-def in_its_order(model: Foreign, made: Rows) -> Rows:
+def in_its_order(model: ModelIR, made: Rows) -> Rows:
     """Rows with columns in the model's own order, codes as it codes them."""
     if model.origins is None:
         return made
@@ -299,8 +299,10 @@ def test_entries_of_a_schema_that_nobody_reads_are_told() -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(stream, "w") as new:
         for name in old.namelist():
-            told = old.read(name)
-            new.writestr(name, told.replace(b"{", b'{"notes": "of a person", ', 1) if name == "schema.json" else told)
+            result = old.read(name)
+            new.writestr(
+                name, result.replace(b"{", b'{"notes": "of a person", ', 1) if name == "schema.json" else result
+            )
     found = read_foreign(stream.getvalue(), "model.skops").discloses
     assert [item.severity for item in found if item.kind == "other_content"] == ["high"]
 
@@ -327,17 +329,17 @@ def test_fields_of_nodes_that_scikit_learn_has_not_are_told(more: Any) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(stream, "w") as new:
         for name in old.namelist():
-            told = old.read(name)
-            if b"left_child" in told and name.endswith(".npy"):
-                nodes = np.load(io.BytesIO(told))
+            result = old.read(name)
+            if b"left_child" in result and name.endswith(".npy"):
+                nodes = np.load(io.BytesIO(result))
                 fields = [(field, nodes.dtype[field]) for field in nodes.dtype.names]
                 wide = np.zeros(nodes.shape, [*fields, *more])
                 for field, _ in fields:
                     wide[field] = nodes[field]
                 array = io.BytesIO()
                 np.save(array, wide)
-                told = array.getvalue()
-            new.writestr(name, told)
+                result = array.getvalue()
+            new.writestr(name, result)
     found = read_foreign(stream.getvalue(), "model.skops").discloses
     assert "other_content" in {item.kind for item in found}
 

@@ -22,7 +22,7 @@ from leafgate.models.scrub.sampling import rows_of
 from leafgate.models.scrub.scrub import predicted
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan
+from leafgate.types.tree import CategoricalSplit, NumericSplit
 from sklearn_pipelines import NUMBERS, PIPELINES, TEXTS, as_frame, people
 from sklearn_zoo import skops_bytes
 
@@ -74,8 +74,8 @@ def test_german_credit_is_predicted_as_the_library_predicts_it(name: str) -> Non
 def test_tests_read_as_the_policy_speaks() -> None:
     table = people(1, gaps=False)
     release = released(leafgate.from_sklearn(fit("ordinal", table)), table.schema)
-    assert any(len(fan.branches[0].values) == 2 for fan in asked(release, Fan) if fan.column == "school")
-    ages = {cut.at for cut in asked(release, Cut) if cut.column == "age"}
+    assert any(len(fan.branches[0].values) == 2 for fan in asked(release, CategoricalSplit) if fan.column == "school")
+    ages = {cut.at for cut in asked(release, NumericSplit) if cut.column == "age"}
     assert ages
     assert all((at * 2).is_integer() for at in ages)
 
@@ -95,13 +95,15 @@ def test_integer_codes_are_known_by_the_policy() -> None:
     codes = {name: {v: float(i) for i, v in enumerate(table.schema[name].values or ())} for name in ("school", "job")}
 
     def coded(frame: pd.DataFrame) -> pd.DataFrame:
-        return frame.assign(**{name: frame[name].map(told) for name, told in codes.items()})
+        return frame.assign(**{name: frame[name].map(result) for name, result in codes.items()})
 
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(coded(features), (target == "yes").astype(int))
     read = leafgate.from_sklearn(model)
     with pytest.raises(ReleaseError, match="'school': is a number"):
         released(read, table.schema, rich=Encoding(codes={"no": 0, "yes": 1}))
-    said = {name: Encoding(codes=told) for name, told in codes.items()} | {"rich": Encoding(codes={"no": 0, "yes": 1})}
+    said = {name: Encoding(codes=outcome) for name, outcome in codes.items()} | {
+        "rich": Encoding(codes={"no": 0, "yes": 1})
+    }
     release = released(read, table.schema, **said)
     assert (predict(release, table) == model.predict(coded(as_frame(table)[0]))).all()
 
@@ -132,13 +134,13 @@ def test_a_column_the_policy_drops_is_refused_by_name() -> None:
 
 
 def test_counts_of_the_release_are_the_tables_people() -> None:
-    from leafgate.algorithms.consistency import strange_leaves
+    from leafgate.algorithms.consistency import inconsistent_leaves
 
     table = people(1)
     release = released(leafgate.from_sklearn(fit("rare", table)), table.schema)
-    assert (release.counted, strange_leaves(release, table)) == ("exact", 0)
+    assert (release.count_semantics, inconsistent_leaves(release, table)) == ("exact", 0)
     other = replace(table, weight=table.weight + 1)
-    assert strange_leaves(release, other) > 0
+    assert inconsistent_leaves(release, other) > 0
 
 
 def test_what_a_foreign_model_predicts_of_encoded_rows_is_what_its_release_predicts() -> None:

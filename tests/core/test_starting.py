@@ -13,7 +13,7 @@ from leafgate.errors import DataError, InvalidError
 from leafgate.io.yaml import parse_yaml
 from leafgate.policy.load import load_policy
 from leafgate.scaffold.policy import MISSING, _round_bounds, first_policy
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=6)
 FILES = [
@@ -54,7 +54,7 @@ def table(cells: list[str], *, head: str = "age,x,ill", sign: str = ",") -> str:
 def test_a_public_table_gets_a_policy_that_audits_it(tmp_path: Path, name: str, target: str, people: int) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(first_policy(DATA / name, target, None))
-    run = prepare(policy, data=DATA / name)
+    run = open_session(policy, data=DATA / name)
     assert (run.table.people, run.table.schema.target.name) == (people, target)
     assert run.audit().report.exit_code in {0, 1}
 
@@ -65,7 +65,7 @@ def test_the_delimiter_and_the_header_are_found(tmp_path: Path, sign: str, heade
     content = table(["a", "b"] * 6, head=sign.join(["age", "x", "ill"]), sign=sign)
     policy = started(tmp_path, content if header else content.split("\n", 1)[1])
     assert list(columns(policy)) == (["age", "x", "ill"] if header else ["column_1", "column_2", "column_3"])
-    assert prepare(policy).audit().report.exit_code in {0, 1}
+    assert open_session(policy).audit().report.exit_code in {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_delimiter_and_the_header_are_found(tmp_path: Path, sign: str, heade
 def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) -> None:
     policy = started(tmp_path, table(["a", "b"] * 6, head=head))
     assert len(columns(policy)) == 3
-    assert prepare(policy).table.people == 12
+    assert open_session(policy).table.people == 12
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_spaces_and_signs_in_a_header_mislead_nobody(tmp_path: Path, head: str) 
 def test_the_domain_filled_in_holds_what_occurs(tmp_path: Path, cells: list[str], expected: Any) -> None:
     policy = started(tmp_path, table(cells))
     assert expected is None or columns(policy)["x"] == expected
-    run = prepare(policy)
+    run = open_session(policy)
     assert run.table.people + run.table.dropped == len(cells)
     assert run.audit().report.exit_code in {0, 1}
 
@@ -120,7 +120,7 @@ def test_any_text_gets_through_a_first_policy_unharmed(
     policy = started(folder, table([quoted(text) for text in texts] * 7, head=head), header=True)
     assert set(columns(policy)) == {"age", f"x{name}", "ill"}
     with contextlib.suppress(DataError) if set(texts) & set(MISSING) else contextlib.nullcontext():  # few may be left
-        assert prepare(policy).table.people > 0
+        assert open_session(policy).table.people > 0
 
 
 def quoted(text: str) -> str:
@@ -169,7 +169,7 @@ def test_parquet_gets_a_first_policy_too(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(first_policy(path, None, None))
     assert columns(policy)["x"] == {"role": "quasi_identifier", "values": ["false", "true"]}
-    assert prepare(policy).audit().report.exit_code in {0, 1}
+    assert open_session(policy).audit().report.exit_code in {0, 1}
 
 
 def test_a_policy_too_long_to_be_read_again_is_not_written(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_column_that_is_different_for_everybody_is_an_identifier_to_check(
     policy = started(tmp_path, table(cells, head=f"age,{name},ill"))
     assert columns(policy)[name] == {"role": "identifier"}
     assert f'"{name}": {{role: identifier}}          # CHECK: ' in policy.read_text()
-    assert prepare(policy).audit().report.exit_code in {0, 1}
+    assert open_session(policy).audit().report.exit_code in {0, 1}
 
 
 @pytest.mark.parametrize(

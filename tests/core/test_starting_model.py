@@ -83,8 +83,8 @@ def test_an_onnx_pipeline_is_audited_and_scrubbed_under_the_tables_names(tmp_pat
     ended = leafgate("audit", tmp_path / "p.yaml", "--json")
     assert ended.code == 1
     assert not any("does not know" in note for note in ended.document["notes"])
-    told = ("scrub", tmp_path / "m.onnx", tmp_path / "s.json", "--leaves", "labels")
-    scrubbed = leafgate(*told, "--policy", tmp_path / "p.yaml")
+    items = ("scrub", tmp_path / "m.onnx", tmp_path / "s.json", "--leaves", "labels")
+    scrubbed = leafgate(*items, "--policy", tmp_path / "p.yaml")
     assert (scrubbed.code, "20,000 random points and all records" in scrubbed.out) == (0, True)
 
 

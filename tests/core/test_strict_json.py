@@ -32,8 +32,8 @@ ANYTHING = st.recursive(
 
 @given(ANYTHING)
 def test_a_readable_document_is_pythons_own_with_an_indent_of_one(document: Any) -> None:
-    told = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    assert readable(document) == told.encode()
+    result = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    assert readable(document) == result.encode()
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])

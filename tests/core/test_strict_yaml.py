@@ -90,7 +90,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key() -> None:
 def test_a_key_that_stands_twice_is_refused_with_its_line(content: str, line: int) -> None:
     problem = refusal(content).problems[0]
     assert "stands twice" in problem.message
-    assert problem.place == f"policy.yaml, line {line}"
+    assert problem.location == f"policy.yaml, line {line}"
 
 
 @pytest.mark.parametrize("content", ["a: &x 1", "a: *x", "&x\na: 1", "a: &x [1]\nb: *x", "a: 1\n*x : 2", "&k a: 1"])
@@ -103,7 +103,7 @@ def test_an_alias_bomb_goes_off_nowhere() -> None:
     lines += [
         f"{name}: &{name} [{', '.join([f'*{below}'] * 9)}]" for below, name in zip("abcdefgh", "bcdefghi", strict=True)
     ]
-    assert refusal("\n".join(lines)).problems[0].place == "policy.yaml, line 1"
+    assert refusal("\n".join(lines)).problems[0].location == "policy.yaml, line 1"
 
 
 def test_a_merge_key_merges_nothing() -> None:
@@ -141,7 +141,7 @@ def test_a_quoted_key_is_text_whatever_it_looks_like() -> None:
 )
 def test_tags_are_refused_with_their_line(node: str) -> None:
     problem = refusal(f"b: 1\na: {node}").problems[0]
-    assert problem.place == "policy.yaml, line 2"
+    assert problem.location == "policy.yaml, line 2"
     assert "tag" in problem.message
 
 

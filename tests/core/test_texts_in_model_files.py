@@ -19,7 +19,7 @@ from leafgate.io.release_codec import KINDS, OWN_TEXTS
 from leafgate.models.exposure.disclosures import has_known_words, text_size
 from leafgate.models.formats.native import written
 from leafgate.models.reader import read_foreign
-from leafgate.models.scrub.scrub import scrubbed as scrubbed_model
+from leafgate.models.scrub.scrub import minimise as scrubbed_model
 
 MARK = "Jane Smith=ill"
 Change = Callable[[Any], None]
@@ -71,8 +71,8 @@ def assert_told(folder: Path, content: bytes, leaves: str = "labels", **encoding
     """The file with the text fails, its text is nowhere, and is gone when scrubbed."""
     assert b"Jane" in content or zipfile.is_zipfile(io.BytesIO(content))
     assert "high" in others(content)
-    code, told = audited(folder, content, **encoding)
-    assert (code, "Jane" in told) == (1, False)
+    code, result = audited(folder, content, **encoding)
+    assert (code, "Jane" in result) == (1, False)
     less = scrubbed(folder, content, leaves)
     assert b"Jane" not in less
     assert others(less) == []
@@ -286,9 +286,9 @@ def test_a_text_in_an_xgboost_file_is_told(tmp_path: Path, change: Change) -> No
     model.get_booster().feature_names = ["age"]
     honest = json.loads(bytes(model.get_booster().save_raw(raw_format="json")))
     assert others(json.dumps(honest).encode()) == []
-    told = copy.deepcopy(honest)
-    change(told["learner"])
-    assert_told(tmp_path, json.dumps(told).encode(), "shares", state={"codes": {"well": 0, "ill": 1}})
+    result = copy.deepcopy(honest)
+    change(result["learner"])
+    assert_told(tmp_path, json.dumps(result).encode(), "shares", state={"codes": {"well": 0, "ill": 1}})
 
 
 IN_LIGHTGBM = {

@@ -15,25 +15,25 @@ from pydantic import ValidationError
 
 from leafgate.demo import run_demo
 from leafgate.disclosure.document import document
-from leafgate.disclosure.schema import NodeTold
+from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
 from leafgate.engine.figures import TreeView, first_asking
 from leafgate.engine.tree_layout import ROWS, Drawn, layout_of, unfolded
 from leafgate.reports import Format, view
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.types.release import Release
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column, Schema
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from patience import ends_soon
 from standins import audited as audited_by_standins
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Audit]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Session, Audit]:
     folder = tmp_path_factory.mktemp("demo")
     run_demo(folder)
-    run = prepare(folder / "unprotected.yaml")
+    run = open_session(folder / "unprotected.yaml")
     return run, run.audit()
 
 
@@ -42,7 +42,7 @@ def drawn(report: Report) -> list[dict[str, Any]]:
     return nodes
 
 
-def test_every_node_counts_the_people_and_leaves_below_it(demo: tuple[Run, Audit]) -> None:
+def test_every_node_counts_the_people_and_leaves_below_it(demo: tuple[Session, Audit]) -> None:
     run, audited = demo
     nodes = drawn(audited.report)
     assert (nodes[0]["people"], nodes[0]["leaves"]) == (
@@ -56,13 +56,13 @@ def test_every_node_counts_the_people_and_leaves_below_it(demo: tuple[Run, Audit
             assert sum(child[key] for child in below) == node[key]
 
 
-def test_the_root_counts_the_people_past_every_limit(demo: tuple[Run, Audit]) -> None:
+def test_the_root_counts_the_people_past_every_limit(demo: tuple[Session, Audit]) -> None:
     report = demo[1].report
-    told = document(report, "auditor")
-    assert told["tree"]["nodes"][0]["past"] == {f["id"]: f["beyond"] for f in told["findings"] if f["beyond"]}
+    fields = document(report, "auditor")
+    assert fields["tree"]["nodes"][0]["past"] == {f["id"]: f["beyond"] for f in fields["findings"] if f["beyond"]}
 
 
-def test_a_leaf_says_what_is_believed_and_what_is_true_of_its_people(demo: tuple[Run, Audit]) -> None:
+def test_a_leaf_says_what_is_believed_and_what_is_true_of_its_people(demo: tuple[Session, Audit]) -> None:
     run, audited = demo
     nodes = drawn(audited.report)
     leaves = [node for node in nodes if node["kind"] == "leaf"]
@@ -83,7 +83,7 @@ def test_a_leaf_says_what_is_believed_and_what_is_true_of_its_people(demo: tuple
         assert 0.5 <= chance <= 1  # of people whom the adversary may not tell from another leaf's
 
 
-def answering(run: Run, column: str, way: str) -> Any:
+def answering(run: Session, column: str, way: str) -> Any:
     """The rows that give this answer, worked out from its words."""
     cells = run.table.frame[column]
     if way.startswith(("<=", ">")):
@@ -95,7 +95,7 @@ def answering(run: Run, column: str, way: str) -> Any:
 def chain(length: int) -> Node:
     tree: Node = Leaf(label="no")
     for i in range(length):
-        tree = Cut("age", float(length - i), Leaf(label="yes"), tree)
+        tree = NumericSplit("age", float(length - i), Leaf(label="yes"), tree)
     return tree
 
 
@@ -105,7 +105,7 @@ AGE = Schema((Column("age", frozenset({"quasi_identifier"}), bounds=(0, 9)),))
 @pytest.mark.parametrize(("kept", "way"), [(True, "> 3, or missing"), (False, "> 3")])
 def test_where_missing_cells_go_is_told_where_there_may_be_any(kept: bool, way: str) -> None:
     schema = Schema((replace(AGE["age"], missing=kept),))
-    tree = Cut("age", 3.0, Leaf(label="yes"), Leaf(label="no"), "high")
+    tree = NumericSplit("age", 3.0, Leaf(label="yes"), Leaf(label="no"), "high")
     assert layout_of(tree, schema).way == ["", "<= 3", way]
 
 
@@ -129,7 +129,7 @@ def trees() -> st.SearchStrategy[Node]:
     leaves = st.builds(lambda label: Leaf(label=label), st.sampled_from(["yes", "no"]))
 
     def tests(below: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
-        cut = st.builds(lambda low, high: Cut("age", 4.0, low, high), below, below)
+        cut = st.builds(lambda low, high: NumericSplit("age", 4.0, low, high), below, below)
         fan = st.lists(below, min_size=2, max_size=7).map(fan_of)
         return cut | fan
 
@@ -137,7 +137,7 @@ def trees() -> st.SearchStrategy[Node]:
 
 
 def fan_of(below: list[Node]) -> Node:
-    return Fan("age", tuple(Branch((f"v{i}",), node) for i, node in enumerate(below)))
+    return CategoricalSplit("age", tuple(Branch((f"v{i}",), node) for i, node in enumerate(below)))
 
 
 @given(trees(), st.lists(st.integers(0, 30), max_size=6), st.integers(2, 9))
@@ -150,11 +150,11 @@ def test_whatever_is_drawn_holds_every_leaf_once_and_has_room(tree: Node, urgent
     assert ends(drawn) <= rows
     for i, one in enumerate(drawn):
         assert one.parent is None or one.parent < i
-        assert not (one.together and one.opened)
+        assert not (one.is_folded and one.opened)
 
 
 def test_of_a_forest_the_first_tree_that_asks_anything_is_drawn() -> None:
-    leaf, tree = Leaf(label="no"), Cut("age", 3.0, Leaf(label="yes"), Leaf(label="no"))
+    leaf, tree = Leaf(label="no"), NumericSplit("age", 3.0, Leaf(label="yes"), Leaf(label="no"))
     forests: list[tuple[tuple[Node, ...], int]] = [((leaf, leaf, tree, tree), 3), ((leaf, leaf), 1), ((tree, leaf), 1)]
     for forest, number in forests:
         assert first_asking(Release({}, AGE, forest)) == number
@@ -162,7 +162,7 @@ def test_of_a_forest_the_first_tree_that_asks_anything_is_drawn() -> None:
 
 def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() -> None:
     values = tuple(f"v{i}" for i in range(60))
-    fan = Fan("zip", tuple(Branch((value,), Leaf(label="no")) for value in values))
+    fan = CategoricalSplit("zip", tuple(Branch((value,), Leaf(label="no")) for value in values))
     schema = Schema((Column("zip", frozenset({"quasi_identifier"}), values=values),))
     laid = layout_of(fan, schema)
     drawn = unfolded(laid, [7, 41], rows=3)
@@ -172,7 +172,7 @@ def test_of_a_test_with_many_answers_only_those_that_matter_are_drawn_apart() ->
 
 def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
     many = 100_000
-    fan = Fan("age", tuple(Branch((f"v{i}",), Leaf(label="no")) for i in range(many)))
+    fan = CategoricalSplit("age", tuple(Branch((f"v{i}",), Leaf(label="no")) for i in range(many)))
     laid = layout_of(fan, AGE)
     with ends_soon():
         assert ends(unfolded(laid, list(range(many)))) == ROWS
@@ -195,19 +195,19 @@ def marked(
     """The public document of a tree with people past a limit in some of its leaves."""
     root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": risk}
     view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves} if leaves else {})
-    finding = Finding("m@a", "m", passed, "a", people=1000, beyond=beyond, limit={**LIMIT, "allow": allow})
+    finding = Finding("m@a", "m", passed, "a", people=1000, violations=beyond, limit={**LIMIT, "allow": allow})
     report = Report({"name": "p"}, {}, RELEASE, [finding], {}, smallest, tree=view, **facts)
     return document(report, "public")
 
 
 def test_a_tree_in_which_nobody_is_past_a_limit_says_so_and_hides_where_nobody_is() -> None:
-    told = marked(0, 0, passed=True, risk="nobody")["tree"]
-    assert told["coloured"]
-    assert told["nodes"][0]["risk"] == "within"
+    tree = marked(0, 0, passed=True, risk="nobody")["tree"]
+    assert tree["coloured"]
+    assert tree["nodes"][0]["risk"] == "within"
 
 
 @pytest.mark.parametrize(
-    "told",
+    "document",
     [
         marked(4, 30),  # may be published by a waiver, and the leaf be looked up in it
         marked(4, 30, passed=True, allow=0.1),  # may be published as it is
@@ -216,17 +216,17 @@ def test_a_tree_in_which_nobody_is_past_a_limit_says_so_and_hides_where_nobody_i
         marked(4, 30, smallest=1),  # whoever has the tree knows more than how many they are
     ],
 )
-def test_leaves_past_a_limit_are_not_marked_for_the_public(told: Mapping[str, Any]) -> None:
-    assert not told["tree"]["coloured"]
-    assert told["tree"]["nodes"][0]["risk"] is None
+def test_leaves_past_a_limit_are_not_marked_for_the_public(document: Mapping[str, Any]) -> None:
+    assert not document["tree"]["coloured"]
+    assert document["tree"]["nodes"][0]["risk"] is None
 
 
-def test_the_public_sees_no_test_no_value_and_no_number_of_people_in_the_tree(demo: tuple[Run, Audit]) -> None:
+def test_the_public_sees_no_test_no_value_and_no_number_of_people_in_the_tree(demo: tuple[Session, Audit]) -> None:
     for node in document(demo[1].report, "public")["tree"]["nodes"]:
         assert set(node) == {"parent", "kind", "leaves"}
 
 
-def test_an_attack_guesses_as_often_right_as_its_groups_allow(demo: tuple[Run, Audit]) -> None:
+def test_an_attack_guesses_as_often_right_as_its_groups_allow(demo: tuple[Session, Audit]) -> None:
     run, audited = demo
     [guess] = document(audited.report, "auditor")["guesses"]
     ill = run.table.frame["chronically_ill"].astype(str)
@@ -244,7 +244,7 @@ def test_how_often_an_attack_is_right_is_for_auditors_where_the_release_does_not
     run_demo(tmp_path)
     policy = tmp_path / "unprotected.yaml"
     policy.write_text(policy.read_text().replace("publish: {leaves: counts,", "publish: {leaves: labels,"))
-    report = prepare(policy).audit().report
+    report = open_session(policy).audit().report
     assert document(report, "auditor")["guesses"]
     assert document(report, "public")["guesses"] == []
 
@@ -268,16 +268,16 @@ def test_a_small_leaf_below_a_private_test_says_how_large_the_equivalence_class_
         "metrics": [{"use": "k_anonymity", "at_least": 20}],
     }
     (tmp_path / "policy.yaml").write_text(json.dumps(policy))
-    report = prepare(tmp_path / "policy.yaml").audit().report
-    told = document(report, "auditor")
-    assert told["verdict"] == "pass"
-    leaves = {node["people"]: node for node in told["tree"]["nodes"] if node["kind"] == "leaf"}
+    report = open_session(tmp_path / "policy.yaml").audit().report
+    fields = document(report, "auditor")
+    assert fields["verdict"] == "pass"
+    leaves = {node["people"]: node for node in fields["tree"]["nodes"] if node["kind"] == "leaf"}
     assert {count: leaf.get("equivalence_class") for count, leaf in leaves.items()} == {
         1: {"people": 25, "unknown": ["smoker"]},
         24: {"people": 25, "unknown": ["smoker"]},
         30: None,
     }
-    page = view(told, Format.html).decode()
+    page = view(fields, Format.html).decode()
     assert "1 person in a class of 25 → 1 ill" in page
     assert "their equivalence class has 25 people or more, because tests above ask for what is not known" in page
     public = document(report, "public")
@@ -289,6 +289,8 @@ def test_a_small_leaf_below_a_private_test_says_how_large_the_equivalence_class_
 def test_a_stored_report_with_an_equivalence_class_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     node = {"parent": None, "kind": "leaf", "leaves": 1, "people": 1}
     whole = {"people": 25, "unknown": ["smoker"]}
-    assert NodeTold.model_validate_json(json.dumps({**node, "equivalence_class": whole})).equivalence_class is not None
+    assert (
+        NodeDocument.model_validate_json(json.dumps({**node, "equivalence_class": whole})).equivalence_class is not None
+    )
     with pytest.raises(ValidationError):
-        NodeTold.model_validate_json(json.dumps({**node, "equivalence_class": {**whole, **change}}))
+        NodeDocument.model_validate_json(json.dumps({**node, "equivalence_class": {**whole, **change}}))

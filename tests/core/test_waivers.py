@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from command_line import Ended, leafgate
-from leafgate import Belief, Known, Release
+from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import parse_report
 from leafgate.disclosure.text import summary
@@ -21,7 +21,7 @@ from leafgate.errors import PolicyError
 from leafgate.io.json import readable
 from leafgate.policy.load import load_policy
 from leafgate.policy.waivers import Waiver, metric_of
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.types.report import Finding
 from leafgate_protection import KAnonymity
 from random_tables import table_of
@@ -43,21 +43,21 @@ WAIVER = {
 KEPT: dict[str, Any] = {"metrics": METRICS}
 
 
-def run(folder: Path, *waivers: dict[str, Any], **changes: Any) -> Run:
+def run(folder: Path, *waivers: dict[str, Any], **changes: Any) -> Session:
     """The survey, whose groups of 12 are smaller than the policy's 20, with these waivers for its release."""
     release = released(folder)
-    told = [without_nothing(WAIVER | {"release": release} | waiver) for waiver in waivers]
-    return prepare(survey(folder, KEPT | {"waivers": told} | changes))
+    items = [without_nothing(WAIVER | {"release": release} | waiver) for waiver in waivers]
+    return open_session(survey(folder, KEPT | {"waivers": items} | changes))
 
 
 def released(folder: Path) -> str:
-    sealed = prepare(survey(folder, KEPT)).audit().sealed
+    sealed = open_session(survey(folder, KEPT)).audit().sealed
     assert sealed is not None
     return sealed.sha256
 
 
-def without_nothing(told: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in told.items() if value is not ...}
+def without_nothing(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if value is not ...}
 
 
 MATRIX: list[tuple[dict[str, Any], str, int]] = [
@@ -124,19 +124,19 @@ def test_a_waiver_applies_or_says_why_not(tmp_path: Path, change: dict[str, Any]
         assert outcome in str(refused.value)
         return
     report = run(tmp_path, change).audit(TODAY).report
-    assert [told["status"] for told in report.waivers] == [outcome]
+    assert [result["status"] for result in report.waivers] == [outcome]
     assert (report.exit_code, report.waived) == (code, int(outcome == "applied"))
     (found,) = (finding for finding in report.findings if finding.id == FAILING)
     assert (found.passed, found.waiver is not None) == (False, outcome == "applied")
 
 
 def test_a_waived_finding_stays_visible_in_document_and_words(tmp_path: Path) -> None:
-    told = document(run(tmp_path, {}).audit(TODAY).report, "public")
-    (found,) = (finding for finding in told["findings"] if finding["id"] == FAILING)
+    fields = document(run(tmp_path, {}).audit(TODAY).report, "public")
+    (found,) = (finding for finding in fields["findings"] if finding["id"] == FAILING)
     who = ("id", "owner", "approved_by", "reason", "issued", "expires")
     assert (found["passed"], found["waiver"]) == (False, {key: WAIVER[key] for key in who})
-    assert (told["verdict"], told["waived"], told["judged_on"]) == ("pass", 1, "2026-11-22")
-    words = summary(told)
+    assert (fields["verdict"], fields["waived"], fields["judged_on"]) == ("pass", 1, "2026-11-22")
+    words = summary(fields)
     assert words.startswith("survey: PASS: every limit of the policy holds or is waived (1 waived).\n")
     assert f"waiv  {FAILING} is 10 to 24 (wanted at least 20)" in words
     assert "waived until 2026-12-01 by dpo@example.org for jane@example.org: a pilot of two weeks" in words
@@ -150,8 +150,8 @@ def test_a_waiver_that_does_not_apply_is_named_with_the_reason(tmp_path: Path) -
 
 
 def test_a_near_miss_of_an_id_is_told(tmp_path: Path) -> None:
-    (told,) = run(tmp_path, {"finding": "k_anonimity@linking#ill"}).audit(TODAY).report.waivers
-    assert told["message"] == f"no finding has this id; did you mean {FAILING}?"
+    (result,) = run(tmp_path, {"finding": "k_anonimity@linking#ill"}).audit(TODAY).report.waivers
+    assert result["message"] == f"no finding has this id; did you mean {FAILING}?"
 
 
 def found(metric: str = "k_anonymity", *, passed: bool = False) -> Finding:
@@ -173,28 +173,28 @@ def test_only_a_finding_that_is_a_limits_alone_is_waived(
     limits: list[Finding], others: list[Finding], status: str, message: str
 ) -> None:
     waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64}))
-    _, (told,) = waiving.Waiving([waiver], [], TODAY, "0" * 64, limits, others, never).judged()
-    assert told["status"] == status
-    assert message in told["message"]
+    _, (result,) = waiving.Waiving([waiver], [], TODAY, "0" * 64, limits, others, never).judged()
+    assert result["status"] == status
+    assert message in result["message"]
 
 
 def test_a_finding_is_of_the_metric_with_the_longest_name_that_fits() -> None:
     metrics = [KAnonymity(name=name, at_least=1) for name in ("k", "k@x", "k@x@y")]
     waiver = Waiver.model_validate_json(json.dumps(WAIVER | {"release": "0" * 64, "finding": "k@x@linking#ill"}))
     for order in (metrics, metrics[::-1]):
-        told = metric_of(waiver, order)
-        assert told is not None
-        assert told.called == "k@x"
+        result = metric_of(waiver, order)
+        assert result is not None
+        assert result.called == "k@x"
 
 
 def test_a_weaker_limit_is_judged_on_the_finding_alone(tmp_path: Path) -> None:
     secrets = {"data.columns.smoker.role": "sensitive"}
-    sealed = prepare(survey(tmp_path, KEPT | secrets)).audit().sealed
+    sealed = open_session(survey(tmp_path, KEPT | secrets)).audit().sealed
     assert sealed is not None
     weaker = {"release": sealed.sha256, "limit": {"at_least": 10}}
-    told = run(tmp_path, weaker, **secrets).audit(TODAY).report
-    assert [waiver["status"] for waiver in told.waivers] == ["applied"]
-    assert told.exit_code == 1  # the other secret's finding fails, too
+    report = run(tmp_path, weaker, **secrets).audit(TODAY).report
+    assert [waiver["status"] for waiver in report.waivers] == ["applied"]
+    assert report.exit_code == 1  # the other secret's finding fails, too
 
 
 def test_an_average_allows_nobody_beyond(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_with_a_waived_finding_another_that_fails_still_fails(tmp_path: Path) ->
 def test_a_release_that_cannot_be_built_cannot_be_waived(tmp_path: Path) -> None:
     changes = {"build": {"use": "kadet", "k": 25}}
     report = run(tmp_path, {"finding": "build"}, {"id": "W-2", "finding": FAILING}, **changes).audit(TODAY).report
-    assert [told["status"] for told in report.waivers] == ["not_waivable", "unused"]
+    assert [result["status"] for result in report.waivers] == ["not_waivable", "unused"]
     assert (report.exit_code, report.waived) == (1, 0)
 
 
@@ -254,11 +254,11 @@ def test_a_finding_of_a_release_has_one_waiver_and_a_renewal_takes_its_place(tmp
         with pytest.raises(PolicyError) as refused:
             run(tmp_path, {}, second)
         (problem,) = refused.value.problems
-        assert (problem.place, problem.remedy) == ("waivers[1]", "replace that: so one is renewed")
+        assert (problem.location, problem.hint) == ("waivers[1]", "replace that: so one is renewed")
     assert run(tmp_path, renewal).audit(TODAY).report.waivers[0]["status"] == "applied"
     others = {"id": "W-2", "release": "0" * 64}, {"id": "W-3", "finding": "exposure@linking#ill"}
-    told = run(tmp_path, {}, *others).audit(TODAY).report.waivers
-    assert [waiver["status"] for waiver in told] == ["applied", "other_release", "unused"]
+    waivers = run(tmp_path, {}, *others).audit(TODAY).report.waivers
+    assert [waiver["status"] for waiver in waivers] == ["applied", "other_release", "unused"]
 
 
 def test_no_list_of_waivers_written_today_outlasts_one(tmp_path: Path) -> None:
@@ -268,12 +268,12 @@ def test_no_list_of_waivers_written_today_outlasts_one(tmp_path: Path) -> None:
     ]
     with pytest.raises(PolicyError) as refused:
         run(tmp_path, *waivers)
-    assert [problem.place for problem in refused.value.problems] == [f"waivers[{i}]" for i in range(1, 40)]
+    assert [problem.location for problem in refused.value.problems] == [f"waivers[{i}]" for i in range(1, 40)]
 
 
 def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: Path) -> None:
     with_one, longer = (run(tmp_path, {}, **more).audit(TODAY) for more in ({}, {"max_waiver_days": 99}))
-    without = prepare(survey(tmp_path, KEPT)).audit(TODAY)
+    without = open_session(survey(tmp_path, KEPT)).audit(TODAY)
     assert with_one.sealed == without.sealed
     assert with_one.report.policy["sha256"] == without.report.policy["sha256"]
     assert longer.report.policy["sha256"] != without.report.policy["sha256"]
@@ -283,9 +283,9 @@ def test_waivers_change_neither_release_nor_digest_and_have_their_own(tmp_path: 
 
 def test_without_waivers_no_clock_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leafgate.engine.waivers.utc_today", lambda: pytest.fail("the clock was read"))
-    told = document(prepare(survey(tmp_path, KEPT)).audit().report, "public")
-    assert "judged_on" not in told
-    assert "waivers" not in told
+    fields = document(open_session(survey(tmp_path, KEPT)).audit().report, "public")
+    assert "judged_on" not in fields
+    assert "waivers" not in fields
 
 
 def test_equal_input_on_one_day_makes_equal_bytes_and_the_next_day_only_the_date(tmp_path: Path) -> None:
@@ -336,13 +336,13 @@ def test_waivers_may_stand_in_a_file_beside_the_policy_wherever_the_data_are(tmp
     path = beside(tmp_path, {"waivers": [WAIVER | {"release": release}]})
     elsewhere.mkdir()
     (tmp_path / "people.csv").rename(elsewhere / "people.csv")
-    report = prepare(path, root=elsewhere).audit(TODAY).report
+    report = open_session(path, root=elsewhere).audit(TODAY).report
     assert report.exit_code == 0
     assert report.waivers[0]["where"] == {"file": "waivers.yaml", "line": 1}
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "told"),
+    ("content", "name", "text"),
     [
         ({"waivers": [], "more": 1}, "waivers.yaml", "must have the key `waivers`"),
         ({"waivers": "waivers.yaml"}, "waivers.yaml", "must have the key `waivers`"),
@@ -354,8 +354,8 @@ def test_waivers_may_stand_in_a_file_beside_the_policy_wherever_the_data_are(tmp
         ({"waivers": []}, "/etc/passwd", "leaves the policy's folder"),
     ],
 )
-def test_a_file_of_waivers_that_cannot_be_meant_is_refused(tmp_path: Path, content: Any, name: str, told: str) -> None:
-    with pytest.raises(PolicyError, match=told):
+def test_a_file_of_waivers_that_cannot_be_meant_is_refused(tmp_path: Path, content: Any, name: str, text: str) -> None:
+    with pytest.raises(PolicyError, match=text):
         load_policy(beside(tmp_path, content, name))
 
 
@@ -378,18 +378,18 @@ APPROVED: list[tuple[str, bool]] = [
 def test_only_a_reviewer_of_the_policy_approves(tmp_path: Path, approver: str, listed: bool, in_a_file: bool) -> None:
     (tmp_path / "reviewers.yaml").write_text(json.dumps({"reviewers": REVIEWERS}))
     approvals = {"approvals": {"reviewers": "reviewers.yaml" if in_a_file else REVIEWERS}}
-    release = prepare(survey(tmp_path, KEPT | approvals)).audit().sealed
+    release = open_session(survey(tmp_path, KEPT | approvals)).audit().sealed
     assert release is not None
     if listed:
-        (told,) = (
+        (result,) = (
             run(tmp_path, {"approved_by": approver, "release": release.sha256}, **approvals).audit(TODAY).report.waivers
         )
-        assert told["status"] == "applied"
+        assert result["status"] == "applied"
         return
     with pytest.raises(PolicyError) as refused:
         run(tmp_path, {"approved_by": approver}, **approvals)
     (problem,) = refused.value.problems
-    assert (problem.place, problem.message) == ("waivers[0].approved_by", "is none of the policy's reviewers")
+    assert (problem.location, problem.message) == ("waivers[0].approved_by", "is none of the policy's reviewers")
 
 
 def test_a_reviewer_cannot_approve_what_they_ask_for(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_a_reviewer_cannot_approve_what_they_ask_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "told"),
+    ("content", "name", "text"),
     [
         ({"reviewers": []}, "reviewers.yaml", "reviewers: "),
         (
@@ -414,10 +414,10 @@ def test_a_reviewer_cannot_approve_what_they_ask_for(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_of_reviewers_that_cannot_be_meant_is_refused(
-    tmp_path: Path, content: Any, name: str, told: str
+    tmp_path: Path, content: Any, name: str, text: str
 ) -> None:
     (tmp_path / "reviewers.yaml").write_text(json.dumps(content))
-    with pytest.raises(PolicyError, match=told):
+    with pytest.raises(PolicyError, match=text):
         load_policy(survey(tmp_path, KEPT | {"approvals": {"reviewers": name}}))
 
 
@@ -463,9 +463,9 @@ def test_the_command_ends_in_1_the_day_after_the_last(tmp_path: Path) -> None:
 
 def test_the_command_ends_in_2_when_a_waiver_is_invalid(tmp_path: Path) -> None:
     run(tmp_path, {})
-    told = json.loads((tmp_path / "policy.yaml").read_text())
-    told["waivers"][0]["approved_by"] = WAIVER["owner"]
-    (tmp_path / "policy.yaml").write_text(json.dumps(told))
+    document = json.loads((tmp_path / "policy.yaml").read_text())
+    document["waivers"][0]["approved_by"] = WAIVER["owner"]
+    (tmp_path / "policy.yaml").write_text(json.dumps(document))
     done = leafgate("audit", tmp_path / "policy.yaml")
     assert (done.code, done.out) == (2, "")
     assert "waivers[0]: its owner approves it; somebody else must" in done.err
@@ -493,11 +493,11 @@ def test_waivers_judged_in_a_policy_that_is_changed_later_follow_it(tmp_path: Pa
 
 
 def test_a_weaker_limit_must_hold_for_every_belief_an_attack_found() -> None:
-    def torn(release: Release, known: Known) -> list[Belief]:
+    def torn(release: Release, known: AdversaryKnowledge) -> list[Belief]:
         other = even(known).assign(flu=0.9, cold=0.1)
-        return [Belief("ill", np.arange(len(known.records)), even(known), alternatives=(other,))]
+        return [Belief("ill", np.arange(len(known.records)), even(known), alternative_posteriors=(other,))]
 
-    plugins = plugins_with(attack_that(torn), metric_that(lambda case: case.chances.min(axis=1)))
+    plugins = plugins_with(attack_that(torn), metric_that(lambda case: case.posterior.min(axis=1)))
     said = {"attacks": [{"use": "nosy"}], "metrics": [{"use": "odd", "at_least": 0.6}]}
     policy = policy_with(plugins, **said)
     table = table_of(policy.data.meaning().columns, ROWS, (3, 1, 2, 2))
@@ -506,4 +506,4 @@ def test_a_weaker_limit_must_hold_for_every_belief_an_attack_found() -> None:
     for limit, status in ((0.4, "broken_limit"), (0.1, "applied")):
         waiver = WAIVER | {"finding": "odd@nosy#ill", "release": sealed.sha256, "limit": {"at_least": limit}}
         waived = policy_with(plugins, **said, waivers=[waiver])
-        assert [told["status"] for told in audit(waived, plugins, table, today=TODAY).report.waivers] == [status]
+        assert [result["status"] for result in audit(waived, plugins, table, today=TODAY).report.waivers] == [status]

@@ -8,14 +8,14 @@ from scipy.stats import beta
 from sklearn.metrics import mutual_info_score
 
 from leafgate.algorithms.induction import splits
-from leafgate.algorithms.induction.encoding import coded
-from leafgate.algorithms.induction.growth import sprout
-from leafgate.algorithms.induction.histograms import count_cells
+from leafgate.algorithms.induction.encoding import encode
+from leafgate.algorithms.induction.growth import growing_node
+from leafgate.algorithms.induction.histograms import count_histograms
 from leafgate.algorithms.induction.pruning import pessimistic_errors
 from leafgate.algorithms.prediction import predict
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Leaf, Node, columns_asked, leaves
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
 from leafgate_baselines import C45, Id3
 from naive_tree import Naive
 from questions import Measure, shape
@@ -80,10 +80,10 @@ def test_c45_learns_quinlans_fourteen_mornings_by_heart() -> None:
     table = weather()
     release = C45().build(table, np.random.default_rng(0))
     (tree,) = release.trees
-    assert isinstance(tree, Fan)
+    assert isinstance(tree, CategoricalSplit)
     assert tree.column == "outlook"
     sunny, overcast, rainy = (branch.node for branch in tree.branches)
-    assert isinstance(sunny, Cut)
+    assert isinstance(sunny, NumericSplit)
     assert (sunny.column, sunny.at) == ("humidity", 72.5)  # midway between 70 and the next number of the table, 75
     assert isinstance(overcast, Leaf)
     assert columns_asked(rainy) == {"windy"}
@@ -119,10 +119,14 @@ def test_where_everyone_is_wrong_no_more_can_be(people: int) -> None:
 @settings(max_examples=50, deadline=None)
 @given(tables(numbers=False, gaps=False))
 def test_the_gain_of_a_column_is_its_mutual_information_with_the_class(table: Table) -> None:
-    people = coded(table)
-    counts = sprout(people, np.arange(len(people.classes))).counts
+    people = encode(table)
+    counts = growing_node(people, np.arange(len(people.classes))).counts
     scores = splits.score(
-        people, splits.tests_of(people), count_cells(people, [np.arange(len(people.classes))]), counts[None], "gain"
+        people,
+        splits.tests_of(people),
+        count_histograms(people, [np.arange(len(people.classes))]),
+        counts[None],
+        "gain",
     )
     finest = scores.gain[0, splits.tests_of(people).level == 0] / table.people
     classes = np.repeat(table.codes("y"), table.weight)

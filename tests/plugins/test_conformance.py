@@ -13,10 +13,10 @@ import pytest
 from leafgate.api.components import Component
 from leafgate.api.metrics import Metric
 from leafgate.api.registry import load_plugins, use_of
-from leafgate.io.release_codec import seal
-from leafgate.testing import Check, Setting, conformance
+from leafgate.io.release_codec import serialize
+from leafgate.testing import Check, Scenario, conformance
 from leafgate.testing.scenarios import SETTINGS
-from leafgate.testing.scenarios.releases import Telling
+from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import survey
 from leafgate.testing.subjects import MANY
 from leafgate.types.release import Release
@@ -71,26 +71,26 @@ SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_tree
 PLUGINS = load_plugins()
 
 
-def _laplace(table: Table, telling: Telling) -> Release:
+def _laplace(table: Table, telling: DisclosureLevel) -> Release:
     """Noisy trees, the noise hardly any or overwhelming."""
     builder = DpLaplaceTrees(trees=2, depth=1, scale=0.1 if telling == "much" else 1e6)
     return builder.build(table, np.random.default_rng(0))
 
 
-ON = {"differential_privacy": (Setting("trees with noise", lambda telling: survey(), _laplace),)}
+ON = {"differential_privacy": (Scenario("trees with noise", lambda telling: survey(), _laplace),)}
 
 
 FOLDER = tempfile.TemporaryDirectory()
-(Path(FOLDER.name) / "release.json").write_bytes(seal(SETTINGS[0].release(survey(MANY), "much")).content)
+(Path(FOLDER.name) / "release.json").write_bytes(serialize(SETTINGS[0].release(survey(MANY), "much")).content)
 OPTIONS["published"] = ({"path": "release.json"},)
 
 
 def made(kind: type[Component], **options: Any) -> Component:
     """The component as a policy makes it; metrics with a limit, which no check asks for."""
     limit = {kind.direction: 0} if issubclass(kind, Metric) else {}
-    told = json.dumps({"use": use_of(kind), **limit, **options})
+    result = json.dumps({"use": use_of(kind), **limit, **options})
     beside = Path(FOLDER.name)
-    return kind.model_validate_json(told, context={"beside": beside, "root": beside})
+    return kind.model_validate_json(result, context={"beside": beside, "root": beside})
 
 
 def every_check() -> list[Any]:
@@ -111,7 +111,7 @@ def test_it_conforms(check: Check[Any]) -> None:
 
 
 def test_everything_that_is_bundled_is_checked() -> None:
-    bundled = {use_of(c) for plugin in PLUGINS.found if plugin.distribution == "leafgate" for c in plugin.offers}
+    bundled = {use_of(c) for plugin in PLUGINS.entries if plugin.distribution == "leafgate" for c in plugin.offers}
     assert len(bundled) >= 40
     assert bundled == {param.values[0].component.use for param in every_check()} & bundled
     assert set(OPTIONS) <= bundled
@@ -122,7 +122,7 @@ def test_every_bundled_metric_says_in_plain_words_what_its_broken_limit_means() 
     metrics = [kind for kind in kinds if kind.__module__.startswith("leafgate_")]
     assert len(metrics) > 20
     for kind in metrics:
-        clause = kind.alarm_about("income")
+        clause = kind.plain_failure_of("income")
         assert clause, kind
         assert clause == clause.strip(" ."), kind
         assert not {"{", "_"} & set(clause), kind

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import Fact, Known
+from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Level, Publish, Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines import Id3
 from leafgate_maxent.counting import Counted, counted
 from leafgate_maxent.counting import diagnostics as sampling
@@ -35,7 +35,7 @@ ILL = categorical("ill", "class", "sensitive", values=("no", "a bit", "very"))
 TOWN = categorical("town", "quasi_identifier", values=("here", "there"))
 
 
-def problem_of(release: Release, known: Known, *, internal: bool = True) -> Problem:
+def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = True) -> Problem:
     return modelling.model_of(release, known, internal=internal).problem
 
 
@@ -96,7 +96,7 @@ SAMPLED: Sequence[tuple[Level, int, bool]] = [
 @pytest.mark.parametrize(("level", "seed", "distribution"), SAMPLED)
 def test_the_sampler_agrees_with_counting(level: Level, seed: int, distribution: bool) -> None:
     table, release = survey(seed, level)
-    known = known_of(table, distribution=distribution)
+    known = grant_knowledge(table, distribution=distribution)
     exact, sampled = (answer(problem_of(release, known), most_states=most) for most in (10**7, 0))
     assert exact.exact
     assert not sampled.exact
@@ -109,7 +109,7 @@ def test_the_sampler_agrees_with_counting(level: Level, seed: int, distribution:
 def test_the_sampler_repeats_by_seed() -> None:
     table, release = survey(3, "error_rates")
     one, same, other = (
-        answer(problem_of(release, known_of(table)), seed=seed, most_states=0).people for seed in (1, 1, 2)
+        answer(problem_of(release, grant_knowledge(table)), seed=seed, most_states=0).people for seed in (1, 1, 2)
     )
     assert (one == same).all()
     assert (one != other).any()
@@ -120,14 +120,14 @@ def test_chains_that_do_not_agree_are_no_answer(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sampling, "DOUBLINGS", 1)
     table, release = survey(1, "counts")
     with pytest.raises(InconclusiveError, match=r"not converged: R-hat 1\.0"):
-        answer(problem_of(release, known_of(table)), most_states=0)
+        answer(problem_of(release, grant_knowledge(table)), most_states=0)
 
 
 @pytest.mark.parametrize("most_states", [0, 10**6])
 def test_no_time_is_no_answer(most_states: int) -> None:
     table, release = survey(1, "counts")
     with pytest.raises(InconclusiveError, match="in the time allowed"):
-        answer(problem_of(release, known_of(table)), seconds=-1, most_states=most_states)
+        answer(problem_of(release, grant_knowledge(table)), seconds=-1, most_states=most_states)
 
 
 PLACE = [("here", "no"), ("here", "a bit"), ("there", "no"), ("there", "very")]
@@ -140,7 +140,7 @@ def leaf(stated: Leaf, level: Level = "counts") -> Release:
 
 
 def of_leaf(stated: Leaf, level: Level = "counts", facts: Sequence[Fact] = (), people: Table | None = None) -> Counted:
-    return answer(problem_of(leaf(stated, level), known_of(PLACES, facts=facts, people=people)))
+    return answer(problem_of(leaf(stated, level), grant_knowledge(PLACES, facts=facts, people=people)))
 
 
 @pytest.mark.parametrize("counts", [{"no": 3, "a bit": 1, "very": 2}, {"no": 6, "a bit": -1}])
@@ -164,10 +164,10 @@ def test_choices_that_no_data_set_explains_are_no_answer(
     rows = [(a, d, s) for a, d in product(ages, ("Masters", "Doctorate")) for s in ("<=50K", ">50K")]
     table = table_of((AGE, DEGREE, SALARY), rows, [1, 1, 2, 2, 2, 1, 1, 2])
     half = Leaf("<=50K", {"<=50K": 3, ">50K": 3})
-    asked = Fan("age", tuple(Branch((age,), half) for age in ages))
+    asked = CategoricalSplit("age", tuple(Branch((age,), half) for age in ages))
     release = replace(release_of(Id3(), table, "counts"), trees=(asked,))
     with pytest.raises(InconclusiveError, match=message):
-        answer(problem_of(release, known_of(table)), most_states=most_states)
+        answer(problem_of(release, grant_knowledge(table)), most_states=most_states)
 
 
 def test_somebody_known_by_name_is_not_counted_again() -> None:
@@ -203,10 +203,12 @@ def test_ways_to_crowd_no_class(people: int, classes: int, most: int) -> None:
 def test_trees_that_ask_unknown_columns_are_not_read() -> None:
     pet = categorical("pet", "private", values=("cat", "dog"))
     table = table_of((TOWN, pet, ILL), [("here", "cat", "no"), ("there", "dog", "very")])
-    asked = Fan("pet", (Branch(("cat",), Leaf("no", {"no": 1})), Branch(("dog",), Leaf("very", {"very": 1}))))
+    asked = CategoricalSplit(
+        "pet", (Branch(("cat",), Leaf("no", {"no": 1})), Branch(("dog",), Leaf("very", {"very": 1})))
+    )
     release = Release(builder={"use": "id3"}, schema=table.schema, trees=(asked,), publish=Publish("counts", False))
     with pytest.raises(InconclusiveError, match="reads only trees that ask public columns"):
-        answer(problem_of(release, known_of(table)))
+        answer(problem_of(release, grant_knowledge(table)))
 
 
 def test_chains_apart_have_a_large_r_hat() -> None:

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from leafgate import AttackModel, Belief, Case, Known, Metric, Release, Table
+from leafgate import AdversaryKnowledge, AttackModel, Belief, Metric, Release, ScoringContext, Table
 from leafgate.api.registry import Plugin, Plugins, load_plugins
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.audit import audit
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.io.json import readable
 from leafgate.policy.load import policy_model
 from leafgate.testing.scenarios.contexts import cells_case
-from leafgate.types.evidence import People
+from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.schema import Column
 from leafgate_divergence import Divergence, Gain
@@ -47,18 +47,18 @@ S_B: Chances = [(1, 0), (0.815, 0.185), (0.185, 0.815), (0, 1)]
 def believing(chances: Chances, baseline: Chances | None = None) -> type[AttackModel]:
     """An attack, nosy, that believes this of q1 to q4."""
 
-    def infer(release: Release, known: Known) -> list[Belief]:
-        told = [None if some is None else pd.DataFrame(some, columns=[LOW, HIGH]) for some in (chances, baseline)]
-        return [Belief("salary", np.arange(4), told[0], baseline=told[1])]
+    def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
+        items = [None if some is None else pd.DataFrame(some, columns=[LOW, HIGH]) for some in (chances, baseline)]
+        return [Belief("salary", np.arange(4), items[0], prior=items[1])]
 
     return attack_that(infer)
 
 
 def audited(nosy: type[AttackModel], *metrics: Mapping[str, Any], **said: Any) -> Report:
-    plugins = Plugins((*load_plugins(["leafgate"]).found, Plugin("spies", "acme-spies", "1.2", (nosy,))))
+    plugins = Plugins((*load_plugins(["leafgate"]).entries, Plugin("spies", "acme-spies", "1.2", (nosy,))))
     asked = {"data": {"columns": COLUMNS}, "build": {"use": "id3"}, "attacks": [{"use": "nosy"}]}
-    told = policy_document(**asked | {"metrics": list(metrics)} | said)
-    policy = policy_model(plugins).model_validate(told, context={"beside": Path(), "root": Path()}, strict=False)
+    result = policy_document(**asked | {"metrics": list(metrics)} | said)
+    policy = policy_model(plugins).model_validate(result, context={"beside": Path(), "root": Path()}, strict=False)
     return audit(policy, plugins, table_of(policy.data.meaning().columns, PEOPLE, COUNTS)).report
 
 
@@ -87,10 +87,10 @@ def test_the_individual_divergences_are_the_papers() -> None:
 
 def test_what_the_reasoning_brought_is_listed_as_in_figure_7_for_auditors() -> None:
     found = of_example(S_B, S_A, top=3)
-    told = found.evidence["top"].content
+    content = found.evidence["top"].content
     before, now = math.log(2), -math.log(0.815)
-    assert [row["people"] for row in told] == [People(1), People(1), People(2)]
-    assert [list(row.values())[:3] for row in told] == [
+    assert [row["people"] for row in content] == [PeopleCount(1), PeopleCount(1), PeopleCount(2)]
+    assert [list(row.values())[:3] for row in content] == [
         pytest.approx([now, before, before - now]),
         pytest.approx([now, before, before - now]),
         [0, 0, 0],
@@ -127,7 +127,7 @@ def test_the_truth_of_q2_and_q3_became_likelier_by_what_the_choices_tell() -> No
     assert scores == pytest.approx([1, 1.63, 1.63, 1])
     found = only(audited(believing(S_B, S_A), {"use": "gain", "at_most": 1.5}))
     assert found.value == pytest.approx(1.63)
-    assert (found.passed, found.beyond) == (False, 2)
+    assert (found.passed, found.violations) == (False, 2)
 
 
 def test_what_the_baseline_rules_out_gains_without_bound_unless_it_stays_ruled_out() -> None:
@@ -162,10 +162,10 @@ PLANTED: Chances = [(0.71, 0.29), (0.81234567, 0.18765433), (0.23, 0.77), (0.37,
 def test_the_public_hears_whether_the_limits_hold_and_not_a_number_that_compares_with_the_truth(smallest: int) -> None:
     report = audited(believing(PLANTED, S_A), *METRICS, report={"smallest_cell": smallest})
     public = document(report, "public")
-    for told, found in zip(public["findings"], report.findings, strict=True):
-        assert (told["value"], told["beyond"]) == (None, None)
-        assert told["evidence"] == {"scored_because": "the metric can only score what is derived"}
-        assert told["passed"] is found.passed
+    for result, found in zip(public["findings"], report.findings, strict=True):
+        assert (result["value"], result["beyond"]) == (None, None)
+        assert result["evidence"] == {"scored_because": "the metric can only score what is derived"}
+        assert result["passed"] is found.passed
         assert found.value is not None
     text = readable(public).decode() + summary(public)
     for secret in ("floored", '"top"', "composition is", "derive is", "worst", "unbounded"):
@@ -175,10 +175,10 @@ def test_the_public_hears_whether_the_limits_hold_and_not_a_number_that_compares
 
 def numbers_in(report: Report) -> set[float]:
     """Every number that compares with the truth: what auditors are told, and each public record's own."""
-    told = {leaf for found in document(report, "auditor")["findings"] for leaf in leaves(found["evidence"])}
+    items = {leaf for found in document(report, "auditor")["findings"] for leaf in leaves(found["evidence"])}
     values = {found.value for found in report.findings if found.value is not None}
     own = Divergence(at_least=0).score(case_of(example(), PLANTED)).tolist()
-    return {number for number in told | values | set(own) if not float(number).is_integer()}
+    return {number for number in items | values | set(own) if not float(number).is_integer()}
 
 
 def leaves(thing: Any) -> set[float]:
@@ -211,13 +211,13 @@ def salary() -> Column:
 
 def case_of(
     table: Table, chances: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]] | None = None
-) -> Case:
+) -> ScoringContext:
     """The case of an adversary who believes `chances` of the public records, in order."""
     (secret,) = table.schema.secrets
     believed = pd.DataFrame(chances, columns=list(secret.domain), dtype=float)
     before = None if baseline is None else pd.DataFrame(baseline, columns=list(secret.domain), dtype=float)
-    belief = Belief(secret.name, np.arange(len(believed)), believed, baseline=before)
-    return Case(table, None, Release({}, table.schema), known_of(table), belief)
+    belief = Belief(secret.name, np.arange(len(believed)), believed, prior=before)
+    return ScoringContext(table, None, Release({}, table.schema), grant_knowledge(table), belief)
 
 
 @st.composite
@@ -248,7 +248,7 @@ def table_with(people: Sequence[Sequence[int]], *, apart: bool = False) -> Table
     return table_of([*columns, key], [(*row, str(i)) for i, row in enumerate(each)])
 
 
-def by_record(case: Case, metric: Metric) -> list[float]:
+def by_record(case: ScoringContext, metric: Metric) -> list[float]:
     """Each public record's score; all its people have the same."""
     scores = pd.Series(metric.score(case)).groupby(case.table.public[1]).agg(["min", "max"])
     assert (scores["min"] == scores["max"]).all()
@@ -302,8 +302,8 @@ def test_people_counted_one_by_one_or_several_times_diverge_as_much(
     each = case_of(table_with(people, apart=True), shares(believed))
     more = case_of(table_with([[times * n for n in row] for row in people]), shares(believed))
     assert by_record(each, ANY) == by_record(whole, ANY) == pytest.approx(by_record(more, ANY), abs=1e-12)
-    told, once = (ANY.evidence(case, ANY.score(case)) for case in (each, whole))
-    assert told == once
+    result, once = (ANY.evidence(case, ANY.score(case)) for case in (each, whole))
+    assert result == once
 
 
 @settings(max_examples=60, deadline=None)
@@ -330,13 +330,13 @@ def test_the_list_is_the_head_of_all_differences_in_descending_order(
     baseline = [chance.sample(row, len(row)) for row in believed]
     case = case_of(table_with(people), shares(believed), shares(baseline))
     metric = Divergence(at_least=0, top=top)
-    told = metric.evidence(case, metric.score(case))["top"].content
+    content = metric.evidence(case, metric.score(case))["top"].content
     now = by_record(case, metric)
     before = by_record(case_of(table_with(people), shares(baseline)), metric)
     wanted = sorted((a - b for a, b in zip(before, now, strict=True)), reverse=True)[:top]
-    assert [row["difference"] for row in told] == wanted
+    assert [row["difference"] for row in content] == wanted
     sizes = {(b, a, sum(row)) for a, b, row in zip(before, now, people, strict=True)}
-    assert {(row["divergence"], row["baseline"], row["people"].count) for row in told} <= sizes
+    assert {(row["divergence"], row["baseline"], row["people"].count) for row in content} <= sizes
 
 
 @settings(max_examples=60, deadline=None)
@@ -355,11 +355,11 @@ def test_a_gain_is_each_persons_own_ratio(drawn: tuple[list[list[int]], list[lis
 def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
     table = example()
     order = [2, 0, 3, 1]
-    told = pd.DataFrame([S_B[i] for i in order], columns=[LOW, HIGH])
+    frame = pd.DataFrame([S_B[i] for i in order], columns=[LOW, HIGH])
     before = pd.DataFrame([S_A[i] for i in order], columns=[LOW, HIGH])
-    records = known_of(table).records.iloc[order].reset_index(drop=True)
-    belief = Belief("salary", np.arange(4), told, records=records, baseline=before)
-    own = Case(table, None, Release({}, table.schema), known_of(table), belief)
+    records = grant_knowledge(table).records.iloc[order].reset_index(drop=True)
+    belief = Belief("salary", np.arange(4), frame, records=records, prior=before)
+    own = ScoringContext(table, None, Release({}, table.schema), grant_knowledge(table), belief)
     plain = case_of(table, S_B, S_A)
     for metric in (ANY, Gain(at_most=1)):
         assert metric.score(own).tolist() == metric.score(plain).tolist()

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate import Belief, Case, Example, InconclusiveError, Metric, Release
+from leafgate import Belief, Example, InconclusiveError, Metric, Release, ScoringContext
 from leafgate.api.registry import load_plugins, use_of
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
 from leafgate.engine.audit import audit
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import UnreadableError
 from leafgate.policy.load import policy_of
 from leafgate.types.hierarchy import Hierarchy
@@ -42,7 +42,7 @@ def metric(use: str, **options: Any) -> Metric:
     return chosen.model_validate({"use": use, chosen.direction: 0, **options})
 
 
-def case_of(column: Column, several: Sequence[Counts], population: Sequence[int] | None = None) -> Case:
+def case_of(column: Column, several: Sequence[Counts], population: Sequence[int] | None = None) -> ScoringContext:
     """People whose public column `who` says which group they are in, and an adversary who knows each group's shares.
 
     `population` says how many people are in each group's place in the population.
@@ -54,7 +54,7 @@ def case_of(column: Column, several: Sequence[Counts], population: Sequence[int]
     chances = pd.DataFrame([np.array(counts) / sum(counts) for counts in several], columns=list(column.domain))
     groups = np.arange(len(several))
     belief = Belief(column.name, groups, chances, population_groups=None if others is None else groups)
-    return Case(table, None, Release({}, table.schema), known_of(table, population=others), belief)
+    return ScoringContext(table, None, Release({}, table.schema), grant_knowledge(table, population=others), belief)
 
 
 def _where_somebody_is(columns: Sequence[Column], cells: Sequence[Sequence[Cell]], people: Counts) -> Table:
@@ -62,9 +62,9 @@ def _where_somebody_is(columns: Sequence[Column], cells: Sequence[Sequence[Cell]
     return table_of(columns, [row for row, _ in there], [n for _, n in there])
 
 
-def scores_of(case: Case, use: str, **options: Any) -> list[float]:
+def scores_of(case: ScoringContext, use: str, **options: Any) -> list[float]:
     """Each group's score; everybody in a group has the same."""
-    scores = pd.Series(metric(use, **options).score(case)).groupby(case.groups).agg(["min", "max"])
+    scores = pd.Series(metric(use, **options).score(case)).groupby(case.equivalence_class).agg(["min", "max"])
     assert (scores["min"] == scores["max"]).all()
     return list(map(float, scores["min"]))
 
@@ -105,12 +105,12 @@ def test_an_example_has_the_score_it_says(kind: type[Metric], example: Example, 
 def believing(belief: Belief | None, example: Example) -> Belief:
     """The belief, with what the example says is believed of its group, the first."""
     assert belief is not None
-    assert belief.chances is not None
-    chances, baseline = belief.chances.copy(), belief.chances.copy()
-    for table, told in ((chances, example.believed), (baseline, example.baseline)):
-        if told is not None:
-            table.loc[0] = pd.Series(told)
-    return replace(belief, chances=chances, baseline=None if example.baseline is None else baseline)
+    assert belief.posterior is not None
+    chances, baseline = belief.posterior.copy(), belief.posterior.copy()
+    for table, result in ((chances, example.believed), (baseline, example.prior)):
+        if result is not None:
+            table.loc[0] = pd.Series(result)
+    return replace(belief, posterior=chances, prior=None if example.prior is None else baseline)
 
 
 # Each form beside its definition, on plain lists
@@ -147,8 +147,8 @@ def alpha_k(alpha: Fraction, places: Sequence[int]) -> Score:
     """`places` are those of the sensitive values."""
 
     def people(group: Counts, everyone: Counts) -> float:
-        told = [share for i, share in enumerate(shares(group)) if i in places]
-        return sum(group) if all(share <= alpha for share in told) else 0
+        items = [share for i, share in enumerate(shares(group)) if i in places]
+        return sum(group) if all(share <= alpha for share in items) else 0
 
     return people
 
@@ -333,7 +333,7 @@ def test_what_the_values_are_called_changes_nothing(
     column, several = crowd
     order = data.draw(st.permutations(range(len(column.domain))))
     renamed = [[group[place] for place in order] for group in several]
-    before, after = (scores_of(case_of(column, told), use, **options) for told in (several, renamed))
+    before, after = (scores_of(case_of(column, result), use, **options) for result in (several, renamed))
     assert after == pytest.approx(before, abs=1e-11)
 
 
@@ -382,15 +382,15 @@ def test_equal_shares_have_an_l_of_exactly_as_many(size: int, people: int) -> No
 )
 def test_a_value_nobody_has_is_left_out(use: str, options: dict[str, Any]) -> None:
     groups, with_nobody = [[3, 1], [1, 3]], [[3, 0, 1], [1, 0, 3]]
-    found = [scores_of(case_of(secret(len(told[0])), told), use, **options) for told in (groups, with_nobody)]
+    found = [scores_of(case_of(secret(len(result[0])), result), use, **options) for result in (groups, with_nobody)]
     assert found[0] == found[1]
     assert np.isfinite(found[0]).all()
 
 
 def test_a_value_nobody_has_is_a_step_of_an_order_all_the_same() -> None:
     # Half of the people must move: one step of one, or two of two; with the value at the end, one of two.
-    for told, t in (([[1, 0], [0, 1]], 1 / 2), ([[1, 0, 0], [0, 0, 1]], 1 / 2), ([[1, 0, 0], [0, 1, 0]], 1 / 4)):
-        case = case_of(secret(len(told[0]), ordered=True), told)
+    for result, t in (([[1, 0], [0, 1]], 1 / 2), ([[1, 0, 0], [0, 0, 1]], 1 / 2), ([[1, 0, 0], [0, 1, 0]], 1 / 4)):
+        case = case_of(secret(len(result[0]), ordered=True), result)
         assert scores_of(case, "t_closeness", distance="ordered") == [t, t]
 
 
@@ -401,7 +401,7 @@ def test_an_attack_that_believes_different_things_within_a_group_is_scored_perso
     case = case_of(secret(2), [[1, 1], [2, 2]])
     assert case.belief is not None
     chances = pd.DataFrame({"v0": [1.0, 0.5], "v1": [0.0, 0.5]})
-    odd = replace(case, belief=replace(case.belief, groups=np.zeros(2, dtype=int), chances=chances))
+    odd = replace(case, belief=replace(case.belief, equivalence_class=np.zeros(2, dtype=int), posterior=chances))
     assert pd.Series(metric("l_diversity").score(odd)).tolist() == [1, 1, 2, 2]
     assert pd.Series(metric("reidentification_risk").score(odd)).tolist() == [1 / 6] * 4
 
@@ -437,7 +437,7 @@ COLUMNS: dict[str, Any] = {
 
 def report(said: dict[str, Any], scores: Mapping[str, Any] | None = None, tmp_path: Path = Path()) -> Report:
     """The audit of a tree that tells Rome (4 flu) from Bonn (1 flu, 3 cold)."""
-    told = {
+    fields = {
         "leafgate": 1,
         "name": "cities",
         "data": {"columns": {**COLUMNS, "ill": COLUMNS["ill"] | dict(scores or {})}},
@@ -446,7 +446,7 @@ def report(said: dict[str, Any], scores: Mapping[str, Any] | None = None, tmp_pa
         "metrics": [said],
         "report": {"smallest_cell": 1},
     }
-    loaded = policy_of(told, tmp_path)
+    loaded = policy_of(fields, tmp_path)
     rows = [("Rome", "flu"), ("Bonn", "flu"), ("Bonn", "cold")]
     table = table_of(loaded.policy.data.meaning().columns, rows, [4, 1, 3])
     return audit(loaded.policy, loaded.plugins, table).report
@@ -481,7 +481,7 @@ def test_the_mean_of_an_unbounded_score_is_unbounded_too() -> None:
 def test_those_with_an_unbounded_score_are_past_the_limit_and_may_be_allowed_to_be() -> None:
     for allow, passed in ((0.5, True), (0.4, False)):
         found = only(report({"use": "delta_disclosure", "at_most": 9, "allow": allow}))
-        assert (found.value, found.beyond, found.people, found.passed) == (None, 4, 8, passed)
+        assert (found.value, found.violations, found.people, found.passed) == (None, 4, 8, passed)
 
 
 @pytest.mark.parametrize(
@@ -511,7 +511,7 @@ def test_a_distance_is_told_of_the_secrets_that_have_one(tmp_path: Path) -> None
         "metrics": [{"use": "t_closeness", "distance": "ordered", "at_most": 1}],
     }
     found = leafgate("audit", survey(tmp_path, changes), "--json").document["findings"]
-    assert [told["id"] for told in found if told["metric"] == "t_closeness"] == ["t_closeness@linking#smoker"]
+    assert [result["id"] for result in found if result["metric"] == "t_closeness"] == ["t_closeness@linking#smoker"]
 
 
 def test_a_declared_order_and_a_hierarchy_are_taken(tmp_path: Path) -> None:
@@ -531,6 +531,9 @@ def test_an_alpha_that_a_share_equals_is_kept_however_it_is_written() -> None:
     table = table_of(columns, rows)
     for alpha in (2 / 3, 0.6666666666666666, 0.666666666667):
         metric = AlphaKAnonymity(alpha=alpha, at_least=3)
-        known = known_of(table)
+        known = grant_knowledge(table)
         belief = Belief("ill", np.array([0]), pd.DataFrame({"flu": [2 / 3], "cold": [1 / 3]}))
-        assert metric.score(Case(table, None, Release({}, table.schema), known, belief)).tolist() == [3.0, 3.0]
+        assert metric.score(ScoringContext(table, None, Release({}, table.schema), known, belief)).tolist() == [
+            3.0,
+            3.0,
+        ]

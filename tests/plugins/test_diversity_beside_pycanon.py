@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from data_files import DATA
 from leafgate.io.tables import read_table
 from leafgate.policy.load import Loaded, policy_of
-from leafgate.session.run import Run
+from leafgate.session.run import Session
 from leafgate.types.report import Finding
 from leafgate.types.table import Table
 from pycanon_peer import pycanon, told_by_pycanon
@@ -83,12 +83,12 @@ def loaded(
         "attacks": [{"use": "linking"}],
         "metrics": [{**metric, "name": name} for name, metric in metrics.items()],
     }
-    return policy_of(document, beside=DATA, root=DATA)
+    return policy_of(document, folder=DATA, root=DATA)
 
 
-def findings(told: Loaded, table: Table) -> Found:
+def findings(loaded: Loaded, table: Table) -> Found:
     """What an audit finds, by the metric's name."""
-    audit = Run(told.policy, told.plugins, table, None).audit()
+    audit = Session(loaded.policy, loaded.plugins, table, None).audit()
     return {finding.metric: finding for finding in audit.report.findings}
 
 
@@ -113,9 +113,9 @@ class Source:
         frame: pd.DataFrame = pd.read_csv(path, sep=self.delimiter, header=None, names=list(self.columns), **reading)
         return frame
 
-    def table(self, told: Loaded) -> Table:
+    def table(self, loaded: Loaded) -> Table:
         """The Table as leafgate reads it."""
-        return read_table(told.policy.data, told.policy.data.meaning(), DATA / self.path)
+        return read_table(loaded.policy.data, loaded.policy.data.meaning(), DATA / self.path)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -179,8 +179,8 @@ def audited(setting: Setting, metrics: Mapping[str, Mapping[str, Any]], values: 
     """What leafgate finds in the file; the secret's values are those that occur, unless given."""
     source, secret = setting.source, setting.secret
     frame = source.frame
-    told = loaded(frame, setting.public, secret, values or sorted(frame[secret].unique()), metrics, source.data)
-    return findings(told, source.table(told))
+    result = loaded(frame, setting.public, secret, values or sorted(frame[secret].unique()), metrics, source.data)
+    return findings(result, source.table(result))
 
 
 @cache
@@ -238,24 +238,24 @@ def test_their_delta_is_ours_but_for_the_values_a_group_rules_out(setting: Setti
 
 @settings_of_tables
 def test_alpha_and_k_of_theirs_are_granted_and_no_smaller_alpha_is(setting: Setting) -> None:
-    told = theirs(setting)
-    metrics = {"granted": alpha_k(told["alpha"]), "refused": alpha_k(told["alpha"] - 1e-9)}
+    result = theirs(setting)
+    metrics = {"granted": alpha_k(result["alpha"]), "refused": alpha_k(result["alpha"] - 1e-9)}
     found = audited(setting, metrics)
-    assert (found["granted"].value, found["refused"].value) == (told["k"], 0)
+    assert (found["granted"].value, found["refused"].value) == (result["k"], 0)
 
 
 @settings_of_tables
 def test_their_c_is_1_or_2_whatever_the_table_and_ours_is_the_one_of_the_definition(setting: Setting) -> None:
-    told = theirs(setting)
+    result = theirs(setting)
     counts, _ = shares(setting)
     falling = -np.sort(-counts.to_numpy(), axis=1)
     distinct = int((counts > 0).sum(axis=1).min())
     c = int(np.floor(falling[:, 0] / falling[:, distinct - 1 :].sum(axis=1)).max()) + 1  # smallest whole one
     metrics = {"enough": recursive(c), "too little": recursive(c - 1)} if c > 1 else {"enough": recursive(c)}
     found = {name: finding.value for name, finding in audited(setting, metrics).items()}
-    assert told["l of c"] == distinct == found["enough"]
+    assert result["l of c"] == distinct == found["enough"]
     assert c == 1 or found["too little"] < distinct  # type: ignore[operator]
-    assert math.isnan(told["c"]) if distinct == 1 else told["c"] in {1, 2}
+    assert math.isnan(result["c"]) if distinct == 1 else result["c"] in {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -294,11 +294,11 @@ def all_by_hand(
     values: Sequence[str] = (),
 ) -> Found:
     """What leafgate finds in a frame of texts; the secret's values are those that occur, unless given."""
-    told = loaded(frame, public, secret, values or sorted(frame[secret].unique()), metrics)
-    columns = told.policy.data.meaning().columns
+    result = loaded(frame, public, secret, values or sorted(frame[secret].unique()), metrics)
+    columns = result.policy.data.meaning().columns
     cells = frame[[column.name for column in columns]].astype(object)
     rows = list(cells.where(cells.notna(), None).itertuples(index=False, name=None))
-    return findings(told, table_of(columns, rows))
+    return findings(result, table_of(columns, rows))
 
 
 def by_hand(frame: pd.DataFrame, metric: Mapping[str, Any], **asked: Any) -> Finding:
@@ -376,9 +376,9 @@ def test_pycanon_takes_index_labels_for_positions_so_a_sorted_frame_looks_safe()
     for table in (mixed, apart):
         assert by_hand(table, ALIKE["distinct"]).value == 1
         assert by_hand(table, ALIKE["t"]).value == same(1 / 2)
-    told, sorted_told = pycanon_of(mixed), pycanon_of(apart)
-    assert (told["distinct"], sorted_told["distinct"]) == (1, 2)
-    assert (told["t"], sorted_told["t"]) == (0.5, 0)
+    result, sorted_told = pycanon_of(mixed), pycanon_of(apart)
+    assert (result["distinct"], sorted_told["distinct"]) == (1, 2)
+    assert (result["t"], sorted_told["t"]) == (0.5, 0)
 
 
 def test_several_secrets_are_in_pycanon_the_worst_of_one_at_a_time_or_public_to_one_another() -> None:
@@ -402,12 +402,12 @@ def test_several_secrets_are_in_pycanon_the_worst_of_one_at_a_time_or_public_to_
 )
 def test_in_random_tables_what_both_can_tell_is_equal(groups: Groups) -> None:
     table = people(groups)
-    told = pycanon_of(table)
+    result = pycanon_of(table)
     found = {name: finding.value for name, finding in all_by_hand(table, {**ALIKE, **UNLIKE}).items()}
     entropy = found.pop("entropy")
     assert {name: value for name, value in found.items() if value is not None} == {
-        name: same(told[name]) for name, value in found.items() if value is not None
+        name: same(result[name]) for name, value in found.items() if value is not None
     }
     assert set(ALIKE) <= {name for name, value in found.items() if value is not None}
     assert entropy is not None
-    assert told["entropy"] in {math.floor(entropy), math.floor(entropy - 1e-9)}
+    assert result["entropy"] in {math.floor(entropy), math.floor(entropy - 1e-9)}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from command_line import leafgate
 from exhaustive import Tiny, fewest, holds, tiny, visible
 from leafgate.engine.audit import Audit
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from leafgate_downgrading import Conditioning, Downgrading, NaiveBayes, Restoration, TreeInference
 from leafgate_downgrading.grid import HIDDEN, WITHHELD, Grid
 from leafgate_downgrading.metrics import errors
@@ -30,14 +30,14 @@ COLUMNS = ["diesels", "range", "depth"]
 
 def submarines(folder: Path, **changed: Any) -> Audit:
     """The example policy with other sections, audited."""
-    return prepare(written(folder, **changed)).audit()
+    return open_session(written(folder, **changed)).audit()
 
 
 def written(folder: Path, **changed: Any) -> Path:
-    told = yaml.safe_load((POLICIES / "submarines.yaml").read_text())
-    told["data"] |= changed.pop("data", {})
+    document = yaml.safe_load((POLICIES / "submarines.yaml").read_text())
+    document["data"] |= changed.pop("data", {})
     (folder / "submarines.csv").write_bytes((POLICIES / "submarines.csv").read_bytes())
-    (folder / "policy.yaml").write_text(yaml.safe_dump({**told, **changed}, sort_keys=False))
+    (folder / "policy.yaml").write_text(yaml.safe_dump({**document, **changed}, sort_keys=False))
     return folder / "policy.yaml"
 
 
@@ -63,8 +63,10 @@ def test_before_downgrading_the_submarines_give_away_what_is_withheld(tmp_path: 
     """Chang 2003, table 2: both probabilities are 1."""
     audit = submarines(tmp_path, build=build(PAPERS, "conditioning", tau=1, rho=1))
     assert sorted(rows(audit)) == sorted([*THIRDS, ["low", "-", "medium"], ["-", "medium", "medium"]])
-    told = values(audit)
-    assert [told[f"confidence@{use}#{c}"] for use in ("tree_inference", "conditioning") for c in COLUMNS[:2]] == [1] * 4
+    result = values(audit)
+    assert [result[f"confidence@{use}#{c}"] for use in ("tree_inference", "conditioning") for c in COLUMNS[:2]] == [
+        1
+    ] * 4
 
 
 def test_by_fractional_cases_the_paper_s_table_gives_the_first_secret_away_with_three_quarters(tmp_path: Path) -> None:
@@ -78,14 +80,14 @@ def test_against_the_papers_adversary_it_withholds_what_the_paper_withholds(tmp_
     """Chang 2003, table 3: range of S. Cruz and diesels of Preveze; then 1/3 and 1/3, but 1/2 for who counts depths."""
     audit = submarines(tmp_path, build=build(PAPERS))
     assert rows(audit) == [*THIRDS, ["-", "-", "medium"], ["-", "-", "medium"]]
-    told = values(audit)
+    result = values(audit)
     for column in ("diesels", "range"):
-        assert told[f"confidence@tree_inference#{column}"] == pytest.approx(1 / 3)
-        assert told[f"confidence@conditioning#{column}"] == pytest.approx(1 / 2)
+        assert result[f"confidence@tree_inference#{column}"] == pytest.approx(1 / 3)
+        assert result[f"confidence@conditioning#{column}"] == pytest.approx(1 / 2)
 
 
 def test_against_conditioning_too_both_depths_go_and_every_adversary_is_left_with_a_third(tmp_path: Path) -> None:
-    audit = prepare(POLICIES / "submarines.yaml").audit()
+    audit = open_session(POLICIES / "submarines.yaml").audit()
     assert rows(audit) == [*THIRDS, ["-"] * 3, ["-"] * 3]
     assert list(values(audit).values()) == pytest.approx([1 / 3] * 8)
     assert audit.report.verdict == "pass"
@@ -127,11 +129,11 @@ def test_each_step_is_on_the_trail_which_only_auditors_receive(tmp_path: Path) -
     assert stat.S_IMODE(trail.stat().st_mode) == 0o600
     release = json.loads((tmp_path / "own" / "release.json").read_text())
     steps = json.loads(trail.read_text())["steps"]
-    told = {(step["record"], step["withheld"]) for step in steps}
+    items = {(step["record"], step["withheld"]) for step in steps}
     cells = [(i, zip(COLUMNS, row, strict=True)) for i, row in enumerate(release["records"]["rows"])]
     hidden = {(i, column) for i, row in cells for column, cell in row if cell == WITHHELD}
-    assert len(steps) == len(told) == 4
-    assert told < hidden
+    assert len(steps) == len(items) == 4
+    assert items < hidden
     assert all(step["because"]["believed"] > 0.4 for step in steps)
     assert "trail" not in release
     assert "origins" not in release
@@ -172,13 +174,13 @@ def test_a_share_of_the_cells_may_stay_as_they_are_and_the_audit_counts_them(tmp
     data = {"protect": [{"column": "diesels", "keys": ["S. Cruz", "Preveze"]}]}
     audit = submarines(tmp_path, data=data, build=build("conditioning", allow=0.5, tau=0.4), metrics=limit)
     assert audit.report.verdict == "pass"
-    assert [f.beyond for f in audit.report.findings] == [1]
+    assert [f.violations for f in audit.report.findings] == [1]
 
 
 def test_what_is_known_of_everyone_is_never_withheld(tmp_path: Path) -> None:
-    told = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
-    told["depth"]["role"] = "quasi_identifier"
-    result = leafgate("audit", written(tmp_path, data={"columns": told}), "--out", tmp_path, "--audience", "auditor")
+    columns = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
+    columns["depth"]["role"] = "quasi_identifier"
+    result = leafgate("audit", written(tmp_path, data={"columns": columns}), "--out", tmp_path, "--audience", "auditor")
     assert result.code == 1
     assert "nothing left to withhold" in (tmp_path / "report.json").read_text()
 
@@ -187,7 +189,7 @@ def test_people_alike_are_published_one_by_one_where_a_cell_of_theirs_is_secret(
     """One record for two would tell that their withheld cells are equal."""
     (tmp_path / "d.csv").write_text("a,b\n" + "x,u\n" * 3 + "y,u\n" * 3 + "x,v\n" * 4 + "y,v\n" * 4)
     column = {"role": "private", "values": ["x", "y"]}
-    told = {
+    fields = {
         "leafgate": 1,
         "name": "pairs",
         "data": {
@@ -199,8 +201,8 @@ def test_people_alike_are_published_one_by_one_where_a_cell_of_theirs_is_secret(
         "attacks": [{"use": "conditioning"}],
         "metrics": [{"use": "confidence", "at_most": 0.9}],
     }
-    (tmp_path / "p.yaml").write_text(yaml.safe_dump(told))
-    audit = prepare(tmp_path / "p.yaml").audit()
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(fields))
+    audit = open_session(tmp_path / "p.yaml").audit()
     assert audit.report.verdict == "pass"
     assert audit.sealed is not None
     assert audit.sealed.release.records is not None
@@ -209,12 +211,12 @@ def test_people_alike_are_published_one_by_one_where_a_cell_of_theirs_is_secret(
 
 
 def test_the_reader_s_tree_is_learned_from_the_complete_records(tmp_path: Path) -> None:
-    told = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
-    told["depth"]["role"] = "class"
-    audit = submarines(tmp_path, data={"columns": told}, build=build(PAPERS, release="both"))
+    columns = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
+    columns["depth"]["role"] = "class"
+    audit = submarines(tmp_path, data={"columns": columns}, build=build(PAPERS, release="both"))
     assert audit.sealed is not None
     release = audit.sealed.release
-    assert (release.counted, release.model, len(release.trees)) == ("sampled", "trees", 1)
+    assert (release.count_semantics, release.model, len(release.trees)) == ("sampled", "trees", 1)
     assert audit.report.findings[0].value == pytest.approx(1 / 3)
 
 
@@ -238,9 +240,9 @@ def test_options_that_cannot_be_meant_are_refused(tmp_path: Path, changed: dict[
 
 
 def test_something_must_be_secret(tmp_path: Path) -> None:
-    told = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
-    told["depth"]["role"] = "quasi_identifier"
-    result = leafgate("validate", written(tmp_path, data={"columns": told, "protect": []}))
+    columns = yaml.safe_load((POLICIES / "submarines.yaml").read_text())["data"]["columns"]
+    columns["depth"]["role"] = "quasi_identifier"
+    result = leafgate("validate", written(tmp_path, data={"columns": columns, "protect": []}))
     assert result.code == 2
     assert "nothing is secret" in result.out + result.err
 
@@ -250,7 +252,7 @@ def test_the_judges_share_nothing_with_the_search(tmp_path: Path, monkeypatch: p
     from leafgate_downgrading import builder as module
 
     monkeypatch.setattr(module, "downgraded", lambda cells, protected, aim: Search(protected.copy()))
-    audit = prepare(written(tmp_path)).audit()
+    audit = open_session(written(tmp_path)).audit()
     assert audit.report.verdict == "fail"
     assert values(audit)["confidence@conditioning#range"] == 1
 
@@ -345,8 +347,8 @@ def test_a_sweep_over_tau_is_the_frontier_of_protection_against_cells_withheld(t
     swept = leafgate("sweep", policy, "--over", "build.tau=0.4,1", "--out", tmp_path / "out", "--workers", "1")
     assert swept.code == 0
     assert "The best cells_withheld that passes: 0 with build.tau=1" in swept.out
-    told = json.loads((tmp_path / "out" / "sweep.json").read_text())
-    assert (told["protection"], told["utility"]) == ("confidence", "cells_withheld")
+    document = json.loads((tmp_path / "out" / "sweep.json").read_text())
+    assert (document["protection"], document["utility"]) == ("confidence", "cells_withheld")
     assert b"cells_withheld against confidence" in (tmp_path / "out" / "sweep.svg").read_bytes()
 
 
@@ -368,7 +370,7 @@ def test_records_that_show_the_same_do_not_stand_in_the_order_of_what_they_hide(
     }
     path = tmp_path / "policy.yaml"
     path.write_text(json.dumps(document), encoding="utf-8")
-    run = prepare(path)
+    run = open_session(path)
     sealed = run.audit().sealed
     assert sealed is not None
     assert sealed.origins is not None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leafgate.algorithms.induction.encoding import coded as code_table
+from leafgate.algorithms.induction.encoding import encode as code_table
 from leafgate.algorithms.induction.greedy import grow
 from leafgate.algorithms.induction.growth import finished
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.routing import route
-from leafgate_downgrading.c45_missing import Growing, believed, best_split, grown
+from leafgate_downgrading.c45_missing import Growing, best_split, class_posterior, grown
 from leafgate_downgrading.conditioning import ConditioningLearned
 from leafgate_downgrading.grid import HIDDEN, Codes, Grid, indicators
 from leafgate_downgrading.naive_bayes import NaiveBayesLearned, information, pair_counts, recounted
@@ -40,8 +40,8 @@ SEEDS = range(12)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_information_is_that_of_the_visible_pairs(seed: int) -> None:
     grid = random_grid(seed)
-    told = information(pair_counts(grid), grid, 0)
-    assert told[1:] == pytest.approx([bits_told(grid, 0, other) for other in (1, 2, 3)], abs=1e-9)
+    result = information(pair_counts(grid), grid, 0)
+    assert result[1:] == pytest.approx([bits_told(grid, 0, other) for other in (1, 2, 3)], abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -55,7 +55,7 @@ def test_counts_brought_up_to_date_are_those_counted_anew(seed: int) -> None:
 @pytest.mark.parametrize("least", [1.0, 4.0])
 def test_conditioning_counts_who_agrees_on_the_most_telling_visible_cells(seed: int, least: float) -> None:
     grid = random_grid(seed)
-    for column, (rows, chances) in ConditioningLearned(grid, least).told(grid.codes, every_row(grid)).items():
+    for column, (rows, chances) in ConditioningLearned(grid, least).posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
             assert mine == pytest.approx(conditioned(grid, row, grid.codes[row].tolist(), column, least))
 
@@ -66,7 +66,7 @@ def test_conditioning_on_a_record_that_hides_more_is_conditioning_on_what_it_sti
     grid = random_grid(seed)
     records = grid.codes.copy()
     records[:, 0] = HIDDEN
-    rows, chances = ConditioningLearned(grid).told(records, every_row(grid))[0]
+    rows, chances = ConditioningLearned(grid).posterior(records, every_row(grid))[0]
     for row, mine in zip(rows.tolist(), chances, strict=True):
         assert mine == pytest.approx(conditioned(grid, row, records[row].tolist(), 0, 1))
 
@@ -74,7 +74,7 @@ def test_conditioning_on_a_record_that_hides_more_is_conditioning_on_what_it_sti
 @pytest.mark.parametrize("seed", SEEDS)
 def test_naive_bayes_multiplies_the_evidence_of_visible_cells(seed: int) -> None:
     grid = random_grid(seed)
-    for column, (rows, chances) in NaiveBayesLearned(grid).told(grid.codes, every_row(grid)).items():
+    for column, (rows, chances) in NaiveBayesLearned(grid).posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
             assert mine == pytest.approx(naively(grid, grid.codes[row].tolist(), column))
 
@@ -84,10 +84,10 @@ def test_a_tree_mixes_the_branches_a_hidden_cell_could_take(seed: int) -> None:
     grid = random_grid(seed)
     learned = TreesLearned(grid, Growing(least=1, confidence=None))
     shown = indicators(grid.codes, grid)
-    for column, (rows, chances) in learned.told(grid.codes, every_row(grid)).items():
+    for column, (rows, chances) in learned.posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
-            told = [None if grid.codes[row, c] == HIDDEN else shown[row, grid.values_of(c)].tolist() for c in range(4)]
-            assert mine == pytest.approx(asked(learned.tree(column), told))
+            items = [None if grid.codes[row, c] == HIDDEN else shown[row, grid.values_of(c)].tolist() for c in range(4)]
+            assert mine == pytest.approx(asked(learned.tree(column), items))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -96,8 +96,8 @@ def test_filling_in_beliefs_is_the_mean_over_every_completion(seed: int) -> None
     grid = random_grid(seed)
     trees = TreesLearned(grid, Growing(least=1, confidence=None))
     restoration = RestorationLearned(trees, rounds=1)
-    fill = trees.from_shown(grid.codes, indicators(grid.codes, grid), grid.codes == HIDDEN, restoration.without)
-    for column, (rows, chances) in restoration.told(grid.codes, every_row(grid)).items():
+    fill = trees.from_known_cells(grid.codes, indicators(grid.codes, grid), grid.codes == HIDDEN, restoration.without)
+    for column, (rows, chances) in restoration.posterior(grid.codes, every_row(grid)).items():
         for row, mine in zip(rows.tolist(), chances, strict=True):
             shares = [
                 fill[c][1][fill[c][0].tolist().index(row)].tolist() if grid.codes[row, c] == HIDDEN else [0.0] * size
@@ -126,7 +126,7 @@ def test_where_nothing_is_withheld_the_tree_is_that_of_the_other_c45(seed: int, 
     expected = np.array([[c["d0"], c["d1"]] for c in counts], dtype=float)
     seen = np.stack([table.codes(name) for name in names], axis=1)
     mine = grown(grid, 3, Growing(2, confidence))
-    chances = believed(mine, grid, indicators(seen, grid), np.zeros(seen.shape, dtype=np.bool_))
+    chances = class_posterior(mine, grid, indicators(seen, grid), np.zeros(seen.shape, dtype=np.bool_))
     total = expected.sum(axis=1, keepdims=True)
     assert chances[total[:, 0] > 0] == pytest.approx((expected / total)[total[:, 0] > 0])
 
@@ -153,9 +153,9 @@ def test_quinlans_example_of_an_unknown_cell_asks_for_the_outlook_and_sends_the_
     root = grown(grid, 4, Growing(2, None))
     assert root.column == 0
     assert root.share == pytest.approx([5 / 13, 3 / 13, 5 / 13])
-    sunny = root.sons[0]
+    sunny = root.children[0]
     assert sunny.column == 2
-    assert [son.counts.tolist() for son in sunny.sons] == [[2.0, 0.0], [pytest.approx(5 / 13), 3.0]]
+    assert [son.counts.tolist() for son in sunny.children] == [[2.0, 0.0], [pytest.approx(5 / 13), 3.0]]
 
 
 def test_quinlans_case_with_an_unknown_humidity_is_play_with_44_percent() -> None:
@@ -163,7 +163,7 @@ def test_quinlans_case_with_an_unknown_humidity_is_play_with_44_percent() -> Non
     grid, domains = golf()
     root = grown(grid, 4, Growing(2, None))
     case = np.array([[0, domains[1].index("70"), HIDDEN, 1, HIDDEN]])
-    chances = believed(root, grid, indicators(case, grid), case == HIDDEN)
+    chances = class_posterior(root, grid, indicators(case, grid), case == HIDDEN)
     assert chances[0] == pytest.approx([0.44, 0.56], abs=0.005)
 
 
@@ -191,12 +191,12 @@ def test_restoration_undoes_the_withholding_of_a_copy() -> None:
     codes[1] = [H, H, 1]
     grid = Grid(codes, (2, 2, 2), (False,) * 3, np.ones(12))
     trees = TreesLearned(grid, Growing())
-    assert trees.told(codes, np.arange(12))[0][1] == pytest.approx(0.5)
-    restored = RestorationLearned(trees, 1).told(codes, np.arange(12))[0][1]
+    assert trees.posterior(codes, np.arange(12))[0][1] == pytest.approx(0.5)
+    restored = RestorationLearned(trees, 1).posterior(codes, np.arange(12))[0][1]
     assert restored == pytest.approx(np.eye(2))
 
 
 def test_without_anything_to_learn_from_every_value_is_as_likely() -> None:
     grid = Grid(np.array([[H, 0], [H, 1]]), (4, 2), (False, False), np.ones(2))
     for learned in (ConditioningLearned(grid), NaiveBayesLearned(grid), TreesLearned(grid, Growing())):
-        assert learned.told(grid.codes, np.arange(2))[0][1] == pytest.approx(0.25)
+        assert learned.posterior(grid.codes, np.arange(2))[0][1] == pytest.approx(0.25)

@@ -115,8 +115,8 @@ def test_no_pair_of_tables_seen_through_two_trees_is_further_apart_than_the_acco
     together = [{(x, y): p[x] * p[y] for x in p for y in p} for p in (with_person, without)]
     codes = {pair: i for i, pair in enumerate(sorted({*together[0], *together[1]}))}
     one, other = ({codes[pair]: chance for pair, chance in p.items()} for p in together)
-    told = at_epsilon(Forest(k, beta, 2), epsilon).delta
-    assert max(apart(one, other, epsilon), apart(other, one, epsilon)) <= told + 1e-12
+    delta = at_epsilon(Forest(k, beta, 2), epsilon).delta
+    assert max(apart(one, other, epsilon), apart(other, one, epsilon)) <= delta + 1e-12
 
 
 @pytest.mark.parametrize(("trees", "printed", "tight"), [(8, 2.773, 0.357), (32, 12.559, 0.655)])
@@ -171,17 +171,17 @@ def test_where_no_rate_is_small_enough_none_is_told() -> None:
 
 
 def test_the_command_tells_the_account_and_the_bound_beside_it() -> None:
-    told = leafgate("privacy", *ALL, "--delta", "1e-6", "--json").document
-    assert list(told) == ["k", "beta", "trees", "neighbours", "method", "delta", "epsilon", "epsilon_lower"]
-    assert (told["k"], told["beta"], told["trees"], told["delta"]) == (20, 0.1, 32, 1e-6)
-    assert 0.5 < told["epsilon_lower"] < told["epsilon"] == pytest.approx(0.655, abs=1e-3)
+    document = leafgate("privacy", *ALL, "--delta", "1e-6", "--json").document
+    assert list(document) == ["k", "beta", "trees", "neighbours", "method", "delta", "epsilon", "epsilon_lower"]
+    assert (document["k"], document["beta"], document["trees"], document["delta"]) == (20, 0.1, 32, 1e-6)
+    assert 0.5 < document["epsilon_lower"] < document["epsilon"] == pytest.approx(0.655, abs=1e-3)
     words = leafgate("privacy", *ALL, "--delta", "1e-6").out
     assert "epsilon = 0.6546 at delta = 1e-06; no account can be below 0.54" in words
 
 
 def test_given_an_epsilon_it_tells_the_delta() -> None:
-    told = leafgate("privacy", *ALL, "--epsilon", told_epsilon(), "--json").document
-    assert told["delta"] == pytest.approx(1e-6, rel=0.05)
+    document = leafgate("privacy", *ALL, "--epsilon", told_epsilon(), "--json").document
+    assert document["delta"] == pytest.approx(1e-6, rel=0.05)
 
 
 def told_epsilon() -> float:

@@ -14,7 +14,7 @@ from leafgate.errors import InconclusiveError
 from leafgate.types.release import Publish, Records, Release, map_leaves, published
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, leaves
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit, leaves
 from leafgate_dp_random_trees import DifferentialPrivacy, RandomTrees
 from leafgate_dp_random_trees.accounting import Forest, at_delta
 
@@ -28,8 +28,8 @@ def test_the_account_is_that_of_the_numbers_of_trees_k_and_beta() -> None:
     expected = at_delta(Forest(10, 0.1, 8), 1e-4).epsilon
     assert epsilon(RELEASE, TABLE) == pytest.approx(expected, abs=1e-6)
     assert epsilon(RELEASE, TABLE) == RELEASE.guarantee["epsilon"]["at_most"]
-    told = problems(RELEASE, TABLE)
-    assert told["at_least"] <= expected <= told["theorem"]
+    result = problems(RELEASE, TABLE)
+    assert result["at_least"] <= expected <= result["theorem"]
 
 
 def test_noise_adds_up_at_delta_0_and_to_less_beyond() -> None:
@@ -60,9 +60,9 @@ def with_leaf(release: Release, change: Callable[[Leaf], Leaf]) -> Release:
 
 def beyond(tree: Any) -> Any:
     """The tree with its uppermost cuts beyond the bounds."""
-    if isinstance(tree, Cut):
+    if isinstance(tree, NumericSplit):
         return replace(tree, at=120.0)
-    if isinstance(tree, Fan):
+    if isinstance(tree, CategoricalSplit):
         return replace(tree, branches=tuple(replace(b, node=beyond(b.node)) for b in tree.branches))
     return tree
 
@@ -76,7 +76,7 @@ TWINS: dict[str, Callable[[Release], Release]] = {
     "a further value": lambda r: with_leaf(r, lambda leaf: replace(leaf, value=0.3)),
     "scores of the raw numbers": lambda r: with_leaf(r, lambda leaf: replace(leaf, scores={"no": 0.0, "yes": 9.0})),
     "cuts beyond the bounds": lambda r: replace(r, trees=tuple(map(beyond, r.trees))),
-    "fewer branches than values": lambda r: replace(r, trees=(Fan("q0", (only_branch(),)), *r.trees[1:])),
+    "fewer branches than values": lambda r: replace(r, trees=(CategoricalSplit("q0", (only_branch(),)), *r.trees[1:])),
     "trees not as deep": lambda r: replace(r, trees=(Leaf(None, {"no": 0, "yes": 0}), *r.trees[1:])),
     "further trees": lambda r: replace(r, alternatives={"other": r.trees[0]}),
     "records": lambda r: replace(r, records=Records(("q0",), (("a",),), (30,))),
@@ -91,7 +91,7 @@ TWINS: dict[str, Callable[[Release], Release]] = {
     "more people than there are": lambda r: with_leaf(r, lambda leaf: replace(leaf, counts={"no": 10**9, "yes": 0})),
     "trees put together otherwise": lambda r: replace(r, combine="sum"),
     "no tree that asks nothing": lambda r: replace(r, trees=(r.trees[1], *r.trees[1:])),
-    "numbers that say they are exact": lambda r: replace(r, counted="exact"),
+    "numbers that say they are exact": lambda r: replace(r, count_semantics="exact"),
 }  # fmt: skip
 
 
@@ -99,14 +99,14 @@ def only_branch() -> Branch:
     return Branch(("a",), Leaf(None, {"no": 0, "yes": 0}))
 
 
-def claiming(release: Release, **told: Any) -> Release:
+def claiming(release: Release, **document: Any) -> Release:
     """The release with another claim."""
-    return replace(release, guarantee={"epsilon": {**release.guarantee["epsilon"], **told}})
+    return replace(release, guarantee={"epsilon": {**release.guarantee["epsilon"], **document}})
 
 
 def flagged(tree: Any) -> Any:
     """The tree with its uppermost cuts flagged."""
-    return replace(tree, missing="low") if isinstance(tree, Cut) else tree
+    return replace(tree, missing="low") if isinstance(tree, NumericSplit) else tree
 
 
 def nudged(leaf: Leaf) -> dict[str, float]:
@@ -125,7 +125,7 @@ def test_a_broken_condition_makes_epsilon_infinite(name: str) -> None:
 def test_a_claim_for_half_of_the_trees_is_refuted() -> None:
     half = released(dp_trees(trees=4), TABLE).guarantee["epsilon"]
     twin = saying(replace(RELEASE, guarantee={"epsilon": half}), trees=4)
-    metric = DifferentialPrivacy.of_claim(half)
+    metric = DifferentialPrivacy.from_claim(half)
     assert epsilon(twin, TABLE) > metric.limit
     assert not metric.holds(epsilon(twin, TABLE))
     assert metric.holds(epsilon(released(dp_trees(trees=4), TABLE), TABLE))
@@ -167,8 +167,8 @@ def test_what_cannot_be_seen_is_inconclusive(release: Release, problem: str) -> 
 
 @pytest.mark.parametrize("release", [RELEASE, NOISY])
 def test_the_metric_asks_for_its_own_neighbours(release: Release) -> None:
-    told = [epsilon(release, TABLE, neighbours=n) for n in ("add_remove", "replace_one")]
-    assert told[0] < told[1]
+    items = [epsilon(release, TABLE, neighbours=n) for n in ("add_remove", "replace_one")]
+    assert items[0] < items[1]
 
 
 def test_at_delta_0_who_is_replaced_costs_twice() -> None:

@@ -13,14 +13,20 @@ from scipy import stats
 
 from dp_survey import TRUTH, attacked, dp_trees, laplace_trees, released, survey
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.belief import Belief, checked
 from leafgate.types.release import Publish, Release, published
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate_dp_random_trees import Distinguish, RandomTrees
-from leafgate_dp_random_trees.distinguish.attack import chosen_test, claim_of, epsilon_shown, planned, seconds_of_a_run
+from leafgate_dp_random_trees.distinguish.attack import (
+    chosen_test,
+    claim_of,
+    estimate_epsilon,
+    planned,
+    seconds_of_a_run,
+)
 from leafgate_dp_random_trees.distinguish.epsilon_bounds import clopper_pearson, from_errors, from_one_run
 from leafgate_dp_random_trees.distinguish.neighbours import worlds
 from leafgate_dp_random_trees.mechanisms import Ids, Key, kept
@@ -79,10 +85,10 @@ def test_thresholds_from_the_data_are_refuted() -> None:
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
         schema = from_the_data(own.schema, own)
-        draft = builder.bare.build(Table(schema, own.frame, own.weight), rng)
+        draft = builder.mechanism_only.build(Table(schema, own.frame, own.weight), rng)
         return published(replace(draft, schema=own.schema), Publish(), frozenset())
 
-    known = known_of(TABLE, mechanism=mechanism)
+    known = grant_knowledge(TABLE, mechanism=mechanism)
     found = Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence
     assert found["refutes"] == ["epsilon"]
     assert (found["world"], found["by"]) == ("unlike", "highest cut of age")
@@ -106,7 +112,7 @@ def test_one_sample_for_all_trees_is_refuted(monkeypatch: pytest.MonkeyPatch, sh
     assert mechanism is not None
     rng = np.random.default_rng(0)
     test = chosen_test(world, mechanism, 1_000, claim["delta"], rng)
-    epsilon = epsilon_shown(test, mechanism, 1_000, claim["delta"], 0.95, rng)
+    epsilon = estimate_epsilon(test, mechanism, 1_000, claim["delta"], 0.95, rng)
     assert (epsilon > claim["at_most"]) == shared
 
 
@@ -123,15 +129,15 @@ class SharedSample:
         return self.sample
 
 
-@pytest.mark.parametrize("told", ["suppressed", "people"])
-def test_what_is_told_beside_the_trees_is_refuted(told: str) -> None:
+@pytest.mark.parametrize("text", ["suppressed", "people"])
+def test_what_is_told_beside_the_trees_is_refuted(text: str) -> None:
     builder = dp_trees()
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
-        release = published(builder.bare.build(own, rng), Publish(), frozenset())
-        return replace(release, selection={**(release.selection or {}), told: [own.people, 3]})
+        release = published(builder.mechanism_only.build(own, rng), Publish(), frozenset())
+        return replace(release, selection={**(release.selection or {}), text: [own.people, 3]})
 
-    known = known_of(TABLE, mechanism=mechanism)
+    known = grant_knowledge(TABLE, mechanism=mechanism)
     assert Distinguish(runs=100).infer(released(builder, TABLE), known)[0].evidence["refutes"] == ["epsilon"]
 
 
@@ -152,7 +158,9 @@ def test_without_a_threshold_and_with_everybody_one_run_is_enough() -> None:
         return published(exact.build(own, rng), Publish(), frozenset())
 
     release = replace(released(dp_trees(), TABLE), builder=claim | {"beta": 0.9})
-    found = Distinguish(runs=100, method="one_run").infer(release, known_of(TABLE, mechanism=mechanism))[0].evidence
+    found = (
+        Distinguish(runs=100, method="one_run").infer(release, grant_knowledge(TABLE, mechanism=mechanism))[0].evidence
+    )
     assert found["epsilon_at_least"] > 0.5
 
 
@@ -160,7 +168,7 @@ def test_what_claims_nothing_or_cannot_be_run_is_inconclusive() -> None:
     with pytest.raises(InconclusiveError, match="claims no epsilon"):
         Distinguish().infer(released(RandomTrees(trees=1), TABLE), attacked(dp_trees(), TABLE))
     with pytest.raises(InconclusiveError, match="no builder to run"):
-        Distinguish().infer(released(dp_trees(), TABLE), known_of(TABLE))
+        Distinguish().infer(released(dp_trees(), TABLE), grant_knowledge(TABLE))
 
 
 @settings(max_examples=60, deadline=None)
@@ -232,11 +240,11 @@ def test_the_budget_says_how_many_runs_are_done_and_no_clock_does() -> None:
     release, known = released(dp_trees(), TABLE), attacked(dp_trees(), TABLE)
     each = planned(Distinguish(), release, known, claim_of(release)).seconds_each
     attack = Distinguish(seconds=40.5 * each)
-    told = [attack.infer(release, known)[0].evidence for _ in range(2)]
-    assert told[0] == told[1]
-    assert told[0]["runs"] == 40
+    items = [attack.infer(release, known)[0].evidence for _ in range(2)]
+    assert items[0] == items[1]
+    assert items[0]["runs"] == 40
     assert "40 runs of the 100 wanted, forecast to take 1 s" in attack.forecast(release, known)
-    assert told[0]["at_best"] == from_errors((20, 20), (0, 20), 1e-4, 0.95) > told[0]["claimed"]
+    assert items[0]["at_best"] == from_errors((20, 20), (0, 20), 1e-4, 0.95) > items[0]["claimed"]
 
 
 def test_without_a_number_of_runs_there_are_as_many_as_could_refute_the_claim() -> None:
@@ -260,6 +268,6 @@ def test_the_forecast_grows_with_the_trees(builder: TreeBuilder) -> None:
 def test_nobody_alike_is_no_test() -> None:
     """Where every number is the same with and without the person, nothing is shown."""
     release = released(dp_trees(), TABLE)
-    known = known_of(TABLE, mechanism=lambda own, rng: release)
+    known = grant_knowledge(TABLE, mechanism=lambda own, rng: release)
     found = Distinguish(runs=40).infer(release, known)[0].evidence
     assert (found["epsilon_at_least"], "refutes" in found) == (0.0, False)

@@ -18,7 +18,7 @@ from leafgate.algorithms.prediction import class_votes
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Leaf, Node, leaves
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, leaves
 from leafgate_dp_random_trees import RandomTrees
 from leafgate_dp_random_trees.leaf_scores import completed, leaf_scores
 from leafgate_dp_random_trees.structure import CUTS, balanced_forest, deal, undealt
@@ -50,14 +50,14 @@ def test_every_forest_that_is_dealt_is_recognised(depth: int, trees: int, seed: 
 
 
 def test_what_cannot_have_been_dealt_is_seen() -> None:
-    (asked,) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, Cut))
-    (fan, *_) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, Fan))
+    (asked,) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, NumericSplit))
+    (fan, *_) = (t for t in balanced_forest(SCHEMA, 1, 6, np.random.default_rng(0)) if isinstance(t, CategoricalSplit))
     uneven = replace(fan, branches=(replace(fan.branches[0], node=asked), *fan.branches[1:]))
     for strange in (
         replace(asked, at=101.0),
         replace(asked, low=asked, high=asked),
         uneven,
-        replace(fan, branches=fan.branches[:2], other=Leaf()),
+        replace(fan, branches=fan.branches[:2], default=Leaf()),
         replace(fan, branches=fan.branches[::-1]),
     ):
         assert list(undealt([strange], SCHEMA, 2))
@@ -91,7 +91,7 @@ def test_scores_tell_about_the_chances_the_answers_were_drawn_with(private: bool
     builder = dp_trees(trees=60, beta=0.2, k=20) if private else RandomTrees(trees=60)
     release, test = released(builder, table), survey(people=3_000, seed=2)
     found, true = chances(release, test), true_chances(test)
-    off, without = (np.average(np.abs(told - true), weights=test.weight) for told in (found, true.mean()))
+    off, without = (np.average(np.abs(result - true), weights=test.weight) for result in (found, true.mean()))
     assert off < without / 3  # the answers' chances add up, and the model's odds multiply: it cannot be exact
     assert np.average(found, weights=test.weight) == pytest.approx(np.average(true, weights=test.weight), abs=0.02)
 
@@ -112,7 +112,7 @@ def test_scores_are_finite_whatever_is_shown(numbers: list[int]) -> None:
     y = categorical("y", "class", "sensitive", values=("no", "yes"))
     schema = table_of((age, y), [(1.0, "no")]).schema
     low, high = ({"no": numbers[i], "yes": numbers[i + 1]} for i in (0, 2))
-    trees: list[Node] = [Cut("age", 4.0, Leaf(None, low), Leaf(None, high)), Leaf(None, low)]
+    trees: list[Node] = [NumericSplit("age", 4.0, Leaf(None, low), Leaf(None, high)), Leaf(None, low)]
     constant, scores = leaf_scores(trees, schema, 20)
     assert np.isfinite(constant).all()
     assert [each.shape for each in scores] == [(2, 2), (1, 2)]

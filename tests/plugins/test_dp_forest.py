@@ -19,14 +19,14 @@ from dp_survey import ASKED, COLUMNS, TRUTH, dp_trees, laplace_trees, released, 
 from leafgate.algorithms.prediction import class_votes, predict
 from leafgate.algorithms.routing import route
 from leafgate.errors import PolicyError
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.types.release import map_leaves
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, columns_asked, leaves
 from leafgate_dp_random_trees import DpRandomTrees, RandomTrees
 from leafgate_dp_random_trees.accounting import at_delta, settled
-from leafgate_dp_random_trees.leaf_scores import told
+from leafgate_dp_random_trees.leaf_scores import with_statistics
 from leafgate_dp_random_trees.mechanisms import Key, discrete_laplace, kept
 from leafgate_dp_random_trees.structure import drawn, undrawn
 from random_tables import table_of
@@ -164,7 +164,7 @@ def test_equal_numbers_predict_equally(seed: int, combine: Any) -> None:
         for tree in release.trees
     ]
     other = survey(people=5)
-    again = replace(release, trees=tuple(told(numbers, other.schema, scored=combine == "evidence", k=k)))
+    again = replace(release, trees=tuple(with_statistics(numbers, other.schema, scored=combine == "evidence", k=k)))
     assert again.trees == release.trees
     assert (predict(again, TABLE) == predict(release, TABLE)).all()
 
@@ -180,8 +180,8 @@ def test_a_forest_tells_more_than_the_most_frequent_class(combine: Any) -> None:
 
 def test_a_forest_is_written_and_read_back_with_its_scores() -> None:
     release = released(dp_trees(), TABLE)
-    assert seal(release).release.trees == release.trees
-    votes = class_votes(seal(release).release, TABLE)
+    assert serialize(release).release.trees == release.trees
+    votes = class_votes(serialize(release).release, TABLE)
     assert np.isfinite(votes).all()
 
 

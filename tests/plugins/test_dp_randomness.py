@@ -17,8 +17,8 @@ from scipy import stats
 
 from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, survey
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.io.json import readable
 from leafgate.io.release_codec import document
@@ -84,7 +84,7 @@ FALSE: dict[str, Draw] = {
 def test_numbers_that_no_sample_at_the_claimed_rate_shows_are_refused(kind: str) -> None:
     twin = with_numbers(RELEASE, TABLE, FALSE[kind])
     assert epsilon(twin, TABLE) == np.inf
-    assert any(BROKEN in told for told in problems(twin, TABLE)["broken"])
+    assert any(BROKEN in result for result in problems(twin, TABLE)["broken"])
 
 
 def test_numbers_drawn_as_claimed_are_not_refused() -> None:
@@ -169,7 +169,7 @@ def test_of_100_honest_releases_none_is_refused(people: int, k: int, beta: float
     rng = np.random.default_rng(0)
     for _ in range(100):
         sample = rng.binomial(counters.people, beta)
-        drawn = replace(counters, shown=np.where(sample >= k, sample, 0))
+        drawn = replace(counters, published=np.where(sample >= k, sample, 0))
         assert log_evidence_against_sampling(drawn, k, beta) < LOG_LIMIT
     assert -np.log(LEVEL) == LOG_LIMIT
 
@@ -199,7 +199,7 @@ def test_where_false_numbers_could_not_be_seen_only_a_release_built_in_the_audit
     table, builder = FEW[name]
     release = released(builder, table)
     metric = DifferentialPrivacy(at_most=1, delta=builder.delta)
-    case = Case(table, None, release, known_of(table))
+    case = ScoringContext(table, None, release, grant_knowledge(table))
     with pytest.raises(InconclusiveError, match="shows too little to tell numbers that are"):
         metric.score(case)
     assert metric.score(replace(case, built=True)) == release.guarantee["epsilon"]["at_most"]
@@ -248,7 +248,7 @@ def test_every_audit_of_exact_counts_that_claim_to_be_sampled_ends_in_1(tmp_path
     (tmp_path / "release.json").write_bytes(readable(release))
     code, findings = audited(tmp_path, "{use: published, path: release.json}")
     assert (code, findings["guarantee:epsilon"]["passed"]) == (1, False)
-    assert any(BROKEN in told for told in findings["guarantee:epsilon"]["evidence"]["broken"])
+    assert any(BROKEN in result for result in findings["guarantee:epsilon"]["evidence"]["broken"])
 
 
 def test_an_honest_release_passes_built_and_loaded_and_its_public_report_has_no_number_of_the_test(
@@ -261,8 +261,8 @@ def test_an_honest_release_passes_built_and_loaded_and_its_public_report_has_no_
     (tmp_path / "out" / "release.json").unlink()
     code, findings = audited(tmp_path, "{use: published, path: release.json}")
     assert (code, findings["guarantee:epsilon"]["passed"]) == (0, True)
-    told = findings["guarantee:epsilon"]["evidence"]
-    assert (told["honest_refused_at_most"], told["would_refuse"]) == (1e-6, ["exact counts", "rounded counts"])
+    evidence = findings["guarantee:epsilon"]["evidence"]
+    assert (evidence["honest_refused_at_most"], evidence["would_refuse"]) == (1e-6, ["exact counts", "rounded counts"])
     assert "log10_evidence" not in json.dumps(findings)
 
 
@@ -281,5 +281,5 @@ def test_a_leaf_short_of_everybody_may_be_a_sample() -> None:
     exact = replace(with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0), guarantee={})
     assert is_mislabelled(exact, TABLE)
     assert not is_mislabelled(replace(RELEASE, guarantee={}), TABLE)
-    assert not is_mislabelled(replace(exact, counted="exact"), TABLE)
+    assert not is_mislabelled(replace(exact, count_semantics="exact"), TABLE)
     assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(exact.trees[0])) == TABLE.people

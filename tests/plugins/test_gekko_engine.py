@@ -19,28 +19,28 @@ from leafgate_maxent.presolve.fixed_cells import independent
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.solve import gekko as gekko_engine
 from leafgate_maxent.solve import interior_point as structured
-from leafgate_maxent.solve.certificate import prices_at
+from leafgate_maxent.solve.certificate import duals_at
 from leafgate_maxent.solve.gekko import OPTIONS, solver_of
 from leafgate_maxent.solve.lifting import elastic, lifted
 from leafgate_maxent.solve.linear_system import batches
-from leafgate_maxent.solve.subproblem import Part
+from leafgate_maxent.solve.subproblem import Subproblem
 from maxent_parts import crossed_leaves, parts
 
 GEKKO = import_module("gekko.gekko")
 
 
-def solved(part: Part, time_limit: float = 60.0) -> gekko_engine.SolvedByGekko:
+def solved(part: Subproblem, time_limit: float = 60.0) -> gekko_engine.SolvedByGekko:
     return gekko_engine.solve(part, time_limit=time_limit)
 
 
-def agree(part: Part) -> None:
+def agree(part: Subproblem) -> None:
     one, other = solved(part), structured.solve(part)
     assert one.done
     assert other.done
     assert part.missed(one.x) < 1e-8
     assert part.entropy(one.x) == pytest.approx(part.entropy(other.x), rel=1e-8, abs=1e-8)
     assert one.x == pytest.approx(other.x, abs=1e-5)
-    assert one.prices == pytest.approx(other.prices, abs=1e-5)
+    assert one.duals == pytest.approx(other.duals, abs=1e-5)
 
 
 @pytest.fixture
@@ -76,22 +76,22 @@ def test_both_engines_find_the_same_optimum(gini: bool) -> None:
 @pytest.mark.parametrize("gini", [False, True])
 def test_they_agree_where_a_constraint_may_be_bought_off(gini: bool) -> None:
     part = crossed_leaves(4, gini=gini)
-    price = structured.solve(part).prices[0]
+    price = structured.solve(part).duals[0]
     for cost in (price / 2, price * 2):
         wide = elastic(part, sp.eye_array(1, format="csr"), np.array([cost]))
         agree(wide)
-        assert solved(wide).prices[0] == pytest.approx(min(cost, price), rel=1e-4)
+        assert solved(wide).duals[0] == pytest.approx(min(cost, price), rel=1e-4)
 
 
 def test_linear_inequalities_have_prices_too() -> None:
     part = crossed_leaves(3, gini=False)
     bound = solved(part).x[0] + 0.05
-    part = replace(part, least=sp.csr_array(np.eye(1, len(part))), least_bound=np.array([bound]))
+    part = replace(part, inequality=sp.csr_array(np.eye(1, len(part))), inequality_bound=np.array([bound]))
     agree(part)
     one, other = solved(part), structured.solve(part)
     assert one.x[0] == pytest.approx(bound)
-    assert one.least_prices == pytest.approx(other.least_prices, abs=1e-5)
-    assert one.least_prices[0] > 0.01
+    assert one.inequality_duals == pytest.approx(other.inequality_duals, abs=1e-5)
+    assert one.inequality_duals[0] > 0.01
 
 
 def test_without_inequalities_a_leaf_has_its_own_distribution() -> None:
@@ -106,9 +106,9 @@ def test_without_inequalities_a_leaf_has_its_own_distribution() -> None:
 def test_at_an_optimum_the_prices_make_everything_flat() -> None:
     part = crossed_leaves(5, gini=False)
     one = solved(part)
-    uphill = part.gradient(one.x) + part.curved.jacobian(one.x).T @ one.prices + part.equal.T @ one.equal_prices
+    uphill = part.gradient(one.x) + part.curved.jacobian(one.x).T @ one.duals + part.equality.T @ one.equality_duals
     assert uphill == pytest.approx(np.zeros(len(part)), abs=1e-6)
-    assert prices_at(part, part.start).missed > 0.1 or part.missed(part.start) > 1e-3
+    assert duals_at(part, part.start).missed > 0.1 or part.missed(part.start) > 1e-3
 
 
 def test_an_expression_too_long_for_gekko_is_split(models: list[Any]) -> None:
@@ -116,9 +116,9 @@ def test_an_expression_too_long_for_gekko_is_split(models: list[Any]) -> None:
     names = [f"v{i}" for i in range(len(lifted(part).start))]
     assert max(len("+".join(terms)) for terms in lifted(part).curved(names, np.arange(1))) > 15_000
     agree(part)
-    told = [*models[0]._equations, *models[0]._objectives, *models[0]._inter_equations]
+    items = [*models[0]._equations, *models[0]._objectives, *models[0]._inter_equations]
     assert len(models[0]._intermediates) > 1
-    assert max(len(str(each)) for each in told) < 15_000
+    assert max(len(str(each)) for each in items) < 15_000
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -217,17 +217,17 @@ def test_equations_that_follow_from_others_are_left_out() -> None:
     assert len(kept) == np.linalg.matrix_rank(rows[kept]) == 3
 
 
-def twice(part: Part) -> Part:
+def twice(part: Subproblem) -> Subproblem:
     """A part and a copy of it that nothing joins to it."""
-    curved, rows = part.curved, len(part.least_bound)
+    curved, rows = part.curved, len(part.inequality_bound)
     return replace(
         part,
         reference=np.tile(part.reference, 2),
         limit=np.tile(part.limit, 2),
         start=np.tile(part.start, 2),
-        equal=sp.block_diag([part.equal] * 2, format="csr"),
-        equal_bound=np.tile(part.equal_bound, 2),
-        least=sp.csr_array((rows, 2 * len(part))),
+        equality=sp.block_diag([part.equality] * 2, format="csr"),
+        equality_bound=np.tile(part.equality_bound, 2),
+        inequality=sp.csr_array((rows, 2 * len(part))),
         curved=replace(
             curved,
             matrix=sp.block_diag([curved.matrix] * 2, format="csr"),
@@ -246,7 +246,7 @@ def test_what_nothing_joins_is_solved_apart_unless_it_is_small(classes: int, run
     assert one.done
     alone = solved(part)
     assert one.x == pytest.approx(np.tile(alone.x, 2), abs=1e-6)
-    assert one.prices == pytest.approx(np.tile(alone.prices, 2), abs=1e-6)
+    assert one.duals == pytest.approx(np.tile(alone.duals, 2), abs=1e-6)
 
 
 def test_batches_are_all_there_is() -> None:

@@ -12,12 +12,12 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.algorithms.induction.encoding import coded
+from leafgate.algorithms.induction.encoding import encode
 from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.audit import audit
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.release import Publish, Records, Release, published
 from leafgate.types.schema import Column, Schema
@@ -29,7 +29,7 @@ from leafgate_protection import KAnonymity
 from leafgate_tables import Mondrian, Tds
 from leafgate_tables.generalisation import Generalisation
 from leafgate_tables.top_down_specialisation import specialise
-from literal_generalising import Box, LiteralMondrian, LiteralTds, between, smallest, told
+from literal_generalising import Box, LiteralMondrian, LiteralTds, between, published_cells, smallest
 from naive_tree import Naive
 from oracles import Cell, Person, leaf_at, numbered, path_of, people_of, persons, spans
 from random_tables import categorical, numeric, table_of, tables
@@ -59,7 +59,7 @@ def built(options: Tds | Mondrian, table: Table) -> Release:
     except NoReleaseError:
         assume(False)
         raise
-    return seal(published(draft, Publish(), options.tells_measure)).release
+    return serialize(published(draft, Publish(), options.measure_options)).release
 
 
 def records_in(options: Tds | Mondrian, table: Table) -> Records:
@@ -71,7 +71,7 @@ def records_in(options: Tds | Mondrian, table: Table) -> Records:
 
 def specialised(table: Table, k: int) -> Generalisation:
     """What the plugin generalises the public columns to."""
-    code = coded(table)
+    code = encode(table)
     groups = code.classes if table.schema.target.public else np.zeros(len(code.classes), dtype=np.int64)
     return specialise(code, k, np.unique(groups, return_inverse=True)[1].reshape(-1))
 
@@ -102,7 +102,7 @@ def test_top_down_specialisation_ends_where_the_pseudo_code_does(table: Table, k
 @given(tables(), ANY_K)
 def test_mondrian_ends_in_the_boxes_that_plain_recursion_cuts(table: Table, k: int) -> None:
     many_enough(table, k)
-    release, known = built(Mondrian(k=k, prune=False), table), known_of(table)
+    release, known = built(Mondrian(k=k, prune=False), table), grant_knowledge(table)
     groups, row = link(release, known).groups, public_rows(table)
     assert numbered(int(groups[i]) for i in row) == numbered(in_box(table, k))
 
@@ -225,7 +225,7 @@ def matching(person: Person, records: Records | None, schema: Schema) -> tuple[i
 
 def crowds(release: Release, table: Table) -> list[int]:
     """The people in each group that trees, records and a public class leave together, by brute force."""
-    known = known_of(table)
+    known = grant_knowledge(table)
     sizes: dict[Hashable, int] = {}
     reached = spans(release.trees, known) if release.trees else [frozenset()] * len(known.records)
     for person, span, n in zip(persons(known.records), reached, known.weight.tolist(), strict=True):
@@ -238,7 +238,7 @@ def crowds(release: Release, table: Table) -> list[int]:
 @settings(max_examples=70, deadline=None)
 @given(tables(gaps=False), EITHER)
 def test_everyone_is_hidden_among_k_whatever_is_released(table: Table, options: Tds | Mondrian) -> None:
-    release, known = built(options, table), known_of(table)
+    release, known = built(options, table), grant_knowledge(table)
     groups = link(release, known).groups
     linked = np.bincount(groups, weights=known.weight)
     assert min(linked) >= options.k
@@ -398,7 +398,7 @@ def test_people_with_the_same_generalised_and_private_cells_reach_the_same_leaf(
     people = persons(table.frame)
     if isinstance(options, Tds):
         parts = LiteralTds(table, options.k).parts
-        groups: list[Hashable] = [told(person, parts, table.schema)[0] for person in people]
+        groups: list[Hashable] = [published_cells(person, parts, table.schema)[0] for person in people]
     else:
         literal = LiteralMondrian(table, options.k)
         groups = [literal.box_of(person) for person in people]
@@ -524,7 +524,7 @@ def test_with_the_test_table_the_generalisation_is_that_of_the_union(
     asked: dict[Hashable, Any] = {}
     for person in persons(whole.frame):
         unknown = tuple(person[column.name] for column in whole.schema.features if not column.public)
-        key = (told(person, parts, whole.schema)[0], unknown)
+        key = (published_cells(person, parts, whole.schema)[0], unknown)
         path = path_of(release.trees[0], person)
         assert path == asked.setdefault(key, path)
     assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(release.trees[0])) == train.people

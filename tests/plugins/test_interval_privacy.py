@@ -11,10 +11,10 @@ from scipy import integrate
 from scipy.special import ndtri
 
 from leafgate import Release, Table, TreeBuilder
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import audit
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError, PolicyError, UnreadableError
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.report import Report
@@ -112,8 +112,8 @@ def test_what_cannot_be_measured_is_inconclusive() -> None:
         of(np.array([0.0, 1e12]), Noise("gaussian", 1.0))
 
 
-def case_without_attack(table: Table, release: Release) -> Case:
-    return Case(table, None, release, known_of(table))
+def case_without_attack(table: Table, release: Release) -> ScoringContext:
+    return ScoringContext(table, None, release, grant_knowledge(table))
 
 
 def test_the_worst_column_is_judged_unless_one_is_named() -> None:
@@ -123,11 +123,13 @@ def test_the_worst_column_is_judged_unless_one_is_named() -> None:
     metric = PrivacyLoss(at_most=1)
     assert metric.score(case) == PrivacyLoss(at_most=1, column="b").score(case)
     assert metric.score(case) > PrivacyLoss(at_most=1, column="a").score(case)
-    told = metric.evidence(case, 0.0)["columns"]
-    assert [each["column"] for each in told] == ["a", "b"]
+    columns = metric.evidence(case, 0.0)["columns"]
+    assert [each["column"] for each in columns] == ["a", "b"]
     least = IntervalPrivacy(at_least=0)
-    assert least.score(case) == min(each["after"] for each in told)
-    assert [each["after"] for each in told] == pytest.approx([each["before"] * (1 - each["loss"]) for each in told])
+    assert least.score(case) == min(each["after"] for each in columns)
+    assert [each["after"] for each in columns] == pytest.approx(
+        [each["before"] * (1 - each["loss"]) for each in columns]
+    )
     with pytest.raises(PolicyError, match="no noise on this column"):
         IntervalPrivacy(at_least=0, column="c").score(case)
 
@@ -202,8 +204,8 @@ def test_an_audit_of_shared_numbers_judges_every_attack() -> None:
 def test_too_little_noise_fails_and_the_public_hears_no_number_made_of_the_originals() -> None:
     report = report_of(*ALL, scale=0.5)
     assert report.exit_code == 1
-    told = {each["id"]: each for each in document(report, "public")["findings"]}
-    for each in (told[name] for name in ("interval_privacy", "privacy_loss", "normalised_rmse@posterior#wage")):
+    fields = {each["id"]: each for each in document(report, "public")["findings"]}
+    for each in (fields[name] for name in ("interval_privacy", "privacy_loss", "normalised_rmse@posterior#wage")):
         assert each["passed"] is False
         assert each.get("value") is None
         assert "columns" not in each.get("evidence", {})

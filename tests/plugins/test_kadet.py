@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.algorithms.induction.encoding import coded
-from leafgate.engine.build import known_of
+from leafgate.algorithms.induction.encoding import encode
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError, NoReleaseError
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_kadet import Kadet
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of
@@ -34,12 +34,12 @@ def test_the_mortgage_tree_asks_for_the_sports_car_and_then_for_marital_status()
 
 def test_the_mortgage_tree_has_two_spans_of_three_people() -> None:
     table = mortgage()
-    people = coded(table)
+    people = encode(table)
     _, found = grow(
         people, table.schema, admissible_of(people, table.schema, 3, ()), "gain", average_gain=False, max_spans=2
     )
     assert [people.weight[span.rows].sum() for span in found.all()] == [3, 3]
-    known = known_of(table)
+    known = grant_knowledge(table)
     assert list(group_sizes(numbered(spans([tree_of(table, k=3)], known)), known.weight).values()) == [3, 3]
 
 
@@ -85,8 +85,8 @@ def test_where_the_values_breach_their_groups_are_asked_and_refined_below() -> N
     city = categorical("city", "quasi_identifier", values=("Rome", "Pisa", "Bonn", "Jena"), hierarchy=Hierarchy(cities))
     rows = [("Rome", "good"), ("Pisa", "bad"), ("Bonn", "good"), ("Jena", "good")]
     table = table_of([city, RISK], rows, [3, 3, 2, 1])
-    italy = Fan("city", (Branch(("Rome",), leaf(3, 0)), Branch(("Pisa",), leaf(0, 3))))
-    expected = Fan("city", (Branch(("Rome", "Pisa"), italy), Branch(("Bonn", "Jena"), leaf(3, 0))))
+    italy = CategoricalSplit("city", (Branch(("Rome",), leaf(3, 0)), Branch(("Pisa",), leaf(0, 3))))
+    expected = CategoricalSplit("city", (Branch(("Rome", "Pisa"), italy), Branch(("Bonn", "Jena"), leaf(3, 0))))
     assert tree_of(table, k=3) == expected
 
 
@@ -94,14 +94,14 @@ def test_a_cut_that_breaches_gives_way_to_the_best_one_that_does_not() -> None:
     # 2.5 parts good from bad, but leaves two people above; 1.5 leaves three on either side.
     columns = [numeric("age", "quasi_identifier"), RISK]
     table = table_of(columns, [(1.0, "good"), (2.0, "good"), (3.0, "bad")], [3, 1, 2])
-    assert tree_of(table, k=2) == Cut("age", 2.5, leaf(4, 0), leaf(0, 2))
-    assert tree_of(table, k=3) == Cut("age", 1.5, leaf(3, 0), leaf(1, 2))
+    assert tree_of(table, k=2) == NumericSplit("age", 2.5, leaf(4, 0), leaf(0, 2))
+    assert tree_of(table, k=3) == NumericSplit("age", 1.5, leaf(3, 0), leaf(1, 2))
 
 
 def married(sports_car: str, city: str, age: float, risk: str, *people: int) -> list[tuple[Cell, ...]]:
     """So many unmarried and so many married people."""
-    told = zip(("Unmarried", "Married"), people, strict=True)
-    return [(sports_car, city, age, status, risk) for status, n in told for _ in range(n)]
+    items = zip(("Unmarried", "Married"), people, strict=True)
+    return [(sports_car, city, age, status, risk) for status, n in items for _ in range(n)]
 
 
 def rows_with_a_tie() -> Sequence[tuple[Cell, ...]]:
@@ -127,8 +127,8 @@ def test_of_two_nodes_whose_tests_tie_the_older_goes_first() -> None:
         RISK,
     ]
     tree = tree_of(table_of(columns, rows_with_a_tie()), k=3)
-    assert isinstance(tree, Fan)
-    assert tree.branches[0] == Branch(("old",), Cut("age", 1.5, leaf(0, 4), leaf(4, 0)))
+    assert isinstance(tree, CategoricalSplit)
+    assert tree.branches[0] == Branch(("old",), NumericSplit("age", 1.5, leaf(0, 4), leaf(4, 0)))
 
 
 def rows_told(table: Table, k: int) -> list[tuple[Any, ...]]:

@@ -9,9 +9,9 @@ import pandas as pd
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
@@ -32,7 +32,7 @@ ANY_KADET = st.builds(
 def content(options: Kadet, table: Table) -> str:
     """The release file; tables without any release are passed over."""
     try:
-        return seal(options.build(table, np.random.default_rng(7))).content.decode()
+        return serialize(options.build(table, np.random.default_rng(7))).content.decode()
     except NoReleaseError:
         assume(False)
         raise
@@ -111,8 +111,8 @@ def combinations(records: Records, schema: Schema) -> dict[str, list[int]]:
 
 def could_be(person: Person, row: Sequence[object], records: Records, schema: Schema) -> bool:
     """Do all public cells of a published row fit a person?"""
-    told = zip(records.columns, row, strict=True)
-    return all(fits(cell, person[name]) for name, cell in told if schema[name].public)
+    items = zip(records.columns, row, strict=True)
+    return all(fits(cell, person[name]) for name, cell in items if schema[name].public)
 
 
 def release_with_table(table: Table, k: int, *, prune: bool) -> tuple[Release, Records]:
@@ -133,7 +133,7 @@ def test_in_the_published_table_everyone_is_hidden_among_k(table: Table, k: int,
     schema = table.schema
     assert sum(records.weight) == table.people
     found = list(combinations(records, schema).values())
-    for person in persons(known_of(table).records):
+    for person in persons(grant_knowledge(table).records):
         assert sum(could_be(person, records.rows[rows[0]], records, schema) for rows in found) == 1
     for rows in found:
         assert sum(records.weight[row] for row in rows) >= k
@@ -144,7 +144,7 @@ def test_in_the_published_table_everyone_is_hidden_among_k(table: Table, k: int,
 @given(tables(gaps=False), st.integers(1, 8), st.booleans())
 def test_the_published_table_tells_nobody_apart_whom_the_tree_does_not(table: Table, k: int, prune: bool) -> None:
     release, _ = release_with_table(table, k, prune=prune)
-    known = known_of(table)
+    known = grant_knowledge(table)
     tree_alone = link(replace(release, records=None), known).groups
     assert numbered(link(release, known).groups) == numbered(tree_alone)
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adult import adult
-from leafgate.algorithms.induction.encoding import coded
-from leafgate.algorithms.induction.growth import finished, sprout
+from leafgate.algorithms.induction.encoding import encode
+from leafgate.algorithms.induction.growth import finished, growing_node
 from leafgate.algorithms.induction.pruning import prune
 from leafgate.algorithms.induction.splits import Measure
 from leafgate.types.table import Table
@@ -22,8 +22,8 @@ from random_tables import tables
 
 def grown(table: Table, k: int, measure: Measure, *, in_order: bool, pruned: bool = False) -> Node:
     """kADET's tree, one split at a time or all open nodes at once."""
-    people = coded(table)
-    root = sprout(people, np.arange(len(people.classes)))
+    people = encode(table)
+    root = growing_node(people, np.arange(len(people.classes)))
     spans = Spans(people, 100_000)
     spans.start(root, table.schema.target.public)
     grower = Grower(people, admissible_of(people, table.schema, k, ()), measure, measure == "gain_ratio", spans)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.algorithms.induction.encoding import coded
-from leafgate.algorithms.induction.growth import Sprout, finished
+from leafgate.algorithms.induction.encoding import encode
+from leafgate.algorithms.induction.growth import GrowingNode, finished
 from leafgate.algorithms.induction.pruning import prune
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Node
@@ -29,13 +29,13 @@ ANY_K = st.integers(1, 8)
 ANY_MEASURE: st.SearchStrategy[Measure] = st.sampled_from(["gain", "gini", "gain_ratio"])
 
 
-def grown(table: Table, k: int, measure: Measure) -> tuple[Sprout, Spans]:
+def grown(table: Table, k: int, measure: Measure) -> tuple[GrowingNode, Spans]:
     """The unpruned tree and its spans; tables without any are passed over."""
     try:
         return grow(
-            coded(table),
+            encode(table),
             table.schema,
-            admissible_of(coded(table), table.schema, k, ()),
+            admissible_of(encode(table), table.schema, k, ()),
             measure,
             average_gain=True,
             max_spans=1000,
@@ -45,8 +45,8 @@ def grown(table: Table, k: int, measure: Measure) -> tuple[Sprout, Spans]:
         raise
 
 
-def tree_of(table: Table, root: Sprout) -> Node:
-    return finished(coded(table), root, table.schema)
+def tree_of(table: Table, root: GrowingNode) -> Node:
+    return finished(encode(table), root, table.schema)
 
 
 def public_rows(table: Table) -> list[int]:
@@ -56,20 +56,20 @@ def public_rows(table: Table) -> list[int]:
 
 def by_spans(table: Table, found: Sequence[Span]) -> list[int]:
     """The records grouped as kADET's own bookkeeping has it; every record is in just one span."""
-    rows = len(coded(table).classes)
+    rows = len(encode(table).classes)
     group = {int(row): i for i, span in enumerate(found) for row in span.rows}
     assert sum(len(span.rows) for span in found) == len(group) == rows
     first = np.arange(rows) if rows == len(table) else np.cumsum(table.weight) - table.weight
     return numbered(group[row] for row in first.tolist())
 
 
-def by_linking(table: Table, tree: Node, known: Known) -> list[int]:
+def by_linking(table: Table, tree: Node, known: AdversaryKnowledge) -> list[int]:
     """The records grouped as the linking attack has it."""
     groups = link(Release({}, table.schema, (tree,)), known).groups
     return numbered(groups[row] for row in public_rows(table))
 
 
-def by_definition(table: Table, tree: Node, known: Known) -> list[int]:
+def by_definition(table: Table, tree: Node, known: AdversaryKnowledge) -> list[int]:
     """The records grouped by Definition 4."""
     found = spans([tree], known)
     return numbered(found[row] for row in public_rows(table))
@@ -81,7 +81,7 @@ def test_kadet_the_attack_and_definition_4_agree_on_who_cannot_be_told_apart(
     table: Table, k: int, measure: Measure
 ) -> None:
     root, found = grown(table, k, measure)
-    tree, known = tree_of(table, root), known_of(table)
+    tree, known = tree_of(table, root), grant_knowledge(table)
     groups = by_spans(table, found.all())
     assert groups == by_linking(table, tree, known) == by_definition(table, tree, known)
     assert min(group_sizes(groups, table.weight).values()) >= k
@@ -93,7 +93,7 @@ def test_pruning_merges_spans_as_definition_4_would(table: Table, k: int, confid
     root, found = grown(table, k, "gain")
     before = group_sizes(by_spans(table, found.all()), table.weight)
     prune(root, confidence)
-    tree, known = tree_of(table, root), known_of(table)
+    tree, known = tree_of(table, root), grant_knowledge(table)
     groups = by_spans(table, merged(found.all()))
     assert groups == by_linking(table, tree, known) == by_definition(table, tree, known)
     assert min(group_sizes(groups, table.weight).values()) >= min(before.values()) >= k
@@ -122,7 +122,7 @@ def test_with_gain_ratio_tests_below_the_mean_gain_come_after_all_others(table: 
 def test_every_test_separates_at_least_two_people(table: Table, k: int, measure: Measure) -> None:
     root, _ = grown(table, k, measure)
     for node in root.below():
-        assert not node.sons or sum(len(son.rows) > 0 for son in node.sons) >= 2
+        assert not node.children or sum(len(son.rows) > 0 for son in node.children) >= 2
 
 
 @settings(max_examples=50, deadline=None)
@@ -134,9 +134,9 @@ def test_there_is_no_tree_exactly_when_one_leaf_is_not_k_anonymous(table: Table,
     if smallest < k:
         with pytest.raises(NoReleaseError) as caught:
             grow(
-                coded(table),
+                encode(table),
                 table.schema,
-                admissible_of(coded(table), table.schema, k, ()),
+                admissible_of(encode(table), table.schema, k, ()),
                 "gain",
                 average_gain=False,
                 max_spans=1000,

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
 from command_line import leafgate
-from leafgate import Belief, Case, Release
-from leafgate.algorithms.induction.encoding import coded
+from leafgate import Belief, Release, ScoringContext
+from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import finished
 from leafgate.api.registry import load_plugins
 from leafgate.engine.audit import Audit, audit
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Fan, Node
+from leafgate.types.tree import CategoricalSplit, Node
 from leafgate_diversity import DeltaDisclosure, LDiversity, TCloseness
 from leafgate_kadet import Kadet
 from leafgate_kadet.grow import grow
@@ -160,11 +160,11 @@ FORMS: Mapping[type[Required], Mapping[str, Sequence[Any]]] = {
 def one_required(draw: st.DrawFn, secret: str | None = None) -> Required:
     """Any requirement, of one secret or of all."""
     kind = draw(st.sampled_from(list(FORMS)))
-    told = {name: draw(st.sampled_from(values)) for name, values in FORMS[kind].items()}
+    fields = {name: draw(st.sampled_from(values)) for name, values in FORMS[kind].items()}
     if kind is LDiversityRequired:
-        told["form"] = draw(st.sampled_from(["distinct", "entropy", "recursive"]))
-        told |= {"c": draw(st.sampled_from([0.5, 1, 2, 3.5]))} if told["form"] == "recursive" else {}
-    return kind.model_validate({"use": kind.model_fields["use"].default, "secret": secret, **told})
+        fields["form"] = draw(st.sampled_from(["distinct", "entropy", "recursive"]))
+        fields |= {"c": draw(st.sampled_from([0.5, 1, 2, 3.5]))} if fields["form"] == "recursive" else {}
+    return kind.model_validate({"use": kind.model_fields["use"].default, "secret": secret, **fields})
 
 
 @st.composite
@@ -193,7 +193,7 @@ def first_groups(table: Table) -> list[People]:
 def groups(table: Table, tree: Node) -> list[People]:
     """The people of each group, by Definition 4."""
     _, where = table.public
-    span = numbered(spans([tree], known_of(table)))
+    span = numbered(spans([tree], grant_knowledge(table)))
     found: dict[int, People] = {}
     for row, each in zip(where.tolist(), people_of(table), strict=True):
         found.setdefault(span[row], []).append(each)
@@ -230,7 +230,7 @@ def test_the_table_published_beside_the_tree_keeps_what_was_required(
 
 
 def tree_of(table: Table, wanted: Sequence[Any], k: int, measure: Measure) -> Node:
-    people, average = coded(table), measure == "gain_ratio"
+    people, average = encode(table), measure == "gain_ratio"
     admissible = admissible_of(people, table.schema, k, wanted)
     root, _ = grow(people, table.schema, admissible, measure, average_gain=average, max_spans=100_000)
     return finished(people, root, table.schema)
@@ -320,26 +320,26 @@ def test_groups_are_judged_together_as_one_by_one(asked: tuple[Column, list[Coun
     assert made.holds(table).reshape(-1).tolist() == one_by_one
 
 
-def case_of(column: Column, several: Sequence[Counts]) -> Case:
+def case_of(column: Column, several: Sequence[Counts]) -> ScoringContext:
     """People who say which group they are in, judged by their true composition."""
     who = categorical("who", "quasi_identifier", values=[f"group {i}" for i in range(len(several))])
-    told = [
+    items = [
         (f"group {i}", value, people)
         for i, counts in enumerate(several)
         for value, people in zip(column.domain, counts, strict=True)
         if people
     ]
-    table = table_of([who, column], [row[:2] for row in told], [row[2] for row in told])
-    known, size = known_of(table), len(column.domain)
+    table = table_of([who, column], [row[:2] for row in items], [row[2] for row in items])
+    known, size = grant_knowledge(table), len(column.domain)
     chances = pd.DataFrame(1 / size, index=range(len(several)), columns=list(column.domain))
     belief = Belief(column.name, np.arange(len(several)), chances)
-    return Case(table, None, Release({}, table.schema), known, belief, scored="composition")
+    return ScoringContext(table, None, Release({}, table.schema), known, belief, scored="composition")
 
 
 def scores_of(wanted: Required, column: Column, several: Sequence[Counts]) -> list[float]:
     """Each group's score by the metric of the requirement's name."""
-    metric, case = METRICS[wanted.use].of_claim(wanted.claim()), case_of(column, several)
-    scores = pd.Series(metric.score(case)).groupby(case.groups).agg(["min", "max"])
+    metric, case = METRICS[wanted.use].from_claim(wanted.claim()), case_of(column, several)
+    scores = pd.Series(metric.score(case)).groupby(case.equivalence_class).agg(["min", "max"])
     assert (scores["min"] == scores["max"]).all()
     return list(map(float, scores["min"]))
 
@@ -359,7 +359,7 @@ def test_a_requirement_agrees_with_the_metric_of_its_name_at_its_very_score_too(
     scores = scores_of(wanted, column, several)
     least = 1e-9 if isinstance(wanted, LDiversityRequired) else 0
     for limit in {score + off for score in scores if math.isfinite(score) and score + off >= least}:
-        metric = METRICS[wanted.use].of_claim(limited(wanted, limit).claim())
+        metric = METRICS[wanted.use].from_claim(limited(wanted, limit).claim())
         expected = [metric.holds(score) for score in scores]
         assert [holds(limited(wanted, limit), column, everyone, counts) for counts in several] == expected
 
@@ -416,7 +416,7 @@ def test_a_requirement_of_another_secret_than_the_class_refuses_a_test_too() -> 
         required = LDiversityRequired(secret=secret, form="distinct", at_least=2 if secret == "habit" else 1)
         done = audited(table, k=1, prune=False, require=(required,))
         assert done.sealed is not None
-        names = [node.column for node in nodes(done.sealed.release.trees[0]) if isinstance(node, Fan)]
+        names = [node.column for node in nodes(done.sealed.release.trees[0]) if isinstance(node, CategoricalSplit)]
         assert ("city" in names) == asked
 
 
@@ -446,8 +446,8 @@ def test_a_release_claims_each_requirement_under_the_name_of_the_metric_that_che
     ]
     t_close = {"distance": "equal", "at_most": 0.5}
     assert sealed.release.guarantee == {"k": 3, "l_diversity": l_diverse, "t_closeness": [t_close]}
-    told = [{"use": "l_diversity", **one} for one in l_diverse] + [{"use": "t_closeness", **t_close}]
-    assert sealed.release.builder["require"] == told
+    result = [{"use": "l_diversity", **one} for one in l_diverse] + [{"use": "t_closeness", **t_close}]
+    assert sealed.release.builder["require"] == result
     bare = audited(mortgage(), k=3).sealed
     assert bare is not None
     assert "require" not in bare.release.builder

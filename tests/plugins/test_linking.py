@@ -6,12 +6,12 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
-from leafgate.types.evidence import People, Private
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Counted, Level, Publish, Records, Release, published
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
 from leafgate_linking import Linking
 from leafgate_linking.attack import link
 from leafgate_protection import KAnonymity
@@ -20,14 +20,14 @@ from oracles import numbered
 from random_tables import categorical, numeric, table_of
 
 
-def release_of(table: Table, *trees: Node, level: Level = "counts", **told: Any) -> Release:
-    return published(Release({}, table.schema, trees, **told), Publish(level), frozenset())
+def release_of(table: Table, *trees: Node, level: Level = "counts", **document: Any) -> Release:
+    return published(Release({}, table.schema, trees, **document), Publish(level), frozenset())
 
 
 def believed(release: Release, table: Table, *, distribution: bool = False) -> dict[str, list[float]]:
     """The chances of the first secret, for each value of the first public column."""
-    known = known_of(table, distribution=distribution)
-    chances = Linking().infer(release, known)[0].chances
+    known = grant_knowledge(table, distribution=distribution)
+    chances = Linking().infer(release, known)[0].posterior
     assert chances is not None
     return {str(name): row for name, row in zip(known.records.iloc[:, 0], chances.to_numpy().tolist(), strict=True)}
 
@@ -44,60 +44,60 @@ def believed(release: Release, table: Table, *, distribution: bool = False) -> d
 def test_the_mortgage_leaves_are_pooled_as_far_as_they_are_published(
     level: Level, unmarried: float, married: float
 ) -> None:
-    told = believed(release_of(mortgage(), TREE, level=level), mortgage())
-    assert told["Unmarried"] == pytest.approx([unmarried, 1 - unmarried])
-    assert told["Married"] == pytest.approx([married, 1 - married])
+    result = believed(release_of(mortgage(), TREE, level=level), mortgage())
+    assert result["Unmarried"] == pytest.approx([unmarried, 1 - unmarried])
+    assert result["Married"] == pytest.approx([married, 1 - married])
 
 
 def test_labels_leave_the_overall_distribution_where_it_is_known() -> None:
-    told = believed(release_of(mortgage(), TREE, level="labels"), mortgage(), distribution=True)
-    assert told["Married"] == pytest.approx([1 / 3, 2 / 3])
+    result = believed(release_of(mortgage(), TREE, level="labels"), mortgage(), distribution=True)
+    assert result["Married"] == pytest.approx([1 / 3, 2 / 3])
 
 
 def test_a_test_on_the_secret_tells_it_in_proportion_to_the_leaves() -> None:
     # The sports car is the secret and half the people have one; the tree tells it by the sizes of its leaves:
     # the Unmarried could be among the 2 who have one or the 3 who have none, the Married among 1 or 3.
     table = mortgage(MARITAL_STATUS, replace(SPORTS_CAR, roles=frozenset({"sensitive"})), RISK)
-    told = believed(release_of(table, TREE), table)
-    assert told["Unmarried"] == pytest.approx([2 / 5, 3 / 5])
-    assert told["Married"] == pytest.approx([1 / 4, 3 / 4])
+    result = believed(release_of(table, TREE), table)
+    assert result["Unmarried"] == pytest.approx([2 / 5, 3 / 5])
+    assert result["Married"] == pytest.approx([1 / 4, 3 / 4])
 
 
 def test_a_public_class_narrows_the_leaves_to_the_people_of_that_class() -> None:
     # Of the Unmarried, the good risk must be in the one leaf that has good risks; a bad one is 1 of 1 + 3.
     risk = replace(RISK, roles=frozenset({"class", "quasi_identifier"}))
     table = mortgage(MARITAL_STATUS, replace(SPORTS_CAR, roles=frozenset({"sensitive"})), risk)
-    known = known_of(table)
-    chances = Linking().infer(release_of(table, TREE), known)[0].chances
+    known = grant_knowledge(table)
+    chances = Linking().infer(release_of(table, TREE), known)[0].posterior
     assert chances is not None
-    told = dict(zip(known.records.itertuples(index=False, name=None), chances["yes"], strict=True))
-    assert told[("Unmarried", "good")] == 1
-    assert told[("Unmarried", "bad")] == pytest.approx(1 / 4)
-    assert told[("Married", "bad")] == 0
+    result = dict(zip(known.records.itertuples(index=False, name=None), chances["yes"], strict=True))
+    assert result[("Unmarried", "good")] == 1
+    assert result[("Unmarried", "bad")] == pytest.approx(1 / 4)
+    assert result[("Married", "bad")] == 0
 
 
 def test_without_a_secret_there_are_groups_only() -> None:
     table = mortgage(MARITAL_STATUS, SPORTS_CAR, replace(RISK, roles=frozenset({"class"})))
-    (belief,) = Linking().infer(release_of(table, TREE), known_of(table))
+    (belief,) = Linking().infer(release_of(table, TREE), grant_knowledge(table))
     assert belief.secret is None
-    assert belief.chances is None
-    assert belief.groups is not None
-    assert len(set(belief.groups.tolist())) == 2
+    assert belief.posterior is None
+    assert belief.equivalence_class is not None
+    assert len(set(belief.equivalence_class.tolist())) == 2
 
 
 def test_k_anonymity_is_the_size_of_the_group() -> None:
     table = mortgage()
-    release, known = release_of(table, TREE), known_of(table)
+    release, known = release_of(table, TREE), grant_knowledge(table)
     (belief,) = Linking().infer(release, known)
-    scores = KAnonymity(at_least=3).score(Case(table, None, release, known, belief))
+    scores = KAnonymity(at_least=3).score(ScoringContext(table, None, release, known, belief))
     assert scores.tolist() == [3] * len(table)
 
 
 @pytest.mark.parametrize("counted", ["sampled", "perturbed", "noisy"])
 def test_of_five_good_people_who_are_only_approximately_counted_nobody_is_certainly_good(counted: Counted) -> None:
     tree = fan("marital_status", Unmarried=leaf(5, 0), Married=leaf(2, 1))
-    told = believed(release_of(mortgage(), tree, counted=counted), mortgage())
-    assert told["Unmarried"] == pytest.approx([6 / 7, 1 / 7])
+    result = believed(release_of(mortgage(), tree, count_semantics=counted), mortgage())
+    assert result["Unmarried"] == pytest.approx([6 / 7, 1 / 7])
 
 
 @pytest.mark.parametrize(("counted", "certain"), [("exact", True), ("perturbed", False), ("sampled", False)])
@@ -105,16 +105,16 @@ def test_published_records_are_believed_with_certainty_only_where_they_are_exact
     counted: Counted, certain: bool
 ) -> None:
     records = Records(("marital_status", "loan_risk"), (("Unmarried", "good"), ("Married", "bad")), (3, 3))
-    told = believed(release_of(mortgage(), records=records, counted=counted), mortgage())
-    assert (max(told["Unmarried"]) == 1) is certain
+    result = believed(release_of(mortgage(), records=records, count_semantics=counted), mortgage())
+    assert (max(result["Unmarried"]) == 1) is certain
 
 
 def test_two_trees_tell_people_apart_whom_neither_does() -> None:
     columns = [categorical(name, "quasi_identifier", values=("0", "1")) for name in "ab"]
     rows = [(a, b, "good") for a in "01" for b in "01"]
     table = table_of([*columns, RISK], rows)
-    by_a, by_b = (Fan(name, (Branch(("0",), leaf(2, 0)), Branch(("1",), leaf(2, 0)))) for name in "ab")
-    known = known_of(table)
+    by_a, by_b = (CategoricalSplit(name, (Branch(("0",), leaf(2, 0)), Branch(("1",), leaf(2, 0)))) for name in "ab")
+    known = grant_knowledge(table)
     assert [len(set(link(release_of(table, *t), known).groups)) for t in ((by_a,), (by_b,), (by_a, by_b))] == [2, 2, 4]
 
 
@@ -126,7 +126,7 @@ def test_people_for_whom_the_tree_ends_nowhere_are_one_group_whatever_it_asks_on
     )
     table = table_of([status, SPORTS_CAR, RISK], [*PEOPLE, ("divorced", "no", "bad")])
     tree = fan("marital_status", Unmarried=nowhere, Married=leaf(1, 2))
-    known = known_of(table)
+    known = grant_knowledge(table)
     assert known.records["marital_status"].tolist() == ["Unmarried", "Married", "divorced"]
     assert numbered(link(release_of(table, tree), known).groups) == [0, 1, 0]
 
@@ -135,7 +135,7 @@ def test_a_branch_that_no_private_value_can_take_tells_nobody_apart() -> None:
     # Whoever has no sports car cannot have one further down, where marital status is asked.
     again = fan("sports_car", yes=fan("marital_status", Unmarried=leaf(0, 0), Married=leaf(0, 0)), no=leaf(0, 3))
     tree = fan("sports_car", yes=leaf(2, 1), no=again)
-    assert set(link(release_of(mortgage(), tree), known_of(mortgage())).groups) == {0}
+    assert set(link(release_of(mortgage(), tree), grant_knowledge(mortgage())).groups) == {0}
 
 
 @pytest.mark.parametrize(
@@ -158,30 +158,30 @@ def test_a_side_of_a_private_cut_counts_where_a_number_within_the_bounds_or_a_mi
     age = numeric("age", "private", bounds=(0, 10), missing=True)
     table = table_of([MARITAL_STATUS, age, RISK], [(p[0], 5.0, p[2]) for p in PEOPLE])
     for below, above, groups in ((status, leaf(0, 0), low), (leaf(0, 0), status, high)):
-        tree = Cut("age", at, below, above, missing, strict)
-        assert len(set(link(release_of(table, tree), known_of(table)).groups)) == groups
+        tree = NumericSplit("age", at, below, above, missing, strict)
+        assert len(set(link(release_of(table, tree), grant_knowledge(table)).groups)) == groups
 
 
 def test_a_private_number_may_be_rounded_to_the_low_side_of_a_float32_cut() -> None:
     # Numbers just above 0.1 in float32 are rounded to it and go low first, then high: marital status matters.
     at = float(np.float32(0.1))
     status = fan("marital_status", Unmarried=leaf(0, 0), Married=leaf(0, 0))
-    tree = Cut("age", at, Cut("age", at, leaf(2, 4), status), leaf(0, 0), float32=True)
+    tree = NumericSplit("age", at, NumericSplit("age", at, leaf(2, 4), status), leaf(0, 0), float32=True)
     table = table_of(
         [MARITAL_STATUS, numeric("age", "private", bounds=(0, 1)), RISK], [(p[0], 0.05, p[2]) for p in PEOPLE]
     )
-    assert len(set(link(release_of(table, tree), known_of(table)).groups)) == 2
+    assert len(set(link(release_of(table, tree), grant_knowledge(table)).groups)) == 2
 
 
 def test_leaves_without_anybody_tell_nothing() -> None:
     tree = fan("marital_status", Unmarried=leaf(0, 0), Married=leaf(2, 4))
-    told = believed(release_of(mortgage(), tree), mortgage())
-    assert np.array(told["Unmarried"]) == pytest.approx([0.5, 0.5])
+    result = believed(release_of(mortgage(), tree), mortgage())
+    assert np.array(result["Unmarried"]) == pytest.approx([0.5, 0.5])
 
 
 def test_labels_alone_are_evidence_and_no_belief() -> None:
     private = fan("sports_car", yes=leaf(2, 1), no=fan("marital_status", Unmarried=leaf(0, 1), Married=leaf(0, 2)))
     public = fan("marital_status", Unmarried=leaf(1, 2), Married=leaf(1, 2))
-    for tree, told in ((private, "several"), (public, "bad")):
-        (belief,) = Linking().infer(release_of(mortgage(), tree, level="labels"), known_of(mortgage()))
-        assert belief.evidence["labels"] == Private({told: People(6)})
+    for tree, result in ((private, "several"), (public, "bad")):
+        (belief,) = Linking().infer(release_of(mortgage(), tree, level="labels"), grant_knowledge(mortgage()))
+        assert belief.evidence["labels"] == AuditorOnly({result: PeopleCount(6)})

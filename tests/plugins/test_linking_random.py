@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.belief import checked
 from leafgate.types.release import Combine, Counted, Level, Publish, Release, published
 from leafgate.types.table import Table, make_table
@@ -32,14 +32,16 @@ def planted(draw: st.DrawFn, *, most: int, whole: bool = True) -> tuple[Table, t
 
 def release_of(table: Table, forest: tuple[Node, ...], level: Level = "counts", numbers: Counted = "exact") -> Release:
     combine: Combine = "one" if len(forest) == 1 else "vote"
-    return published(Release({}, table.schema, forest, counted=numbers, combine=combine), Publish(level), frozenset())
+    return published(
+        Release({}, table.schema, forest, count_semantics=numbers, combine=combine), Publish(level), frozenset()
+    )
 
 
 @settings(max_examples=120, deadline=None)
 @given(planted(most=1))
 def test_the_groups_of_any_tree_are_those_of_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
     table, forest = plant
-    known = known_of(table)
+    known = grant_knowledge(table)
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
 
 
@@ -56,7 +58,7 @@ AGES = table_of(
 @settings(max_examples=60, deadline=None)
 @given(trees(AGES.schema, depth=5))
 def test_several_cuts_of_a_private_number_leave_what_definition_4_says(tree: Node) -> None:
-    known = known_of(AGES)
+    known = grant_knowledge(AGES)
     assert numbered(link(release_of(AGES, (tree,)), known).groups) == numbered(spans([tree], known))
 
 
@@ -64,7 +66,7 @@ def test_several_cuts_of_a_private_number_leave_what_definition_4_says(tree: Nod
 @given(planted(most=1, whole=False))
 def test_values_without_a_way_out_are_a_bin_of_their_own(plant: tuple[Table, tuple[Node, ...]]) -> None:
     table, forest = plant
-    known = known_of(table)
+    known = grant_knowledge(table)
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
 
 
@@ -73,7 +75,7 @@ def test_values_without_a_way_out_are_a_bin_of_their_own(plant: tuple[Table, tup
 def test_the_groups_of_a_forest_are_those_of_the_joint_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
     # A tree's leaves in reach follow from the joint ones, and its remainder from its leaves in reach.
     table, forest = plant
-    known = known_of(table)
+    known = grant_knowledge(table)
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
 
 
@@ -83,7 +85,7 @@ def test_a_forest_never_groups_people_whom_its_trees_together_tell_apart(
     plant: tuple[Table, tuple[Node, ...]],
 ) -> None:
     table, forest = plant
-    known = known_of(table)
+    known = grant_knowledge(table)
     groups, joint = numbered(link(release_of(table, forest), known).groups), numbered(spans(forest, known))
     assert len(set(zip(groups, joint, strict=True))) == len(set(groups))
 
@@ -94,13 +96,13 @@ def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
     plant: tuple[Table, tuple[Node, ...]], level: Level, distribution: bool
 ) -> None:
     table, forest = plant
-    release, known = release_of(table, forest, level), known_of(table, distribution=distribution)
+    release, known = release_of(table, forest, level), grant_knowledge(table, distribution=distribution)
     for belief in Linking().infer(release, known):
         checked(belief, known)
-        assert belief.groups is not None
-        sizes = group_sizes(belief.groups.tolist(), known.weight)
+        assert belief.equivalence_class is not None
+        sizes = group_sizes(belief.equivalence_class.tolist(), known.weight)
         assert sum(sizes.values()) == table.people
-        assert Case(table, None, release, known, belief).sizes.min() == min(sizes.values())
+        assert ScoringContext(table, None, release, known, belief).sizes.min() == min(sizes.values())
 
 
 @settings(max_examples=30, deadline=None)
@@ -110,9 +112,9 @@ def test_the_order_of_the_rows_changes_no_belief(plant: tuple[Table, tuple[Node,
     rows = np.random.default_rng(seed).permutation(len(table))
     shuffled = make_table(table.schema, table.frame.loc[rows], table.weight[rows])
     release = release_of(table, forest)
-    for one, other in zip(*(Linking().infer(release, known_of(t)) for t in (table, shuffled)), strict=True):
-        assert one.groups.tolist() == other.groups.tolist()
-        assert one.chances is None or one.chances.equals(other.chances)
+    for one, other in zip(*(Linking().infer(release, grant_knowledge(t)) for t in (table, shuffled)), strict=True):
+        assert one.equivalence_class.tolist() == other.equivalence_class.tolist()
+        assert one.posterior is None or one.posterior.equals(other.posterior)
 
 
 @settings(max_examples=40, deadline=None)
@@ -122,11 +124,11 @@ def test_exact_numbers_never_rule_out_the_truth(
 ) -> None:
     table, forest = plant
     release = release_of(table, forest, level)
-    known = known_of(table, distribution=distribution, release=release)
+    known = grant_knowledge(table, distribution=distribution, release=release)
     for belief in Linking().infer(release, known):
-        if belief.chances is not None:
-            case = Case(table, None, release, known, belief)
-            truth = [case.chances[value][row] for row, value in enumerate(case.truth)]
+        if belief.posterior is not None:
+            case = ScoringContext(table, None, release, known, belief)
+            truth = [case.posterior[value][row] for row, value in enumerate(case.truth)]
             assert min(truth) > 0
 
 
@@ -140,9 +142,9 @@ def test_numbers_that_only_approximate_people_make_nobody_certain(
     plant: tuple[Table, tuple[Node, ...]], level: Level, numbers: Counted
 ) -> None:
     table, forest = plant
-    for belief in Linking().infer(release_of(table, forest, level, numbers), known_of(table)):
-        if belief.chances is not None:
-            assert ((belief.chances > 0) & (belief.chances < 1)).all(axis=None)
+    for belief in Linking().infer(release_of(table, forest, level, numbers), grant_knowledge(table)):
+        if belief.posterior is not None:
+            assert ((belief.posterior > 0) & (belief.posterior < 1)).all(axis=None)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -153,10 +155,10 @@ def test_the_belief_is_what_the_leaves_in_reach_say(
 ) -> None:
     table, forest = plant
     release = release_of(table, forest, level)
-    known = known_of(table, distribution=distribution, release=release)
+    known = grant_knowledge(table, distribution=distribution, release=release)
     for belief in Linking().infer(release, known):
-        if belief.secret is not None and belief.chances is not None:
+        if belief.secret is not None and belief.posterior is not None:
             by_hand = [
                 Reading(public, release, known, known.schema[belief.secret]).belief for public in persons(known.records)
             ]
-            assert np.allclose(belief.chances.to_numpy(), by_hand)
+            assert np.allclose(belief.posterior.to_numpy(), by_hand)

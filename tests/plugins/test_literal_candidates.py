@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines import C45, Id3
 from leafgate_kadet import Kadet
 from literal_candidates import Comparison, split_information
@@ -30,7 +30,7 @@ TABLE = table_of(
 
 
 def compared(release: Release, table: Table) -> tuple[Comparison, ...]:
-    return model_of(release, known_of(table)).comparisons
+    return model_of(release, grant_knowledge(table)).comparisons
 
 
 def rivals(release: Release, table: Table) -> set[tuple[str, float | None]]:
@@ -83,12 +83,12 @@ def test_a_requirement_on_the_secret_may_have_refused_anything() -> None:
     release = release_of(builder, table, "counts")
     believed = replace(release, guarantee={"k": 1})
     assert compared(release, table) == ()
-    assert violation(model_of(believed, known_of(table)), truth_of(table))["internal"] > 0.1
+    assert violation(model_of(believed, grant_knowledge(table)), truth_of(table))["internal"] > 0.1
 
 
 def test_groups_of_values_leave_only_numbers_to_compare() -> None:
-    tree = Fan("a", (Branch(("0", "1"), Leaf("no", {"no": 4, "yes": 3})),))
-    asked = Fan("b", (Branch(("0",), tree), Branch(("1",), Leaf("yes", {"no": 0, "yes": 2}))))
+    tree = CategoricalSplit("a", (Branch(("0", "1"), Leaf("no", {"no": 4, "yes": 3})),))
+    asked = CategoricalSplit("b", (Branch(("0",), tree), Branch(("1",), Leaf("yes", {"no": 0, "yes": 2}))))
     rows = [("0", "0", 1.0, "no"), ("1", "0", 1.0, "yes"), ("1", "0", 2.0, "no"), ("0", "1", 2.0, "yes")]
     table = table_of((A, B, N, SICK), rows, [3, 3, 1, 2])
     facts = {"measure": "gain", "average_gain": False, "min_leaf": 1, "min_split": 2, "pruned": False}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from leafgate.types.release import Level
-from leafgate.types.tree import Fan
+from leafgate.types.tree import CategoricalSplit
 from leafgate_baselines import Id3
 from literal_casadi import solve_casadi
 from literal_counting import count
@@ -64,12 +64,12 @@ def test_example_1_counted_tells_everyones_salary() -> None:
 
 def test_figure_1_asks_education_then_country_of_masters_and_gender_of_doctors() -> None:
     root = release_of(Id3(), FIGURE_1, "counts").trees[0]
-    assert isinstance(root, Fan)
+    assert isinstance(root, CategoricalSplit)
     below = {branch.values: branch.node for branch in root.branches}
     masters, doctors = below["Masters",], below["Doctorate",]
     assert root.column == "education"
-    assert isinstance(masters, Fan)
-    assert isinstance(doctors, Fan)
+    assert isinstance(masters, CategoricalSplit)
+    assert isinstance(doctors, CategoricalSplit)
     assert (masters.column, doctors.column) == ("country", "gender")
 
 

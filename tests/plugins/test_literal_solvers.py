@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level
 from leafgate.types.table import Table
 from leafgate_baselines import Id3
@@ -73,7 +73,7 @@ def test_one_tree_alone_leaves_every_leaf_its_own_distribution(case: Case) -> No
 @settings(max_examples=20, deadline=None)
 @given(SMALL)
 def test_two_trees_are_one_problem(table: Table) -> None:
-    known = known_of(table)
+    known = grant_knowledge(table)
     one, other = (release_of(builder, table, "counts") for builder in (Id3(), Id3(measure="gini", min_leaf=2)))
     model = model_of(replace(one, trees=one.trees + other.trees, selection=None), known)
     assert max(violation(model, truth_of(table)).values()) < 1e-9
@@ -104,7 +104,7 @@ def test_counting_lists_every_data_set(case: Case) -> None:
     assert found.p == pytest.approx(np.mean(agreeing, axis=0), abs=1e-12)
 
 
-def every_assignment(known: Known, model: Model) -> list[Floats]:
+def every_assignment(known: AdversaryKnowledge, model: Model) -> list[Floats]:
     """The p(x|q) of every way to give every single person a value."""
     owner = np.repeat(np.arange(len(known.weight)), known.weight)
     assume(len(model.values) ** len(owner) <= 4096)
@@ -133,6 +133,6 @@ def test_what_is_counted_meets_every_convex_constraint_and_is_surer(case: Case) 
 def test_counting_many_people_is_refused() -> None:
     columns = (numeric("a", "quasi_identifier"), categorical("y", "class", "sensitive", values=("no", "yes")))
     table = table_of(columns, [(float(i % 10), "yes" if i % 3 else "no") for i in range(90)])
-    model = model_of(release_of(Id3(min_leaf=40), table, "labels"), known_of(table))
+    model = model_of(release_of(Id3(min_leaf=40), table, "labels"), grant_knowledge(table))
     with pytest.raises(ValueError, match="too many"):
         count(model)

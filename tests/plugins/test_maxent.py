@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
-from leafgate.types.evidence import Private
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Level, Release
-from leafgate.types.tree import Fan
+from leafgate.types.tree import CategoricalSplit
 from leafgate_baselines import Id3
 from leafgate_maxent import MaxEnt
 from leafgate_maxent.attack import choice_words
@@ -52,11 +52,11 @@ def test_of_figure_1s_masters_country_tells_no_less_than_gender(
     assert slack_at_masters(release, known, poor) == pytest.approx(6 * (gender - country))
 
 
-def figure_1(level: Level = "counts") -> tuple[Release, Known]:
-    return release_of(Id3(measure="gini"), FIGURE_1, level), known_of(FIGURE_1)
+def figure_1(level: Level = "counts") -> tuple[Release, AdversaryKnowledge]:
+    return release_of(Id3(measure="gini"), FIGURE_1, level), grant_knowledge(FIGURE_1)
 
 
-def slack_at_masters(release: Release, known: Known, poor: dict[tuple[str, ...], float]) -> float:
+def slack_at_masters(release: Release, known: AdversaryKnowledge, poor: dict[tuple[str, ...], float]) -> float:
     """The only constraint there, in people, where `poor` is believed and all doctors are rich."""
     problem = problem_of(release, known)
     (choices,), (tree,) = problem.choices, problem.trees
@@ -93,9 +93,9 @@ def test_example_1_leaves_two_people_in_doubt(level: Level, internal: bool) -> N
     release, known = example_1(level)
     with no_engine():
         (belief,) = MaxEnt(internal=internal).infer(release, known)
-    assert belief.chances is not None
-    found = divergence(belief.chances.to_numpy())
-    assert belief.chances.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-12)
+    assert belief.posterior is not None
+    found = divergence(belief.posterior.to_numpy())
+    assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-12)
     assert found.max() == pytest.approx(0.693, abs=5e-4)
     assert found @ known.weight / known.weight.sum() == pytest.approx(0.231, abs=5e-4)
     assert belief.evidence["solver"] == "closed form"
@@ -121,13 +121,13 @@ def test_labels_alone_leave_everybody_at_one_half() -> None:
 
 def test_the_dearest_choices_are_told_in_words() -> None:
     table = random_table(3)
-    release, known = release_of(Id3(min_split=12), table, "counts"), known_of(table)
+    release, known = release_of(Id3(min_split=12), table, "counts"), grant_knowledge(table)
     binding = answer(release, known).binding
     (belief,) = MaxEnt(solver="structured").infer(release, known)
-    told = belief.evidence["because"]
-    assert isinstance(told, Private)
-    assert [each["price"] for each in told.content] == pytest.approx([each.price for each in binding][:10])
-    assert all(" the tree asks " in each["choice"] and " and not " in each["choice"] for each in told.content)
+    because = belief.evidence["because"]
+    assert isinstance(because, AuditorOnly)
+    assert [each["price"] for each in because.content] == pytest.approx([each.dual for each in binding][:10])
+    assert all(" the tree asks " in each["choice"] and " and not " in each["choice"] for each in because.content)
 
 
 @pytest.mark.parametrize("solver", ["auto", "gekko"])
@@ -141,6 +141,6 @@ def test_both_engines_find_the_same(solver: str) -> None:
 def test_a_tree_that_lets_people_fall_through_is_no_tree_of_a_learner() -> None:
     release, known = example_1()
     asked = release.trees[0]
-    assert isinstance(asked, Fan)
+    assert isinstance(asked, CategoricalSplit)
     bare = replace(release, trees=(replace(asked, branches=asked.branches[:2]),))
     assert not problem_of(bare, known).choices

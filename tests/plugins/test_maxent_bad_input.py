@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from command_line import leafgate
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import Fact, Known
+from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_baselines import Id3
 from leafgate_maxent import MaxEnt
 from maxent_examples import example_1, mixed
@@ -31,11 +31,11 @@ TABLE = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 2])
 
 def stump(*leaves: Leaf, level: Level = "counts") -> Release:
     """One leaf for each value of `a`."""
-    tree = Fan("a", tuple(Branch((value,), leaf) for value, leaf in zip("01", leaves, strict=True)))
+    tree = CategoricalSplit("a", tuple(Branch((value,), leaf) for value, leaf in zip("01", leaves, strict=True)))
     return Release({}, TABLE.schema, (tree,), publish=Publish(level))
 
 
-def refused(release: Release, known: Known, **options: Any) -> str:
+def refused(release: Release, known: AdversaryKnowledge, **options: Any) -> str:
     """What is said instead of a belief."""
     with pytest.raises(InconclusiveError) as caught:
         MaxEnt.model_validate({"solver": "structured", **options}).infer(release, known)
@@ -46,36 +46,36 @@ RIGHT, WRONG = Leaf("no", {"no": 3, "yes": 1}), Leaf("yes", {"no": 0, "yes": 5})
 
 
 def test_counts_of_another_table_name_the_leaf_and_nothing_else() -> None:
-    said = refused(stump(RIGHT, WRONG), known_of(TABLE))
+    said = refused(stump(RIGHT, WRONG), grant_knowledge(TABLE))
     assert "in conflict are: that everyone is in the table once; the leaf count of leaf 2 of tree 1 (" in said
     assert "was the release learned from this table" in said
 
 
 def test_with_the_distribution_known_too_the_conflict_is_as_small() -> None:
-    said = refused(stump(RIGHT, WRONG), known_of(TABLE, distribution=True))
+    said = refused(stump(RIGHT, WRONG), grant_knowledge(TABLE, distribution=True))
     assert "in conflict are: " in said
     assert "leaf 1 of" not in said
 
 
 def test_of_several_wrong_leaves_one_is_enough() -> None:
-    said = refused(stump(Leaf("no", {"no": 9, "yes": 1}), WRONG), known_of(TABLE))
+    said = refused(stump(Leaf("no", {"no": 9, "yes": 1}), WRONG), grant_knowledge(TABLE))
     assert said.count("leaf count of leaf") == 1
 
 
 def test_a_leaf_that_nobody_can_reach_has_nobody() -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes")], [3, 1])
-    said = refused(stump(RIGHT, WRONG), known_of(table))
+    said = refused(stump(RIGHT, WRONG), grant_knowledge(table))
     assert "in conflict are: the leaf count of leaf 2 of tree 1 (" in said
 
 
 def test_error_rates_beyond_one_contradict_themselves() -> None:
     leaves = Leaf("no", error_rate=0.25), Leaf("yes", error_rate=1.5)
-    assert "leaf 2" in refused(stump(*leaves, level="error_rates"), known_of(TABLE))
+    assert "leaf 2" in refused(stump(*leaves, level="error_rates"), grant_knowledge(TABLE))
 
 
 def test_a_label_that_is_not_most_frequent_contradicts_its_error_rate() -> None:
     leaves = Leaf("no", error_rate=0.25), Leaf("no", error_rate=1.0)
-    said = refused(stump(*leaves, level="error_rates"), known_of(TABLE))
+    said = refused(stump(*leaves, level="error_rates"), grant_knowledge(TABLE))
     assert "the label of leaf 2 of tree 1" in said
     assert "the leaf rate of leaf 2 of tree 1" in said
 
@@ -85,7 +85,7 @@ def fact(*values: str, low: float, high: float = 1.0) -> Fact:
 
 
 def test_a_fact_that_the_counts_contradict_is_named() -> None:
-    known = known_of(TABLE, facts=[fact("yes", low=0.5), fact("no", low=1.0)])
+    known = grant_knowledge(TABLE, facts=[fact("yes", low=0.5), fact("no", low=1.0)])
     said = refused(release_of(Id3(), TABLE, "counts"), known)
     assert "knows.facts[1]" in said
     assert "knows.facts[0]" not in said
@@ -93,20 +93,20 @@ def test_a_fact_that_the_counts_contradict_is_named() -> None:
 
 def test_more_people_known_than_there_are_contradict() -> None:
     people = table_of((A, Y), [("0", "yes")], [2])
-    said = refused(release_of(Id3(), TABLE, "counts"), known_of(TABLE, people=people))
+    said = refused(release_of(Id3(), TABLE, "counts"), grant_knowledge(TABLE, people=people))
     assert "the leaf count of leaf 1 of tree 1" in said
     assert "yes" not in said.split("(was")[0]  # nothing is said of whose secret is what
 
 
 def test_a_leaf_without_label_tells_nothing_among_labels() -> None:
-    (belief,) = MaxEnt().infer(stump(Leaf("no"), Leaf(None), level="labels"), known_of(TABLE))
-    assert belief.chances is not None
-    assert belief.chances.to_numpy()[1] == pytest.approx([0.5, 0.5])
+    (belief,) = MaxEnt().infer(stump(Leaf("no"), Leaf(None), level="labels"), grant_knowledge(TABLE))
+    assert belief.posterior is not None
+    assert belief.posterior.to_numpy()[1] == pytest.approx([0.5, 0.5])
 
 
 @pytest.mark.parametrize("bare", [Leaf(None), Leaf("no")])
 def test_a_leaf_of_people_that_is_bare_among_error_rates_contradicts_the_table(bare: Leaf) -> None:
-    said = refused(stump(Leaf("no", error_rate=0.25), bare, level="error_rates"), known_of(TABLE))
+    said = refused(stump(Leaf("no", error_rate=0.25), bare, level="error_rates"), grant_knowledge(TABLE))
     assert "the leaf rate of leaf 2 of tree 1" in said
 
 
@@ -114,8 +114,8 @@ def test_without_the_measure_the_leaves_alone_speak_and_it_is_said_so() -> None:
     release, known = example_1()
     silent = published(release, Publish("counts", measure=False), frozenset({"measure"}))
     (belief,) = MaxEnt(internal=True).infer(silent, known)
-    assert belief.chances is not None
-    assert belief.chances.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-12)
+    assert belief.posterior is not None
+    assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-12)
     assert belief.evidence["without_internal"] == "the selection measure is not public"
 
 
@@ -128,9 +128,9 @@ def test_what_is_told_of_the_algorithm_and_not_understood_is_not_used(facts: dic
     assert belief.evidence["without_internal"]
 
 
-def needing_an_engine(level: Level) -> tuple[Release, Known]:
+def needing_an_engine(level: Level) -> tuple[Release, AdversaryKnowledge]:
     table: Table = random_table(3)
-    return release_of(Id3(min_split=12), table, level), known_of(table)
+    return release_of(Id3(min_split=12), table, level), grant_knowledge(table)
 
 
 @pytest.mark.parametrize("level", ["counts", "error_rates"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Level
 from leafgate_baselines import Id3
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
@@ -16,7 +16,7 @@ from leafgate_maxent.presolve.reduce import Active, Reduced, reduced
 from leafgate_maxent.solve.active_set import broken, nothing
 from leafgate_maxent.solve.certificate import capped, caps_of, upper_bound
 from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.subproblem import Part, Solved
+from leafgate_maxent.solve.subproblem import Solution, Subproblem
 from maxent_parts import random_table
 from maxent_questions import answer, problem_of, truth_in
 from random_maxent import release_of
@@ -28,7 +28,7 @@ def everything(seed: int, measure: str, level: Level) -> tuple[Reduced, list[np.
     """A problem with all inequalities imposed, and points that keep them: the truth, and what the attack finds."""
     table = random_table(seed, rows=14, values=2)
     release = release_of(Id3.model_validate({"use": "id3", "measure": measure, "min_split": 8}), table, level)
-    known = known_of(table)
+    known = grant_knowledge(table)
     problem = problem_of(release, known)
     choices = [np.arange(len(each)) for each in problem.choices]
     linear = [np.arange(0 if each.equal else len(each)) for each in problem.linear]
@@ -39,13 +39,13 @@ def everything(seed: int, measure: str, level: Level) -> tuple[Reduced, list[np.
     return left, [left.variables(people) for people in kept]
 
 
-def priced(part: Part, x: np.ndarray, rng: np.random.Generator, size: float) -> Solved:
+def priced(part: Subproblem, x: np.ndarray, rng: np.random.Generator, size: float) -> Solution:
     """Prices drawn at random, of the size that is asked for; those that must be are not negative."""
-    curved, least, equal = len(part.curved), len(part.least_bound), len(part.equal_bound)
-    return Solved(x, size * rng.random(curved), size * rng.random(least), size * rng.normal(size=equal), done=True)
+    curved, least, equal = len(part.curved), len(part.inequality_bound), len(part.equality_bound)
+    return Solution(x, size * rng.random(curved), size * rng.random(least), size * rng.normal(size=equal), done=True)
 
 
-def points(part: Part, inside: list[np.ndarray], rng: np.random.Generator) -> Iterator[np.ndarray]:
+def points(part: Subproblem, inside: list[np.ndarray], rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Points that keep the equalities: between those that keep everything."""
     for _ in range(8):
         share = rng.dirichlet(np.ones(len(inside)))
@@ -82,9 +82,9 @@ def test_capped_prices_make_the_lagrangian_concave(measure: str) -> None:
             continue
         caps, most = caps_of(part)
         for size in (1.0, 10.0, 100.0):
-            prices = capped(priced(part, inside[0], rng, size), caps, most).prices
+            prices = capped(priced(part, inside[0], rng, size), caps, most).duals
 
-            def lagrangian(x: np.ndarray, prices: np.ndarray = prices, part: Part = part) -> float:
+            def lagrangian(x: np.ndarray, prices: np.ndarray = prices, part: Subproblem = part) -> float:
                 return part.entropy(x) + float(prices @ part.curved.values(x))
 
             for t in (0.1, 0.5, 0.9):
@@ -102,10 +102,10 @@ def test_prices_that_are_too_high_are_lowered_and_others_are_not() -> None:
     rng = np.random.default_rng(2)
     for size in (1e-6, 50.0):
         solved = priced(part, inside[0], rng, size)
-        lowered = capped(solved, caps, most).prices
+        lowered = capped(solved, caps, most).duals
         assert (caps.T @ lowered <= most + 1e-9).all()
-        assert (lowered <= solved.prices + 1e-12).all()
-        assert (lowered == solved.prices).all() == (size < 1e-3)
+        assert (lowered <= solved.duals + 1e-12).all()
+        assert (lowered == solved.duals).all() == (size < 1e-3)
 
 
 @pytest.mark.parametrize("measure", ["gini", "gain"])
@@ -119,12 +119,19 @@ def test_the_bound_is_the_largest_value_of_the_tangent_in_the_box(measure: str, 
         if not len(part):
             continue
         solved = priced(part, np.mean(inside, axis=0) + 0.05, rng, 1.0)
-        prices = np.concatenate([solved.prices, solved.least_prices])
+        prices = np.concatenate([solved.duals, solved.inequality_duals])
 
         def lagrangian(
-            x: np.ndarray, part: Part = part, prices: np.ndarray = prices, equal: np.ndarray = solved.equal_prices
+            x: np.ndarray,
+            part: Subproblem = part,
+            prices: np.ndarray = prices,
+            equal: np.ndarray = solved.equality_duals,
         ) -> float:
-            return part.entropy(x) + float(prices @ part.slack(x)) + float(equal @ (part.equal @ x - part.equal_bound))
+            return (
+                part.entropy(x)
+                + float(prices @ part.slack(x))
+                + float(equal @ (part.equality @ x - part.equality_bound))
+            )
 
         steps = 1e-6 * np.eye(len(part))
         slope = np.array([(lagrangian(solved.x + s) - lagrangian(solved.x - s)) / 2e-6 for s in steps])
@@ -142,11 +149,13 @@ def test_at_the_caps_the_lagrangian_bends_nowhere_upwards(measure: str) -> None:
         if not len(part) or not len(part.curved):
             continue
         caps, most = caps_of(part)
-        free = null_space(part.equal.toarray()) if len(part.equal_bound) else np.eye(len(part))
+        free = null_space(part.equality.toarray()) if len(part.equality_bound) else np.eye(len(part))
         for x in points(part, inside, rng):
-            prices = capped(priced(part, x, rng, 1e4), caps, most).prices
+            prices = capped(priced(part, x, rng, 1e4), caps, most).duals
             here = np.maximum(x, 1e-9)
-            curved = [part.curved.bend(part.curved.counts(here), along, prices) for along in np.eye(len(part))]
+            curved = [
+                part.curved.hessian_product(part.curved.counts(here), along, prices) for along in np.eye(len(part))
+            ]
             bent = free.T @ (np.diag(1 / here) + np.array(curved)) @ free
             assert np.linalg.eigvalsh((bent + bent.T) / 2).min(initial=0) > -1e-7
             tried += 1

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
 from leafgate.types.adversary import Fact
-from leafgate.types.evidence import Private
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Level
 from leafgate_baselines import Id3
 from leafgate_maxent import Counting, MaxEnt
@@ -32,8 +32,8 @@ def test_one_known_person_gives_the_other_away() -> None:
     release, known = example_1()
     q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])
     (belief,) = MaxEnt(solver="structured").infer(release, replace(known, people=q2))
-    assert belief.chances is not None
-    assert belief.chances.to_numpy() == pytest.approx(mixed(known, 1.0), abs=1e-7)
+    assert belief.posterior is not None
+    assert belief.posterior.to_numpy() == pytest.approx(mixed(known, 1.0), abs=1e-7)
 
 
 def test_what_is_known_of_nobody_changes_nothing() -> None:
@@ -47,8 +47,8 @@ def test_what_the_leaves_say_does_not_hold_who_was_known_before() -> None:
     release, known = example_1()
     q2 = table_of(FIGURE_2.schema.columns, [("30-40", "Masters", "<=50K")])
     (belief,) = MaxEnt(solver="structured").infer(release, replace(known, people=q2))
-    assert belief.baseline is not None
-    assert belief.baseline.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-7)
+    assert belief.prior is not None
+    assert belief.prior.to_numpy() == pytest.approx(mixed(known, 0.5), abs=1e-7)
 
 
 def facts_about_all(low: float, high: float, *values: str) -> Fact:
@@ -69,9 +69,9 @@ def test_whom_a_fact_makes_certain_is_certain(level: Level, fact: Fact) -> None:
     release, known = example_1(level)
     for attack in (MaxEnt(solver="structured"), Counting()):
         (belief,) = attack.infer(release, replace(known, facts=(fact,)))
-        assert belief.chances is not None
+        assert belief.posterior is not None
         age = known.records["age"] == "40-50"
-        assert (belief.chances[age.to_numpy()].max(axis=1) == 1).all()
+        assert (belief.posterior[age.to_numpy()].max(axis=1) == 1).all()
 
 
 def test_two_facts_that_leave_no_third_value_make_certain_too() -> None:
@@ -80,10 +80,10 @@ def test_two_facts_that_leave_no_third_value_make_certain_too() -> None:
     table = table_of(columns, [("a", "no"), ("a", "a bit"), ("b", "no"), ("b", "very")], [5, 5, 4, 4])
     release = release_of(Id3(min_split=100), table, "labels")
     facts = tuple(Fact({"town": ("a",)}, "ill", (value,), 0.5, 1.0) for value in ("no", "a bit"))
-    (belief,) = MaxEnt(solver="structured").infer(release, replace(known_of(table), facts=facts))
-    assert belief.chances is not None
-    assert belief.chances.to_numpy()[0].tolist() == pytest.approx([0.5, 0.5, 0], abs=1e-9)
-    assert belief.chances.to_numpy()[0][2] == 0
+    (belief,) = MaxEnt(solver="structured").infer(release, replace(grant_knowledge(table), facts=facts))
+    assert belief.posterior is not None
+    assert belief.posterior.to_numpy()[0].tolist() == pytest.approx([0.5, 0.5, 0], abs=1e-9)
+    assert belief.posterior.to_numpy()[0][2] == 0
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_a_fact_binds_from_above_and_from_below_and_only_whom_it_is_about(
     release, known = example_1("labels")
     fact = Fact({"age": ("20-30",)}, "salary", (value,), low, high)
     (belief,) = MaxEnt(solver="structured", internal=False).infer(release, replace(known, facts=(fact,)))
-    assert belief.chances is not None
+    assert belief.posterior is not None
     young = (known.records["age"] == "20-30").to_numpy()
-    assert belief.chances["<=50K"][young].to_numpy() == pytest.approx(expected, abs=1e-6)
-    assert belief.chances["<=50K"][~young].to_numpy() == pytest.approx(0.5, abs=1e-6)
+    assert belief.posterior["<=50K"][young].to_numpy() == pytest.approx(expected, abs=1e-6)
+    assert belief.posterior["<=50K"][~young].to_numpy() == pytest.approx(0.5, abs=1e-6)
 
 
 def test_contradicting_facts_are_named() -> None:
@@ -122,5 +122,5 @@ def test_the_public_hears_of_a_belief_only_how_it_was_found() -> None:
     public = {"solver", "convex", "gap", "engines_apart", "exact"}
     for attack in (MaxEnt(), Counting()):
         (belief,) = attack.infer(release, known)
-        shown = {key for key, told in belief.evidence.items() if not isinstance(told, Private)}
+        shown = {key for key, result in belief.evidence.items() if not isinstance(result, AuditorOnly)}
         assert {key for key in shown if not key.startswith("without_")} <= public

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.adversary import Fact
 from leafgate.types.release import Level
 from leafgate.types.schema import Schema
@@ -43,7 +43,7 @@ def test_that_the_best_test_was_asked_is_information(case: Case) -> None:
 @given(cases(SMALL, distribution=False))
 def test_the_overall_distribution_is_information(case: Case) -> None:
     table, release, known = case
-    informed = known_of(table, distribution=True)
+    informed = grant_knowledge(table, distribution=True)
     more, less = answer(release, informed), answer(release, known)
     assert more.entropy <= less.bound + CLOSE
     if release.publish.leaves == "counts":  # which tell it already
@@ -54,7 +54,7 @@ def test_the_overall_distribution_is_information(case: Case) -> None:
 @given(SMALL, builders())
 def test_counts_tell_more_than_error_rates_and_these_more_than_labels(table: Table, builder: TreeBuilder) -> None:
     counts, rates, labels = (release_of(builder, table, level) for level in LEVELS)
-    known = known_of(table)
+    known = grant_knowledge(table)
     for more, less in ((counts, rates), (rates, labels)):
         assert answer(more, known).entropy <= answer(less, known).bound + CLOSE
         alone = [answer(release, known, internal=False).entropy for release in (more, less)]
@@ -106,7 +106,7 @@ def test_the_order_of_people_and_whether_equal_ones_are_listed_apart_change_noth
     table, _, _ = case
     heavy = replace(table, weight=2 * table.weight, _codes={})
     release = release_of(data.draw(builders()), heavy, "counts")
-    known = known_of(heavy)
+    known = grant_knowledge(heavy)
     once, twice = range(len(known.weight)), 2 * list(range(len(known.weight)))
     order = data.draw(st.permutations(twice))
     apart = Table(known.public.schema, known.records.iloc[order].reset_index(drop=True), known.weight[order] // 2)

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import checked
-from leafgate.types.evidence import Private
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Counted, Level, Release
 from leafgate.types.table import Table
 from leafgate_baselines import Id3
@@ -37,16 +37,16 @@ def h(p: float) -> float:
     return float(-p * np.log(p) - (1 - p) * np.log(1 - p))
 
 
-def believed(release: Release, known: Known, **options: object) -> Floats:
+def believed(release: Release, known: AdversaryKnowledge, **options: object) -> Floats:
     (belief,) = MaxEnt.model_validate({"solver": "structured", **options}).infer(release, known)
-    assert belief.chances is not None
-    return belief.chances.to_numpy()
+    assert belief.posterior is not None
+    return belief.posterior.to_numpy()
 
 
-def in_a_population() -> tuple[Release, Known]:
+def in_a_population() -> tuple[Release, AdversaryKnowledge]:
     """8 people with a = 0 of whom 4 are in the table, 4 with a = 1 of whom 2 are."""
     population = table_of((A,), [("0",), ("1",)], [8, 4])
-    return release_of(Id3(), TABLE, "counts"), known_of(TABLE, population=population)
+    return release_of(Id3(), TABLE, "counts"), grant_knowledge(TABLE, population=population)
 
 
 @pytest.mark.parametrize("internal", [True, False])
@@ -60,7 +60,7 @@ def test_what_it_costs_not_to_know_the_members_is_reported() -> None:
     release, known = in_a_population()
     (belief,) = MaxEnt(members="subset").infer(release, known)
     cost = belief.evidence["cost_of_not_knowing_members"]
-    assert isinstance(cost, Private)
+    assert isinstance(cost, AuditorOnly)
     assert cost.content["knowing"] == pytest.approx(4 * h(1 / 4) / 6)
     assert cost.content["not_knowing"] == pytest.approx((4 * h(3 / 8) + 2 * h(1 / 4)) / 6)
 
@@ -75,7 +75,7 @@ def test_two_groups_of_whom_most_were_taken_are_found_in_a_few_steps() -> None:
     """6 of 11 were taken, all `a`; 9 of 10, one of them `b`: the rest could be anything."""
     values = categorical("y", "class", "sensitive", values=tuple("abcd"))
     table = table_of((A, values), [("0", "a"), ("1", "c"), ("1", "b")], [6, 8, 1])
-    known = known_of(table, population=table_of((A,), [("0",), ("1",)], [11, 10]))
+    known = grant_knowledge(table, population=table_of((A,), [("0",), ("1",)], [11, 10]))
     rest = np.array([[5 / 4], [1 / 4]])
     expected = (np.array([[6, 0, 0, 0], [0, 1, 8, 0]]) + rest) / [[11], [10]]
     found = believed(release_of(Id3(), table, "counts"), known, members="subset", internal=False)
@@ -99,7 +99,7 @@ def test_the_truth_about_a_population_is_possible(
 ) -> None:
     everyone, members = both
     release = release_of(builder, members, level)
-    known = known_of(members, population=everyone.public[0])
+    known = grant_knowledge(members, population=everyone.public[0])
     problem = problem_of(release, known, members=False)
     truth = truth_in(problem, release, everyone, members)
     assert max(problem.broken(truth).values()) < 1e-9
@@ -111,7 +111,7 @@ def test_the_truth_about_a_population_is_possible(
 @given(samples(), builders())
 def test_not_knowing_the_members_costs(both: tuple[Table, Table], builder: TreeBuilder) -> None:
     everyone, members = both
-    release, known = release_of(builder, members, "counts"), known_of(members, population=everyone.public[0])
+    release, known = release_of(builder, members, "counts"), grant_knowledge(members, population=everyone.public[0])
     (belief,) = MaxEnt(internal=False, members="subset", solver="structured").infer(release, known)
     cost = belief.evidence["cost_of_not_knowing_members"].content
     assert cost["not_knowing"] >= cost["knowing"] - 1e-8
@@ -125,7 +125,7 @@ def test_of_a_sample_the_truth_about_everyone_is_possible(
     everyone, drawn = both
     if counted == "bootstrap":  # some are drawn more often than they are there
         drawn = replace(drawn, weight=3 * drawn.weight, _codes={})
-    release, known = replace(release_of(builder, drawn, level), counted=counted), known_of(everyone)
+    release, known = replace(release_of(builder, drawn, level), count_semantics=counted), grant_knowledge(everyone)
     problem = problem_of(release, known)
     assert not any(linear.equal for linear in problem.linear if linear.kind != "row")
     assert not problem.choices
@@ -135,15 +135,15 @@ def test_of_a_sample_the_truth_about_everyone_is_possible(
 
 
 def test_the_people_of_a_sample_are_all_in_the_table() -> None:
-    release = replace(release_of(Id3(), TABLE, "counts"), counted="sampled")
-    everyone = known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [10, 3]))
+    release = replace(release_of(Id3(), TABLE, "counts"), count_semantics="sampled")
+    everyone = grant_knowledge(table_of((A, Y), [("0", "no"), ("1", "yes")], [10, 3]))
     # of 10, 3 or more are `no`: even odds keep that. Of 3, 2 or more are `yes`
     assert believed(release, everyone) == pytest.approx(np.array([[0.5, 0.5], [1 / 3, 2 / 3]]), abs=1e-6)
 
 
 def test_of_a_bootstrap_there_is_at_least_one_of_each() -> None:
-    release = replace(release_of(Id3(), TABLE, "counts"), counted="bootstrap")
-    two = known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 1]))
+    release = replace(release_of(Id3(), TABLE, "counts"), count_semantics="bootstrap")
+    two = grant_knowledge(table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 1]))
     answered = answer(release, two)
     assert answered.people == pytest.approx(np.array([[1.0, 1.0], [0.0, 1.0]]), abs=1e-6)
     # What the leaf says as it stands, 3 of 4, is surer of either of the two, and believed.
@@ -151,16 +151,16 @@ def test_of_a_bootstrap_there_is_at_least_one_of_each() -> None:
 
 
 def test_one_person_cannot_be_both_whom_a_bootstrap_drew() -> None:
-    release = replace(release_of(Id3(), TABLE, "counts"), counted="bootstrap")
+    release = replace(release_of(Id3(), TABLE, "counts"), count_semantics="bootstrap")
     with pytest.raises(InconclusiveError, match="leaf count of leaf 1"):
-        believed(release, known_of(table_of((A, Y), [("0", "no"), ("1", "yes")], [1, 1])))
+        believed(release, grant_knowledge(table_of((A, Y), [("0", "no"), ("1", "yes")], [1, 1])))
 
 
 @pytest.mark.parametrize("distribution", [False, True])
 def test_numbers_of_unknown_counting_are_no_constraints_and_believed_as_they_stand(distribution: bool) -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 4])
-    release = replace(release_of(Id3(), table, "counts"), counted="unknown")
-    known = known_of(table, distribution=distribution)
+    release = replace(release_of(Id3(), table, "counts"), count_semantics="unknown")
+    known = grant_knowledge(table, distribution=distribution)
     assert {each.kind for each in problem_of(release, known).linear} <= {"row", "distribution"}
     assert believed(release, known) == pytest.approx(np.array([[0.75, 0.25], [0.0, 1.0]]), abs=1e-7)
 
@@ -169,11 +169,11 @@ def test_numbers_of_unknown_counting_are_no_constraints_and_believed_as_they_sta
 @pytest.mark.parametrize("distribution", [False, True])
 def test_other_numbers_tell_nothing_for_certain(counted: Counted, distribution: bool) -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 4])
-    release = replace(release_of(Id3(), table, "counts"), counted=counted)
-    (belief,) = MaxEnt().infer(release, known_of(table, distribution=distribution))
+    release = replace(release_of(Id3(), table, "counts"), count_semantics=counted)
+    (belief,) = MaxEnt().infer(release, grant_knowledge(table, distribution=distribution))
     prior = [3 / 8, 5 / 8] if distribution else [1 / 2, 1 / 2]
-    assert belief.chances is not None
-    assert belief.chances.to_numpy() == pytest.approx(np.array([prior, prior]), abs=1e-7)
+    assert belief.posterior is not None
+    assert belief.posterior.to_numpy() == pytest.approx(np.array([prior, prior]), abs=1e-7)
     assert counted in belief.evidence["without_internal"]
 
 
@@ -182,10 +182,10 @@ def test_people_of_different_public_classes_are_told_apart() -> None:
     job = categorical("job", "sensitive", values=("a", "b"))
     sick = categorical("sick", "class", "quasi_identifier", values=("no", "yes"))
     table = table_of((town, job, sick), [("north", "a", "no"), ("north", "b", "yes"), ("south", "a", "no")], [3, 2, 4])
-    release, known = release_of(Id3(), table, "counts"), known_of(table)
+    release, known = release_of(Id3(), table, "counts"), grant_knowledge(table)
     (maxent,), (linking,) = MaxEnt(internal=False).infer(release, known), Linking().infer(release, known)
-    assert maxent.groups is not None
-    assert linking.groups is not None
-    pairs = set(zip(maxent.groups.tolist(), linking.groups.tolist(), strict=True))
-    assert len(pairs) == len(set(maxent.groups.tolist())) == len(set(linking.groups.tolist()))
+    assert maxent.equivalence_class is not None
+    assert linking.equivalence_class is not None
+    pairs = set(zip(maxent.equivalence_class.tolist(), linking.equivalence_class.tolist(), strict=True))
+    assert len(pairs) == len(set(maxent.equivalence_class.tolist())) == len(set(linking.equivalence_class.tolist()))
     assert checked(maxent, known, release).secret == "job"

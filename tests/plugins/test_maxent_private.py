@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import columns_asked
@@ -41,22 +41,22 @@ MORTGAGES = table_of(
 
 
 def test_the_mortgages_tell_who_has_a_sports_car() -> None:
-    release, known = built(Kadet(k=3, prune=False), MORTGAGES), known_of(MORTGAGES)
+    release, known = built(Kadet(k=3, prune=False), MORTGAGES), grant_knowledge(MORTGAGES)
     assert release is not None
     risk, car = sorted(MaxEnt().infer(release, known), key=lambda belief: belief.secret != "risk")
     assert (risk.secret, car.secret) == ("risk", "sports car")
-    assert risk.chances is not None
-    assert car.chances is not None
+    assert risk.posterior is not None
+    assert car.posterior is not None
     # 3 married: 1 has a car, and good risk; 3 unmarried: 2 have one, one of them good. All 3 without are bad.
     by_status = {name: i for i, name in enumerate(known.records["marital"])}
     married, unmarried = by_status["Married"], by_status["Unmarried"]
-    assert car.chances.loc[married, "yes"] == pytest.approx(1 / 3)
-    assert car.chances.loc[unmarried, "yes"] == pytest.approx(2 / 3)
-    assert risk.chances.loc[married, "good"] == pytest.approx(1 / 3)
-    assert risk.chances.loc[unmarried, "good"] == pytest.approx(1 / 3)
+    assert car.posterior.loc[married, "yes"] == pytest.approx(1 / 3)
+    assert car.posterior.loc[unmarried, "yes"] == pytest.approx(2 / 3)
+    assert risk.posterior.loc[married, "good"] == pytest.approx(1 / 3)
+    assert risk.posterior.loc[unmarried, "good"] == pytest.approx(1 / 3)
 
 
-def share_of(joint: Joint, p: Floats, known: Known, name: str) -> Floats:
+def share_of(joint: Joint, p: Floats, known: AdversaryKnowledge, name: str) -> Floats:
     """p(value | row) of one secret, from p(life, class | row)."""
     if name == known.schema.target.name:
         return np.asarray(p.sum(axis=1))
@@ -64,17 +64,17 @@ def share_of(joint: Joint, p: Floats, known: Known, name: str) -> Floats:
     return np.asarray(p.sum(axis=2) @ has)
 
 
-def agrees_with_the_full_problem(release: Release, known: Known, *, internal: bool) -> bool:
+def agrees_with_the_full_problem(release: Release, known: AdversaryKnowledge, *, internal: bool) -> bool:
     """Is each secret's belief that of the joint? False where its solver is not content."""
-    told = bool(problem_of(release, known, internal=internal).choices)
-    joint = joint_of(release, known, internal=told)
+    result = bool(problem_of(release, known, internal=internal).choices)
+    joint = joint_of(release, known, internal=result)
     p = solve_joint(joint) if np.prod(joint.shape) <= 150 else None
     if p is None:
         return False
     for belief in MaxEnt(internal=internal, solver="structured").infer(release, known):
         assert belief.secret is not None
-        assert belief.chances is not None
-        assert belief.chances.to_numpy() == pytest.approx(share_of(joint, p, known, belief.secret), abs=1e-5)
+        assert belief.posterior is not None
+        assert belief.posterior.to_numpy() == pytest.approx(share_of(joint, p, known, belief.secret), abs=1e-5)
     return True
 
 
@@ -89,7 +89,7 @@ def test_the_belief_about_every_secret_is_that_of_the_full_problem(
     release = built(builder, table)
     assume(release is not None)
     assert release is not None
-    assume(agrees_with_the_full_problem(release, known_of(table), internal=internal))
+    assume(agrees_with_the_full_problem(release, grant_knowledge(table), internal=internal))
 
 
 def small_table(seed: int) -> Table:
@@ -108,7 +108,7 @@ def test_choices_between_unknown_and_public_columns_say_something_too(
     seed: int, measure: Literal["gain", "gini"]
 ) -> None:
     table = small_table(seed)
-    release, known = built(Id3(measure=measure), table), known_of(table)
+    release, known = built(Id3(measure=measure), table), grant_knowledge(table)
     assert release is not None
     assert "c" in columns_asked(release.trees[0])
     assert answer(release, known).binding
@@ -118,7 +118,7 @@ def test_choices_between_unknown_and_public_columns_say_something_too(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(public_class=False, most=12), st.integers(1, 3), st.booleans())
 def test_the_truth_is_possible_and_surer(table: Table, k: int, prune: bool) -> None:
-    release, known = built(Kadet(k=k, prune=prune), table), known_of(table)
+    release, known = built(Kadet(k=k, prune=prune), table), grant_knowledge(table)
     assume(release is not None)
     assert release is not None
     problem = problem_of(release, known)
@@ -137,4 +137,4 @@ def test_a_tree_of_this_very_table_is_not_said_to_be_anothers() -> None:
     table = table_of((a, b, c, y), rows)
     release = built(Id3(), table)
     assert release is not None
-    assert answer(release, known_of(table), internal=False).gap < 1e-9
+    assert answer(release, grant_knowledge(table), internal=False).gap < 1e-9

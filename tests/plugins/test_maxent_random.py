@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate_baselines import Id3
 from literal_casadi import solve_casadi
@@ -48,14 +48,20 @@ def best(found: list[Answer | None]) -> Answer:
     return max(settled, key=lambda each: each.entropy)
 
 
-def compared(case: Case, *, internal: bool = True) -> tuple[Release, Known, Model]:
+def compared(case: Case, *, internal: bool = True) -> tuple[Release, AdversaryKnowledge, Model]:
     """Cases of which we have the very problem of the literal model."""
     _, release, known = case
     return release, known, model_of(release, known, internal=internal)
 
 
 def is_the_optimum(
-    release: Release, known: Known, model: Model, other: Answer, solver: str = "structured", *, cells: float = 1e-5
+    release: Release,
+    known: AdversaryKnowledge,
+    model: Model,
+    other: Answer,
+    solver: str = "structured",
+    *,
+    cells: float = 1e-5,
 ) -> None:
     outcome = answer(release, known, solver=solver, internal=bool(model.comparisons))
     p = believed(problem_of(release, known), outcome.people)
@@ -87,7 +93,7 @@ def test_so_does_gekko_of_the_whole_problem_written_out(case: Case, solver: str)
 
 def test_where_everything_is_settled_gekko_has_nothing_to_do() -> None:
     table = table_of((A, Y), [("0", "no"), ("1", "yes")], [2, 3])
-    outcome = answer(release_of(Id3(), table, "counts"), known_of(table, distribution=True), solver="gekko")
+    outcome = answer(release_of(Id3(), table, "counts"), grant_knowledge(table, distribution=True), solver="gekko")
     assert outcome.entropy == 0
 
 
@@ -104,14 +110,14 @@ def test_equations_together_may_say_that_nobody_is_somewhere() -> None:
     y = categorical("y", "class", "sensitive", values=("none", "mild", "grave"))
     rows = [("0", "0", "none"), ("0", "0", "mild"), ("1", "0", "grave"), ("1", "1", "none")]
     table = table_of((A, B, y), rows, [5, 1, 2, 1])
-    release, known = release_of(Id3(min_leaf=2), table, "error_rates"), known_of(table, distribution=True)
+    release, known = release_of(Id3(min_leaf=2), table, "error_rates"), grant_knowledge(table, distribution=True)
     outcome = answer(release, known, internal=False)
     assert outcome.gap < 1e-9
 
 
 def test_labels_and_the_distribution_may_leave_no_choice() -> None:
     table = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [2, 2, 1])
-    release, known = release_of(Id3(), table, "labels"), known_of(table, distribution=True)
+    release, known = release_of(Id3(), table, "labels"), grant_knowledge(table, distribution=True)
     outcome = answer(release, known, internal=False)
     assert outcome.people == pytest.approx(np.array([[2.0, 2.0], [0.0, 1.0]]), abs=1e-7)
     assert outcome.gap < 1e-9

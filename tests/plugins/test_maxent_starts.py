@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
 from leafgate_baselines import Id3
 from leafgate_maxent.problem.problem import Outcome
@@ -45,10 +45,12 @@ RELAXED: list[One] = [
 
 
 @cache
-def case(seed: int, level: Level, measure: Measure, distribution: bool) -> tuple[Release, Known]:
+def case(seed: int, level: Level, measure: Measure, distribution: bool) -> tuple[Release, AdversaryKnowledge]:
     """A tree of 14 rows of people in three classes that have nothing to do with their public columns."""
     table = random_table(seed, rows=14, values=2)
-    return release_of(Id3(measure=measure, min_split=8), table, level), known_of(table, distribution=distribution)
+    return release_of(Id3(measure=measure, min_split=8), table, level), grant_knowledge(
+        table, distribution=distribution
+    )
 
 
 @cache
@@ -82,8 +84,8 @@ def test_what_is_found_keeps_every_constraint_and_no_belief_is_above_the_bound(
 @pytest.mark.parametrize("one", SEARCHED)
 def test_nobody_finds_more(one: One) -> None:
     outcome = found_in(one)
-    assert len(outcome.found) == 4
-    assert outcome.entropy == max(outcome.found)
+    assert len(outcome.optima) == 4
+    assert outcome.entropy == max(outcome.optima)
     assert outcome.entropy >= best_of_others(one) - 1e-8
 
 
@@ -91,7 +93,7 @@ def test_nobody_finds_more(one: One) -> None:
 def test_where_the_relaxed_optimum_breaks_nothing_it_is_the_optimum_and_certified(one: One) -> None:
     release, known = case(*one)
     outcome = answer(release, known)
-    assert len(outcome.found) == 1
+    assert len(outcome.optima) == 1
     assert outcome.entropy >= best_of_others(one) - 1e-8
     assert outcome.gap < 1e-9
 
@@ -99,11 +101,11 @@ def test_where_the_relaxed_optimum_breaks_nothing_it_is_the_optimum_and_certifie
 def test_one_process_and_two_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     release, known = case(*SEARCHED[0])
     alone = answer(release, known)
-    assert len(alone.found) == 2
+    assert len(alone.optima) == 2
     monkeypatch.setattr(processes, "LARGE", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     together = answer(release, known)
-    assert together.found == alone.found
+    assert together.optima == alone.optima
     assert (together.people == alone.people).all()
     assert all((one == other).all() for one, other in zip(together.others, alone.others, strict=True))
 
@@ -111,5 +113,5 @@ def test_one_process_and_two_find_the_same(monkeypatch: pytest.MonkeyPatch) -> N
 def test_more_starts_find_no_less_and_hold_what_fewer_found() -> None:
     release, known = case(*SEARCHED[1])
     few, more = answer(release, known, starts=2), answer(release, known, starts=4)
-    assert set(few.found) <= set(more.found)
+    assert set(few.optima) <= set(more.optima)
     assert more.entropy >= few.entropy

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
 from leafgate.types.table import Table
 from leafgate_baselines import C45, Id3
@@ -43,11 +43,11 @@ def builders(draw: st.DrawFn) -> TreeBuilder:
     if which == "kadet":
         more = {"average_gain": draw(st.booleans()), "require": draw(st.sampled_from(REQUIRED))}
         return Kadet.model_validate(common | more)
-    told = common | {"release": "tree"}
-    return Tds.model_validate(told) if which == "tds" else Mondrian.model_validate(told)
+    result = common | {"release": "tree"}
+    return Tds.model_validate(result) if which == "tds" else Mondrian.model_validate(result)
 
 
-def broken(release: Release, table: Table, known: Known) -> float:
+def broken(release: Release, table: Table, known: AdversaryKnowledge) -> float:
     """By how much the truth misses a constraint."""
     problem = problem_of(release, known)
     return max(problem.broken(truth_in(problem, release, table)).values())
@@ -59,7 +59,7 @@ def test_the_truth_keeps_every_constraint(table: Table, builder: TreeBuilder, le
     release = built(builder, table, level)
     assume(release is not None)
     assert release is not None
-    assert broken(release, table, known_of(table, distribution=distribution)) < 1e-9
+    assert broken(release, table, grant_knowledge(table, distribution=distribution)) < 1e-9
 
 
 @some
@@ -98,7 +98,7 @@ def test_any_belief_breaks_the_same_constraints_as_in_the_literal_problem(case: 
 def test_a_single_leaf_by_gain_ratio_has_no_internal_constraints() -> None:
     table = table_of((A, SICK), [("0", "no"), ("0", "yes")], [4, 1])
     release = release_of(C45(average_gain=False), table, "counts")
-    assert problem_of(release, known_of(table)).choices == []
+    assert problem_of(release, grant_knowledge(table)).choices == []
 
 
 def test_a_requirement_may_have_refused_any_test_at_k_1_too() -> None:
@@ -107,13 +107,16 @@ def test_a_requirement_may_have_refused_any_test_at_k_1_too() -> None:
     required = ({"use": "l_diversity", "at_least": 1.2},)
     builder = Kadet.model_validate({"k": 1, "average_gain": False, "prune": False, "require": required})
     release = release_of(builder, table, "counts")
-    assert broken(release, table, known_of(table)) < 1e-9
-    assert "internal" in problem_of(release, known_of(table)).left_out
+    assert broken(release, table, grant_knowledge(table)) < 1e-9
+    assert "internal" in problem_of(release, grant_knowledge(table)).left_out
 
 
 def test_by_gain_ratio_cuts_of_other_columns_compete_at_their_largest_split_information() -> None:
     rows = [(1.0, "0", "no"), (2.0, "0", "no"), (4.0, "1", "yes"), (2.0, "1", "yes"), (2.5, "1", "yes")]
     table = table_of((N, A, SICK), rows, [2, 3, 1, 2, 1])
-    release, known = release_of(C45(average_gain=False, min_leaf=1, prune=False), table, "counts"), known_of(table)
+    release, known = (
+        release_of(C45(average_gain=False, min_leaf=1, prune=False), table, "counts"),
+        grant_knowledge(table),
+    )
     assert {one.candidate.column for one in model_of(release, known).comparisons} == {"n"}
     assert sum(map(len, problem_of(release, known).choices)) == len(model_of(release, known).comparisons)

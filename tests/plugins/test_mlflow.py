@@ -31,10 +31,10 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in (("pass", policy), ("fail", policy.replace(*STRICTER))):
         (folder / f"{name}.yaml").write_text(text)
         assert leafgate("audit", folder / f"{name}.yaml", "--out", folder / name).code == CODES[name]
-    told = json.loads((folder / "fail" / "report.json").read_text()) | {"verdict": "inconclusive", "release": None}
-    told["findings"] = [finding | {"passed": finding["passed"] or None} for finding in told["findings"]]
+    result = json.loads((folder / "fail" / "report.json").read_text()) | {"verdict": "inconclusive", "release": None}
+    result["findings"] = [finding | {"passed": finding["passed"] or None} for finding in result["findings"]]
     (folder / "inconclusive").mkdir()
-    (folder / "inconclusive" / "report.json").write_text(json.dumps(told))
+    (folder / "inconclusive" / "report.json").write_text(json.dumps(result))
     return folder
 
 
@@ -66,10 +66,10 @@ def test_a_run_is_tagged_and_keeps_the_report_and_the_verdict_is_the_exit_code(v
     run = ended.out.removeprefix("run ").split(":")[0]
     assert ended.out == f"run {run}: {verdict}\n"
     report = audits / verdict / "report.json"
-    told = json.loads(report.read_text())
-    wanted = {"leafgate.verdict": verdict, "leafgate.policy": "mortgage", "leafgate.waived": str(told["waived"])}
-    wanted |= {"leafgate.policy_sha256": told["policy"]["sha256"]}
-    wanted |= {} if told["release"] is None else {"leafgate.release_sha256": told["release"]["sha256"]}
+    document = json.loads(report.read_text())
+    wanted = {"leafgate.verdict": verdict, "leafgate.policy": "mortgage", "leafgate.waived": str(document["waived"])}
+    wanted |= {"leafgate.policy_sha256": document["policy"]["sha256"]}
+    wanted |= {} if document["release"] is None else {"leafgate.release_sha256": document["release"]["sha256"]}
     assert tags(audits) == wanted
     (kept,) = (audits / "store").glob("*/*/artifacts/leafgate/*")
     assert kept.read_bytes() == report.read_bytes()
@@ -78,10 +78,10 @@ def test_a_run_is_tagged_and_keeps_the_report_and_the_verdict_is_the_exit_code(v
 
 def test_a_run_is_tagged_with_the_audited_file(audits: Path) -> None:
     path = audits / "pass" / "report.json"
-    told = json.loads(path.read_text())
+    document = json.loads(path.read_text())
     assert not [name for name in read_public(audits / "pass").tags if "file" in name]
-    told["release"]["file"] = {"name": "model\n.onnx", "format": "onnx", "sha256": "ab" * 32}
-    path.write_text(json.dumps(told))
+    document["release"]["file"] = {"name": "model\n.onnx", "format": "onnx", "sha256": "ab" * 32}
+    path.write_text(json.dumps(document))
     first = list(read_public(audits / "pass").tags.items())[:3]
     assert first == [
         ("leafgate.file_name", "model\N{REPLACEMENT CHARACTER}.onnx"),
@@ -93,9 +93,9 @@ def test_a_run_is_tagged_with_the_audited_file(audits: Path) -> None:
 @pytest.mark.parametrize("file", [{}, [], "model.onnx", {"name": "model.onnx", "format": 1, "sha256": "ab" * 32}])
 def test_a_report_that_says_no_file_where_it_should_is_refused(audits: Path, file: Any) -> None:
     path = audits / "pass" / "report.json"
-    told = json.loads(path.read_text())
-    told["release"]["file"] = file
-    path.write_text(json.dumps(told))
+    document = json.loads(path.read_text())
+    document["release"]["file"] = file
+    path.write_text(json.dumps(document))
     with pytest.raises(InvalidError, match=r"release\.file"):
         read_public(audits / "pass")
 
@@ -150,7 +150,7 @@ def test_an_auditor_s_report_is_refused(audits: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "document",
     [
         None,
         [],
@@ -163,9 +163,9 @@ def test_an_auditor_s_report_is_refused(audits: Path) -> None:
         {"format": "leafgate/release/1"},
     ],
 )
-def test_what_is_no_public_report_is_refused(told: Any, tmp_path: Path) -> None:
-    if told is not None:
-        (tmp_path / "report.json").write_text(json.dumps(told))
+def test_what_is_no_public_report_is_refused(document: Any, tmp_path: Path) -> None:
+    if document is not None:
+        (tmp_path / "report.json").write_text(json.dumps(document))
     with pytest.raises(InvalidError):
         read_public(tmp_path)
 

@@ -20,7 +20,7 @@ from leafgate.types.noise import Law, Noise
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Leaf, Node, leaves
+from leafgate.types.tree import Leaf, Node, NumericSplit, leaves
 from leafgate_ppdtc45 import Ppdtc45
 from leafgate_ppdtc45.builder import FLOOR, build, learned, naive_bayes
 from leafgate_ppdtc45.deconvolved_c45 import deconvolved_tree, laws_of
@@ -62,7 +62,7 @@ def small(draw: st.DrawFn, m: int = 2) -> Shared:
 
 def same(tree: Node, literal: LiteralNode, classes: tuple[str, ...]) -> bool:
     if isinstance(literal, LiteralCut):
-        assert isinstance(tree, Cut)
+        assert isinstance(tree, NumericSplit)
         assert tree.column == f"x{literal.column}"
         assert tree.at == pytest.approx(literal.at)
         return same(tree.low, literal.low, classes) and same(tree.high, literal.high, classes)
@@ -126,7 +126,7 @@ def test_a_weighted_split_with_hardly_any_noise_is_that_of_plain_c45() -> None:
     split = best_split(shared.numbers, shared.classes, np.ones(300), shared.laws, 2, UNPRUNED)
     plain = plain_tree(shared, UNPRUNED)
     assert split is not None
-    assert isinstance(plain, Cut)
+    assert isinstance(plain, NumericSplit)
     assert (f"x{split.column}", np.floor(split.at)) == (plain.column, np.floor(plain.at))
 
 
@@ -138,12 +138,12 @@ def test_the_chance_of_being_below_is_that_of_even_originals_between_the_cuts(la
     shared = noise.added(original, rng)
     seen = np.abs(shared - 12) < 0.25
     inside = original[seen & (original > 8) & (original <= 15)]
-    told = below_chance(np.array([12.0]), 11.0, noise, (8.0, 15.0))
-    assert told[0] == pytest.approx((inside <= 11).mean(), abs=0.02)
+    result = below_chance(np.array([12.0]), 11.0, noise, (8.0, 15.0))
+    assert result[0] == pytest.approx((inside <= 11).mean(), abs=0.02)
 
 
 def test_random_paths_end_at_a_leaf_as_often_as_the_noise_says() -> None:
-    tree = Cut("x0", 10.0, Leaf("no"), Cut("x1", 4.0, Leaf("yes"), Leaf("maybe")))
+    tree = NumericSplit("x0", 10.0, Leaf("no"), NumericSplit("x1", 4.0, Leaf("yes"), Leaf("maybe")))
     noise = {"x0": Noise("gaussian", 3.0), "x1": Noise("uniform", 2.0)}
     people = 40_000
     numbers = {"x0": np.full(people, 8.5), "x1": np.full(people, 5.0)}
@@ -163,7 +163,7 @@ def test_trees_of_probable_sides_find_a_cut_that_noise_blurs(split: str) -> None
     tree = grown(
         shared_of(shared, original[:, 0] > 60, noise), Learner(), "random" if split == "random_path" else "both", rng
     )
-    assert isinstance(tree, Cut)
+    assert isinstance(tree, NumericSplit)
     assert tree.column == "x0"
     assert abs(tree.at - 60) < 8
 
@@ -235,7 +235,7 @@ def test_the_tree_for_shared_numbers_follows_from_the_shared_records(leaves: Lev
     table = table_of(schema_of(2).columns, rows, [1] * 80)
     release = published(build(options({"deviation": 4}), table, np.random.default_rng(1)), Publish(leaves), frozenset())
     (tree,) = release.noisy_alternatives.values()
-    assert isinstance(tree, Cut)
+    assert isinstance(tree, NumericSplit)
     assert follows_from_records(tree, release)
     assert not follows_from_records(replace(tree, low=tree.high, high=tree.low), release)
 
@@ -260,20 +260,20 @@ def people_without_x1() -> Table:
 
 
 @pytest.mark.parametrize(
-    ("noise", "told"),
+    ("noise", "text"),
     [
         ({"snr": 1.0}, "'x1' is constant and has no SNR"),
         ({"deviation": {"x0": 1.0}}, "no noise is said for 'x1'"),
         ({"deviation": {"x0": 1.0, "x1": 1.0, "x9": 1.0}}, "is no column that a tree may ask about"),
     ],
 )
-def test_noise_that_does_not_fit_the_table_is_refused(noise: dict[str, Any], told: str) -> None:
-    with pytest.raises(PolicyError, match=told):
+def test_noise_that_does_not_fit_the_table_is_refused(noise: dict[str, Any], text: str) -> None:
+    with pytest.raises(PolicyError, match=text):
         laws(NoiseOptions.model_validate(noise), people())
 
 
 @pytest.mark.parametrize(
-    ("column", "told"),
+    ("column", "text"),
     [
         (
             Column("sex", frozenset({"quasi_identifier"}), values=("f", "m")),
@@ -282,9 +282,9 @@ def test_noise_that_does_not_fit_the_table_is_refused(noise: dict[str, Any], tol
         (Column("ill", frozenset({"class", "sensitive"}), values=("no", "yes")), "the class is shared as it is"),
     ],
 )
-def test_columns_that_noise_cannot_hide_are_refused(column: Column, told: str) -> None:
+def test_columns_that_noise_cannot_hide_are_refused(column: Column, text: str) -> None:
     others = [c for c in schema_of(1).columns if "class" not in c.roles or "class" not in column.roles]
-    with pytest.raises(PolicyError, match=told):
+    with pytest.raises(PolicyError, match=text):
         agreed(NoiseOptions.model_validate({"deviation": 1.0}), Schema((*others, column)))
 
 
@@ -324,7 +324,7 @@ def test_the_expected_accuracy_of_a_tree_is_that_on_the_originals(law: Law) -> N
     shared, original = noisy_stairs(law)
     judges = judges_of(shared)
     for at in (15.0, 30.0, 60.0):
-        tree = Cut("x0", at, Leaf("no"), Leaf("yes"))
+        tree = NumericSplit("x0", at, Leaf("no"), Leaf("yes"))
         true = ((original > at) == (original > 30)).mean()
         assert expected_accuracy(tree, judges) == pytest.approx(true, abs=0.06)
 
@@ -363,8 +363,8 @@ def test_a_matched_cut_has_the_rank_among_originals_that_it_had_among_shared_num
     original = rng.normal(50, 6, 40_000)
     shared = shared_of(noise.added(original, rng)[:, None], original > 50, [noise])
     for cut in (35.0, 50.0, 65.0):
-        tree = matched_tree(Cut("x0", cut, Leaf("no"), Leaf("yes")), shared)
-        assert isinstance(tree, Cut)
+        tree = matched_tree(NumericSplit("x0", cut, Leaf("no"), Leaf("yes")), shared)
+        assert isinstance(tree, NumericSplit)
         assert tree.at == pytest.approx(50 + (cut - 50) * 0.6, abs=0.7)
 
 
@@ -377,7 +377,7 @@ def test_the_cuts_of_a_path_keep_their_order_when_they_are_matched() -> None:
 
 
 def nested(node: Node, box: dict[str, tuple[float, float]]) -> bool:
-    if not isinstance(node, Cut):
+    if not isinstance(node, NumericSplit):
         return True
     low, high = box.get(node.column, (-np.inf, np.inf))
     assert low <= node.at <= high
@@ -393,7 +393,7 @@ def test_densities_within_each_class_are_those_of_its_originals() -> None:
             np.searchsorted(np.sort(original[shared.classes == code]), found.edges[0]) / (shared.classes == code).sum()
         )
         assert np.abs(found.below[0][code] - true).max() < 0.12
-    assert found.told.people.tolist() == [5000, 1000]
+    assert found.densities.people.tolist() == [5000, 1000]
 
 
 def test_with_hardly_any_noise_a_tree_of_distributions_is_as_good_as_one_of_originals() -> None:
@@ -406,8 +406,8 @@ def test_with_hardly_any_noise_a_tree_of_distributions_is_as_good_as_one_of_orig
 
 def test_the_leaves_of_a_tree_of_distributions_count_everybody() -> None:
     shared, _ = noisy_stairs("uniform")
-    told = [leaf.counts or {} for leaf in leaves(deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0)))]
-    assert sum(sum(counts.values()) for counts in told) == pytest.approx(6000, abs=len(told))
+    items = [leaf.counts or {} for leaf in leaves(deconvolved_tree(shared, Learner(), 1, np.random.default_rng(0)))]
+    assert sum(sum(counts.values()) for counts in items) == pytest.approx(6000, abs=len(items))
 
 
 def crossed(seed: int) -> tuple[Shared, np.ndarray]:
@@ -440,19 +440,19 @@ def test_rounds_of_em_on_an_axis_are_those_of_the_core() -> None:
     numbers = noise.added(rng.gamma(3, 12, 500), rng)
     axis = axis_of(numbers, noise, (0.0, 100.0))
     start = np.full((1, len(axis.edges) - 1), 1 / (len(axis.edges) - 1))
-    seen = axis.seen(np.ones((500, 1)))
-    told, law = start[0], axis.table / axis.table.max(axis=1, keepdims=True)
+    seen = axis.expected_shared(np.ones((500, 1)))
+    result, law = start[0], axis.table / axis.table.max(axis=1, keepdims=True)
     for _ in range(7):
-        told = told * (law.T @ (seen[0] / (law @ told))) / seen.sum()
-    assert raised(start, seen, axis.table, 7)[0] == pytest.approx(told, abs=1e-9)
+        result = result * (law.T @ (seen[0] / (law @ result))) / seen.sum()
+    assert raised(start, seen, axis.table, 7)[0] == pytest.approx(result, abs=1e-9)
 
 
 def test_the_expected_accuracy_of_a_tree_of_three_columns_is_that_of_drawn_originals() -> None:
     rng, laws = np.random.default_rng(9), [Noise("gaussian", 6.0)] * 3
     original = rng.uniform(0, 100, size=(3000, 3))
     shared = np.stack([law.added(original[:, i], rng) for i, law in enumerate(laws)], axis=1)
-    corner = Cut("x1", 50.0, Leaf("no"), Cut("x2", 30.0, Leaf("yes"), Leaf("no")))
-    tree = Cut("x0", 60.0, corner, Leaf("yes"))
+    corner = NumericSplit("x1", 50.0, Leaf("no"), NumericSplit("x2", 30.0, Leaf("yes"), Leaf("no")))
+    tree = NumericSplit("x0", 60.0, corner, Leaf("yes"))
     classes = (original[:, 0] > 60) | ((original[:, 1] > 50) & (original[:, 2] <= 30))
     judges = judges_of(shared_of(shared, classes, laws))
     assert expected_accuracy(tree, judges) == pytest.approx(1, abs=0.12)

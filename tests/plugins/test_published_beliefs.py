@@ -19,12 +19,12 @@ from leafgate import AttackModel, Belief
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
 from leafgate.engine.audit import Audit, audit
-from leafgate.engine.build import known_of
-from leafgate.io.release_codec import seal
-from leafgate.types.adversary import Known
+from leafgate.engine.build import grant_knowledge
+from leafgate.io.release_codec import serialize
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Combine, Counted, Level, Publish, Records, Release, published
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
 from leafgate_linking import Linking
 from leafgate_maxent import Counting, MaxEnt
 from leafgate_published import Published
@@ -42,27 +42,27 @@ SICK_TOWN = table_of([TOWN, ILL], [("a", "yes"), ("b", "yes"), ("b", "no")], [25
 
 
 def by_town(*leaves: Leaf) -> Node:
-    return Fan("town", tuple(Branch((name,), leaf) for name, leaf in zip(("a", "b"), leaves, strict=True)))
+    return CategoricalSplit("town", tuple(Branch((name,), leaf) for name, leaf in zip(("a", "b"), leaves, strict=True)))
 
 
 BY_TOWN = by_town(Leaf("yes", {"no": 0, "yes": 250}), Leaf("yes", {"no": 100, "yes": 150}))
 
 
-def told(table: Table, *trees: Node, level: Level = "counts", **facts: Any) -> Release:
+def published_release(table: Table, *trees: Node, level: Level = "counts", **facts: Any) -> Release:
     combine: Combine = "one" if len(trees) == 1 else "vote"
     draft = Release({"use": "x"}, table.schema, trees, combine=combine, **facts)
     return published(draft, Publish(level, measure=False), frozenset())
 
 
-def knowing(table: Table, release: Release, **more: Any) -> Known:
-    return known_of(table, release=release, **more)
+def knowing(table: Table, release: Release, **more: Any) -> AdversaryKnowledge:
+    return grant_knowledge(table, release=release, **more)
 
 
 def believed(release: Release, table: Table, attack: AttackModel | None = None, about: str = "") -> dict[Any, Any]:
     """The posterior of the people of each value of the first public column, about the first secret or another."""
     known = knowing(table, release)
     beliefs = {belief.secret: belief for belief in (attack or Linking()).infer(release, known)}
-    chances = beliefs[about or next(iter(beliefs))].chances
+    chances = beliefs[about or next(iter(beliefs))].posterior
     assert chances is not None
     return dict(zip(known.records.iloc[:, 0].tolist(), chances.to_numpy().tolist(), strict=True))
 
@@ -70,7 +70,7 @@ def believed(release: Release, table: Table, attack: AttackModel | None = None, 
 def audited(release: Release, table: Table, folder: Path, *metrics: dict[str, Any], attack: AttackModel) -> Audit:
     """The release held, from its file, against limits on what is derived of each secret."""
     path = folder / "release.json"
-    path.write_bytes(seal(release).content)
+    path.write_bytes(serialize(release).content)
     policy = policy_for_any_table([{"scored": "derived", **metric} for metric in metrics])
     changes = {"build": Published.model_construct(path=path), "publish": None, "attacks": (attack,)}
     return audit(policy.model_copy(update=changes), PLUGINS, table)
@@ -91,7 +91,7 @@ def exposed(release: Release, table: Table, folder: Path, attack: AttackModel) -
 def test_a_file_that_says_all_of_a_town_are_ill_is_believed_whatever_its_numbers_count(
     tmp_path: Path, numbers: Counted, level: Level, attack: AttackModel
 ) -> None:
-    release = told(SICK_TOWN, BY_TOWN, level=level, counted=numbers)
+    release = published_release(SICK_TOWN, BY_TOWN, level=level, count_semantics=numbers)
     assert believed(release, SICK_TOWN, attack)["a"] == [0, 1]
     assert exposed(release, SICK_TOWN, tmp_path, attack) is False
 
@@ -100,19 +100,23 @@ def test_a_file_that_says_all_of_a_town_are_ill_is_believed_whatever_its_numbers
 def test_a_forest_is_believed_as_its_mean_of_shares(attack: AttackModel) -> None:
     shares = [(0.96, 0.7), (0.98, 0.5), (1.0, 0.6)]
     trees = [by_town(*(Leaf("yes", shares={"no": 1 - p, "yes": p}) for p in pair)) for pair in shares]
-    release = replace(told(SICK_TOWN, *trees, level="shares", counted="bootstrap"), combine="mean_per_tree")
+    release = replace(
+        published_release(SICK_TOWN, *trees, level="shares", count_semantics="bootstrap"), combine="mean_per_tree"
+    )
     known = replace(knowing(SICK_TOWN, release), label_accuracies=None, vote_accuracies=None)
     (belief,) = attack.infer(release, known)
-    assert belief.chances is not None
-    assert belief.chances["yes"].tolist() == pytest.approx([0.98, 0.6])
+    assert belief.posterior is not None
+    assert belief.posterior["yes"].tolist() == pytest.approx([0.98, 0.6])
 
 
 def test_a_tree_that_says_nothing_of_a_group_does_not_water_down_what_another_says() -> None:
     silent = by_town(Leaf("no", {"no": 0, "yes": 0}), Leaf("yes", {"no": 100, "yes": 150}))
     pure = by_town(Leaf("yes", {"no": 5, "yes": 95}), Leaf("yes", {"no": 100, "yes": 150}))
-    (belief,) = Linking().infer(told(SICK_TOWN, pure, silent, counted="unknown"), known_of(SICK_TOWN))
-    assert belief.chances is not None
-    assert belief.chances["yes"].tolist() == pytest.approx([0.95, 0.6])
+    (belief,) = Linking().infer(
+        published_release(SICK_TOWN, pure, silent, count_semantics="unknown"), grant_knowledge(SICK_TOWN)
+    )
+    assert belief.posterior is not None
+    assert belief.posterior["yes"].tolist() == pytest.approx([0.95, 0.6])
 
 
 # Labels
@@ -122,20 +126,20 @@ GROUPS = table_of(
     [("a", "yes"), ("a", "no"), ("b", "yes"), ("c", "no"), ("c", "yes")],
     [8, 2, 10, 9, 1],
 )
-LABELS = Fan("g", (Branch(("a", "b"), Leaf("yes")), Branch(("c",), Leaf("no"))))
+LABELS = CategoricalSplit("g", (Branch(("a", "b"), Leaf("yes")), Branch(("c",), Leaf("no"))))
 
 
 @pytest.mark.parametrize("attack", [Linking(), MaxEnt()])
 @pytest.mark.parametrize("numbers", ["exact", "unknown", "bootstrap", "sampled", "noisy"])
 def test_a_label_alone_counts_with_its_accuracy_on_the_table(attack: AttackModel, numbers: Counted) -> None:
     # 18 of the 20 people labelled yes are ill, 9 of the 10 labelled no are not.
-    beliefs = believed(told(GROUPS, LABELS, level="labels", counted=numbers), GROUPS, attack)
+    beliefs = believed(published_release(GROUPS, LABELS, level="labels", count_semantics=numbers), GROUPS, attack)
     assert beliefs["a"] == beliefs["b"] == pytest.approx([0.1, 0.9], abs=1e-6)
     assert beliefs["c"] == pytest.approx([0.9, 0.1], abs=1e-6)
 
 
 def test_counting_takes_the_accuracy_of_labels_for_people() -> None:
-    beliefs = believed(told(GROUPS, LABELS, level="labels"), GROUPS, Counting())
+    beliefs = believed(published_release(GROUPS, LABELS, level="labels"), GROUPS, Counting())
     assert beliefs["c"] == pytest.approx([0.9, 0.1])
     assert beliefs["a"] == pytest.approx([0.1, 0.9])
 
@@ -143,15 +147,15 @@ def test_counting_takes_the_accuracy_of_labels_for_people() -> None:
 def test_what_a_label_leaves_open_is_spread_by_the_prior() -> None:
     risk = categorical("risk", "class", "sensitive", values=("low", "mid", "high"))
     table = table_of([TOWN, risk], [("a", "high"), ("a", "low"), ("b", "mid"), ("b", "low")], [8, 2, 4, 6])
-    release = told(table, by_town(Leaf("high"), Leaf("low")), level="labels")
+    release = published_release(table, by_town(Leaf("high"), Leaf("low")), level="labels")
     (belief,) = Linking().infer(release, knowing(table, release, distribution=True))
-    assert belief.chances is not None  # .8 high; low and mid are 8 and 4 of 20
-    assert belief.chances.iloc[0].tolist() == pytest.approx([0.2 * 2 / 3, 0.2 / 3, 0.8])
+    assert belief.posterior is not None  # .8 high; low and mid are 8 and 4 of 20
+    assert belief.posterior.iloc[0].tolist() == pytest.approx([0.2 * 2 / 3, 0.2 / 3, 0.8])
 
 
 def test_an_error_rate_of_the_leaf_goes_before_the_accuracy_of_its_label() -> None:
     branches = (Branch(("a", "b"), Leaf("yes", error_rate=0.2)), Branch(("c",), Leaf("no", error_rate=0.2)))
-    release = told(GROUPS, Fan("g", branches), level="error_rates")
+    release = published_release(GROUPS, CategoricalSplit("g", branches), level="error_rates")
     assert release.needs_label_accuracies is False
     assert believed(release, GROUPS)["a"] == pytest.approx([0.2, 0.8])
 
@@ -160,14 +164,19 @@ def test_people_whose_unknown_cells_lead_to_several_labels_are_believed_the_mean
     car = categorical("car", "private", values=("yes", "no"))
     rows = [("a", "yes", "yes"), ("a", "no", "no"), ("a", "no", "yes")]
     table = table_of([TOWN, car, ILL], rows, [4, 3, 1])
-    tree = Fan("car", (Branch(("yes",), Leaf("yes")), Branch(("no",), Leaf("no"))))
-    assert believed(told(table, tree, level="labels"), table)["a"] == pytest.approx([0.375, 0.625])  # of 0, 1; 3/4, 1/4
+    tree = CategoricalSplit("car", (Branch(("yes",), Leaf("yes")), Branch(("no",), Leaf("no"))))
+    assert believed(published_release(table, tree, level="labels"), table)["a"] == pytest.approx(
+        [0.375, 0.625]
+    )  # of 0, 1; 3/4, 1/4
 
 
 def test_the_trees_of_a_vote_are_believed_by_the_accuracy_of_the_class_they_elect() -> None:
-    g = [Fan("g", tuple(Branch((v,), Leaf(label)) for v, label in zip("abc", labels, strict=True))) for labels in VOTES]
+    g = [
+        CategoricalSplit("g", tuple(Branch((v,), Leaf(label)) for v, label in zip("abc", labels, strict=True)))
+        for labels in VOTES
+    ]
     for attack in (Linking(), MaxEnt()):
-        beliefs = believed(told(GROUPS, *g, level="labels", counted="unknown"), GROUPS, attack)
+        beliefs = believed(published_release(GROUPS, *g, level="labels", count_semantics="unknown"), GROUPS, attack)
         assert beliefs["a"] == beliefs["b"] == pytest.approx([0.1, 0.9], abs=1e-6)
         assert beliefs["c"] == pytest.approx([0.9, 0.1], abs=1e-6)
 
@@ -178,7 +187,7 @@ VOTES = (("yes", "yes", "no"), ("yes", "no", "no"), ("no", "yes", "yes"))
 
 def test_a_label_that_is_always_right_exposes_people_and_the_public_is_not_told_how_often(tmp_path: Path) -> None:
     table = table_of([TOWN, ILL], [("a", "yes"), ("b", "no")], [30, 30])
-    release = told(table, by_town(Leaf("yes"), Leaf("no")), level="labels", counted="unknown")
+    release = published_release(table, by_town(Leaf("yes"), Leaf("no")), level="labels", count_semantics="unknown")
     done = audited(release, table, tmp_path, {"use": "confidence", "at_most": 0.95}, attack=Linking())
     found = next(finding for finding in done.report.findings if finding.metric == "confidence")
     assert (found.passed, found.value, found.private) == (False, 1, True)
@@ -189,14 +198,14 @@ def test_a_label_that_is_always_right_exposes_people_and_the_public_is_not_told_
 @pytest.mark.parametrize(
     ("release", "granted"),
     [
-        (told(SICK_TOWN, BY_TOWN), False),
-        (told(SICK_TOWN, BY_TOWN, level="shares"), False),
-        (told(SICK_TOWN, BY_TOWN, level="shares", counted="unknown"), False),
-        (told(SICK_TOWN, BY_TOWN, level="shares", counted="sampled"), True),
-        (told(SICK_TOWN, BY_TOWN, level="labels"), True),
-        (told(SICK_TOWN, BY_TOWN, BY_TOWN), True),
-        (told(SICK_TOWN, BY_TOWN, level="labels", guarantee={"epsilon": 1.0}), False),
-        (told(SICK_TOWN, by_town(Leaf("yes", {"no": 0, "yes": 0}), Leaf("no")), level="shares"), False),
+        (published_release(SICK_TOWN, BY_TOWN), False),
+        (published_release(SICK_TOWN, BY_TOWN, level="shares"), False),
+        (published_release(SICK_TOWN, BY_TOWN, level="shares", count_semantics="unknown"), False),
+        (published_release(SICK_TOWN, BY_TOWN, level="shares", count_semantics="sampled"), True),
+        (published_release(SICK_TOWN, BY_TOWN, level="labels"), True),
+        (published_release(SICK_TOWN, BY_TOWN, BY_TOWN), True),
+        (published_release(SICK_TOWN, BY_TOWN, level="labels", guarantee={"epsilon": 1.0}), False),
+        (published_release(SICK_TOWN, by_town(Leaf("yes", {"no": 0, "yes": 0}), Leaf("no")), level="shares"), False),
         (Release({}, SICK_TOWN.schema, model="none", records=Records(("ill",), (("no",),), (1,))), False),
     ],
 )
@@ -216,11 +225,11 @@ FLU = table_of(
     [30, 10, 30, 30],
 )
 BY_ILLNESS = counted(
-    Fan(
+    CategoricalSplit(
         "illness",
         (
-            Branch(("flu",), Fan("town", (Branch(("a",), Leaf("bad")), Branch(("b",), Leaf("bad"))))),
-            Branch(("cold",), Fan("town", (Branch(("a",), Leaf("good")), Branch(("b",), Leaf("good"))))),
+            Branch(("flu",), CategoricalSplit("town", (Branch(("a",), Leaf("bad")), Branch(("b",), Leaf("bad"))))),
+            Branch(("cold",), CategoricalSplit("town", (Branch(("a",), Leaf("good")), Branch(("b",), Leaf("good"))))),
         ),
     ),
     FLU,
@@ -232,7 +241,7 @@ BY_ILLNESS = counted(
 def test_a_leaf_left_bare_among_others_tells_that_nobody_has_the_secret_that_leads_there(
     tmp_path: Path, level: Level, attack: AttackModel
 ) -> None:
-    release = told(FLU, BY_ILLNESS, level=level)
+    release = published_release(FLU, BY_ILLNESS, level=level)
     beliefs = believed(release, FLU, attack, "illness")
     assert beliefs["a"] == pytest.approx([0, 1], abs=1e-12)
     assert 0 < beliefs["b"][0] < 1
@@ -240,7 +249,7 @@ def test_a_leaf_left_bare_among_others_tells_that_nobody_has_the_secret_that_lea
 
 
 def test_among_labels_alone_an_empty_leaf_tells_nothing() -> None:
-    assert believed(told(FLU, BY_ILLNESS, level="labels"), FLU, about="illness")["a"] == [0.5, 0.5]
+    assert believed(published_release(FLU, BY_ILLNESS, level="labels"), FLU, about="illness")["a"] == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("level", LEVELS[1:])
@@ -250,19 +259,19 @@ def test_people_whose_class_is_public_are_in_no_leaf_that_has_nobody_of_it(level
         [("a", "flu", "bad"), ("a", "cold", "good"), ("a", "cold", "bad"), ("b", "flu", "bad")],
         [5, 5, 5, 5],
     )
-    tree = counted(Fan("illness", (Branch(("flu",), Leaf("bad")), Branch(("cold",), Leaf("good")))), table)
-    release = told(table, tree, level=level)
+    tree = counted(CategoricalSplit("illness", (Branch(("flu",), Leaf("bad")), Branch(("cold",), Leaf("good")))), table)
+    release = published_release(table, tree, level=level)
     known = knowing(table, release)
     (belief,) = Linking().infer(release, known)
-    assert belief.chances is not None
-    chances = dict(zip(known.records["outcome"], belief.chances.to_numpy().tolist(), strict=False))
+    assert belief.posterior is not None
+    chances = dict(zip(known.records["outcome"], belief.posterior.to_numpy().tolist(), strict=False))
     assert chances["good"] == [0, 1]
     # Of the bad 10 of 15 have the flu; by shares, 1 of those with flu and 1/2 of those with a cold are bad.
     assert chances["bad"] == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_a_leaf_said_to_be_empty_where_people_are_is_held_against_the_table(tmp_path: Path) -> None:
-    release = told(FLU, BY_ILLNESS, level="shares")
+    release = published_release(FLU, BY_ILLNESS, level="shares")
     full = table_of([TOWN, ILLNESS, OUTCOME], [("a", "flu", "bad"), ("a", "cold", "good")], [5, 5])
     done = audited(release, full, tmp_path, {"use": "k_anonymity", "at_least": 1}, attack=Linking())
     assert done.report.verdict == "inconclusive"
@@ -278,7 +287,7 @@ def rows_of(*rows: Sequence[Any], columns: tuple[str, ...] = ("town", "ill")) ->
 
 
 def test_withheld_records_beside_a_tree_take_nothing_back(tmp_path: Path) -> None:
-    release = told(SICK_TOWN, PURE, records=rows_of((WITHHELD, WITHHELD, 500)))
+    release = published_release(SICK_TOWN, PURE, records=rows_of((WITHHELD, WITHHELD, 500)))
     assert believed(release, SICK_TOWN)["a"] == [0, 1]
     assert exposed(release, SICK_TOWN, tmp_path, Linking()) is False
 
@@ -287,9 +296,9 @@ def test_what_either_a_tree_or_the_records_exclude_is_excluded() -> None:
     risk = categorical("risk", "class", "sensitive", values=("low", "mid", "high"))
     table = table_of([TOWN, risk], [("a", "mid"), ("b", "low"), ("b", "high")], [10, 10, 10])
     # No leaf of the tree for town a has anybody of high risk, no record of a low one: both together leave mid.
-    tree = Fan("town", (Branch(("a", "b"), Leaf("low", {"low": 10, "mid": 10, "high": 0})),))
+    tree = CategoricalSplit("town", (Branch(("a", "b"), Leaf("low", {"low": 10, "mid": 10, "high": 0})),))
     records = Records(("town", "risk"), (("a", {"in": ["mid", "high"]}), ("b", WITHHELD)), (10, 20))
-    beliefs = believed(told(table, tree, records=records), table)
+    beliefs = believed(published_release(table, tree, records=records), table)
     assert beliefs["a"] == [0, 1, 0]
 
 
@@ -297,9 +306,11 @@ def test_what_either_a_tree_or_the_records_exclude_is_excluded() -> None:
 def test_of_a_tree_and_records_the_more_certain_is_believed(numbers: Counted) -> None:
     records = rows_of(("a", "yes", 200), ("a", WITHHELD, 50), ("b", "yes", 150), ("b", "no", 100))
     trees = by_town(Leaf("yes", {"no": 10, "yes": 240}), Leaf("yes", {"no": 100, "yes": 150}))
-    beliefs = believed(told(SICK_TOWN, trees, records=records, counted=numbers), SICK_TOWN)
+    beliefs = believed(published_release(SICK_TOWN, trees, records=records, count_semantics=numbers), SICK_TOWN)
     assert beliefs["a"] == pytest.approx([0.04, 0.96])  # the records say 225 of 250
-    assert believed(told(SICK_TOWN, BY_TOWN, records=records, counted=numbers), SICK_TOWN)["a"] == [0, 1]
+    assert believed(published_release(SICK_TOWN, BY_TOWN, records=records, count_semantics=numbers), SICK_TOWN)[
+        "a"
+    ] == [0, 1]
 
 
 # More published is never less derived
@@ -318,8 +329,8 @@ def beliefs_of(release: Release, table: Table, *, distribution: bool = False) ->
 
 
 def confidence(belief: Belief) -> NDArray[np.float64]:
-    assert belief.chances is not None
-    return np.asarray(belief.chances.to_numpy(dtype=float).max(axis=1))
+    assert belief.posterior is not None
+    return np.asarray(belief.posterior.to_numpy(dtype=float).max(axis=1))
 
 
 def is_certain(belief: Belief) -> NDArray[np.bool_]:
@@ -333,7 +344,9 @@ def test_people_known_for_certain_stay_so_when_leaves_tell_more(
 ) -> None:
     table, grown = plant
     levels = [
-        beliefs_of(told(table, *grown, level=level, counted=numbers), table, distribution=distribution)
+        beliefs_of(
+            published_release(table, *grown, level=level, count_semantics=numbers), table, distribution=distribution
+        )
         for level in LEVELS
     ]
     for less, more in pairwise(levels):
@@ -351,7 +364,9 @@ def test_the_surest_belief_of_the_class_is_no_less_sure_when_leaves_of_known_peo
     cells = table.frame[names].astype(object).to_numpy().tolist()
     people = table_of(public.columns, [[None if cell != cell else cell for cell in row] for row in cells])
     (grown,) = data.draw(forests(people, most=1))
-    surest = [confidence(beliefs_of(told(people, grown, level=level), people)["y"]).max() for level in LEVELS]
+    surest = [
+        confidence(beliefs_of(published_release(people, grown, level=level), people)["y"]).max() for level in LEVELS
+    ]
     assert all(more >= less - 1e-9 for less, more in pairwise(surest))
 
 
@@ -369,10 +384,13 @@ def test_what_is_known_from_trees_or_from_records_is_known_from_both(
         for i, row in enumerate(cells)
     ]
     records = Records(tuple(c.name for c in columns), tuple(rows), tuple(table.weight.tolist()))
-    both = beliefs_of(told(table, *grown, records=records, counted=numbers), table)
-    alone = [told(table, *grown, counted=numbers), Release({}, table.schema, model="none", records=records)]
+    both = beliefs_of(published_release(table, *grown, records=records, count_semantics=numbers), table)
+    alone = [
+        published_release(table, *grown, count_semantics=numbers),
+        Release({}, table.schema, model="none", records=records),
+    ]
     for release in alone:
-        for secret, belief in beliefs_of(replace(release, counted=numbers), table).items():
+        for secret, belief in beliefs_of(replace(release, count_semantics=numbers), table).items():
             assert (is_certain(both[secret]) >= is_certain(belief)).all()
-            if len(table.schema[secret].domain) == 2 and both[secret].told != "shares":
+            if len(table.schema[secret].domain) == 2 and both[secret].certainty != "shares":
                 assert (confidence(both[secret]) >= confidence(belief) - 1e-9).all()

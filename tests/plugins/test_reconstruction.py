@@ -113,13 +113,13 @@ def test_the_eigenvalues_of_pure_noise_lie_within_the_bounds() -> None:
 
 def test_moments_are_those_of_the_people_a_record_stands_for_and_of_the_pairs_they_show() -> None:
     numbers = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 8.0], [np.nan, 4.0]])
-    told = moments_of(numbers, np.array([2.0, 1.0, 1.0, 3.0]))
-    assert told.mean == pytest.approx([(2 + 3 + 5) / 4, (4 + 8 + 12) / 6])
-    assert told.people.tolist() == [4, 6]
+    result = moments_of(numbers, np.array([2.0, 1.0, 1.0, 3.0]))
+    assert result.mean == pytest.approx([(2 + 3 + 5) / 4, (4 + 8 + 12) / 6])
+    assert result.people.tolist() == [4, 6]
     variances = [(2 * 2.25 + 0.25 + 6.25) / 4, (2 * 4 + 16 + 0) / 6]
     both = (2 * -1.5 * -2 + 2.5 * 4) / 3
-    assert told.shared == pytest.approx(raised(np.array([[variances[0], both], [both, variances[1]]])))
-    assert np.linalg.eigvalsh(told.original).min() >= -1e-12
+    assert result.shared == pytest.approx(raised(np.array([[variances[0], both], [both, variances[1]]])))
+    assert np.linalg.eigvalsh(result.original).min() >= -1e-12
 
 
 def test_columns_of_unequal_noise_are_weighed_by_it() -> None:
@@ -131,8 +131,8 @@ def test_columns_of_unequal_noise_are_weighed_by_it() -> None:
 
 
 def test_a_normal_belief_is_cut_off_at_the_bounds() -> None:
-    told = normal_in_bins(np.array([0.0, -1e9, 1e9, 60.0]), np.array([10.0, 1.0, 1.0, 5.0]), (0, 10, 50))
+    result = normal_in_bins(np.array([0.0, -1e9, 1e9, 60.0]), np.array([10.0, 1.0, 1.0, 5.0]), (0, 10, 50))
     within = (0.8413447 - 0.5) / (0.9999997 - 0.5)
-    assert told[0] == pytest.approx([within, 1 - within], abs=1e-6)
-    assert told[1:3].tolist() == [[1, 0], [0, 1]]
-    assert told[3][1] == pytest.approx(1)
+    assert result[0] == pytest.approx([within, 1 - within], abs=1e-6)
+    assert result[1:3].tolist() == [[1, 0], [0, 1]]
+    assert result[3][1] == pytest.approx(1)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from leafgate.api.components import AttackModel
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.types.belief import checked
 from leafgate.types.noise import Law, Noise
@@ -18,7 +18,7 @@ from leafgate.types.schema import Column, Schema, bin_of
 from leafgate.types.table import Table, make_table
 from leafgate_protection import Exposure
 from leafgate_reconstruction import BeDr, NormalisedRmse, PcaDr, Posterior, SpectralFilter
-from leafgate_reconstruction.posterior import believed
+from leafgate_reconstruction.posterior import bin_posterior
 from shared_tables import (
     BINS,
     PEOPLE,
@@ -38,13 +38,15 @@ each_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: atta
 SIX = secret_numbers({"a": np.array([1.0, 2.0, 2.0, 5.0, 7.0, 9.0])}, {"a": (0, 2, 6, 10)})
 
 
-def told(attack: AttackModel, release: Release, table: Table, which: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def posterior_and_estimates(
+    attack: AttackModel, release: Release, table: Table, which: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """Chances and estimates of one of an attack's beliefs, if the core takes it for one."""
-    known = known_of(table)
+    known = grant_knowledge(table)
     belief = checked(attack.infer(release, known)[which], known, release)
-    assert belief.chances is not None
+    assert belief.posterior is not None
     assert belief.estimates is not None
-    return belief.chances.to_numpy(), belief.estimates
+    return belief.posterior.to_numpy(), belief.estimates
 
 
 def with_cells(release: Release, column: int, rows: slice, cell: object) -> Release:
@@ -63,17 +65,21 @@ def test_the_same_records_in_another_order_are_believed_the_same(attack: AttackM
     assert release.records is not None
     order = np.random.default_rng(9).permutation(2_000)
     rows = tuple(release.records.rows[i] for i in order)
-    chances, estimates = told(attack, release, table)
-    others, moved = told(attack, replace(release, records=replace(release.records, rows=rows)), table)
+    chances, estimates = posterior_and_estimates(attack, release, table)
+    others, moved = posterior_and_estimates(
+        attack, replace(release, records=replace(release.records, rows=rows)), table
+    )
     assert others == pytest.approx(chances[order], abs=1e-9)
     assert moved == pytest.approx(estimates[order], abs=1e-6)
-    assert (told(attack, release, table)[0] == chances).all()
+    assert (posterior_and_estimates(attack, release, table)[0] == chances).all()
 
 
 @pytest.mark.parametrize("attack", [Posterior(), PcaDr(), BeDr()], ids=lambda attack: attack.use)
 def test_under_huge_noise_everybody_is_believed_to_be_like_all(attack: AttackModel) -> None:
     """Under 100,000 times their own spread numbers tell nothing: no two people are believed to differ."""
-    chances, estimates = told(attack, shared(one_normal(), {"a": Noise("gaussian", 1e6)}), one_normal())
+    chances, estimates = posterior_and_estimates(
+        attack, shared(one_normal(), {"a": Noise("gaussian", 1e6)}), one_normal()
+    )
     assert np.ptp(chances, axis=0).max() < 0.02
     assert np.ptp(estimates) < 1
 
@@ -89,7 +95,7 @@ def test_under_tiny_noise_everybody_is_exposed(attack: AttackModel) -> None:
 @pytest.mark.parametrize("law", ["gaussian", "uniform"])
 def test_who_believes_a_chance_of_one_in_ten_is_right_one_time_in_ten(attack: AttackModel, law: Law) -> None:
     case = case_of(alike(), shared(alike(), noise_by_snr(alike(), 1.0, law)), attack, "c")
-    chances = case.chances.to_numpy()
+    chances = case.posterior.to_numpy()
     hit = np.eye(len(BINS) - 1)[pd.Categorical(case.truth).codes]
     for low in (0.05, 0.2, 0.4):
         mine = (chances > low) & (chances < low + 0.1)
@@ -122,8 +128,8 @@ def test_a_class_of_one_is_believed_to_be_like_all() -> None:
     release = shared(few, {"a": Noise("gaussian", 20.0)})
     case = case_of(few, release, Posterior(), "a")
     (loner,) = np.flatnonzero(case.table.frame["y"] == "high")
-    chances, _ = told(Posterior(by_class=False), release, few)
-    assert case.chances.to_numpy()[loner] == pytest.approx(chances[loner], abs=0.05)
+    chances, _ = posterior_and_estimates(Posterior(by_class=False), release, few)
+    assert case.posterior.to_numpy()[loner] == pytest.approx(chances[loner], abs=0.05)
 
 
 def test_the_mode_is_the_most_likely_number() -> None:
@@ -140,15 +146,15 @@ def test_whole_numbers_at_the_edge_of_a_bin_are_found_on_its_side() -> None:
     table = secret_numbers({"a": np.full(3_000, 40.0)}, {"a": (0, 40, 60, 99)})
     table = Table(table.schema, table.frame, np.array([3_000]))
     release = shared(table, {"a": Noise("uniform", 12.0)})
-    assert told(Posterior(whole=("a",)), release, table)[0][:, 1].mean() > 0.95
-    assert told(Posterior(), release, table)[0][:, 1].mean() < 0.8
+    assert posterior_and_estimates(Posterior(whole=("a",)), release, table)[0][:, 1].mean() > 0.95
+    assert posterior_and_estimates(Posterior(), release, table)[0][:, 1].mean() < 0.8
 
 
 @pytest.mark.parametrize("name", ["b", "c"])
 def test_only_secret_numbers_with_whole_bins_can_be_said_to_be_whole(name: str) -> None:
     table = secret_numbers({"a": np.arange(3.0), "b": np.arange(3.0)}, {"a": (0, 1, 2), "b": (0, 0.5, 2)})
     with pytest.raises(PolicyError, match="no secret number whose bins begin and end at whole numbers"):
-        told(Posterior(whole=(name,)), shared(table, {"a": Noise("gaussian", 1.0)}), table)
+        posterior_and_estimates(Posterior(whole=(name,)), shared(table, {"a": Noise("gaussian", 1.0)}), table)
 
 
 @pytest.mark.parametrize("cell", [None, {"withheld": True}])
@@ -156,7 +162,7 @@ def test_only_secret_numbers_with_whole_bins_can_be_said_to_be_whole(name: str) 
 def test_of_a_missing_cell_the_law_of_all_is_believed(attack: AttackModel, cell: object) -> None:
     table = normal_table(np.array([[100.0, 90.0], [90.0, 100.0]]))
     release = with_cells(shared(table, noise_by_snr(table, 1.0)), 0, slice(0, None, 40), cell)
-    chances, estimates = told(attack, release, table)
+    chances, estimates = posterior_and_estimates(attack, release, table)
     assert np.ptp(chances[::40], axis=0).max() == pytest.approx(0, abs=1e-12)
     assert chances[0] == pytest.approx(np.bincount(table.codes("a"), minlength=6) / PEOPLE, abs=0.05)
     assert estimates[0] == pytest.approx(0, abs=1.5)
@@ -175,17 +181,17 @@ def test_of_a_missing_cell_be_dr_believes_what_the_others_tell() -> None:
 def test_a_column_nobody_shows_a_number_of_is_left_out(attack: AttackModel) -> None:
     table = normal_table(np.eye(2) * 100, people=50)
     release = with_cells(shared(table, noise_by_snr(table, 1.0)), 0, slice(None), None)
-    assert [belief.secret for belief in attack.infer(release, known_of(table))] == ["b"]
+    assert [belief.secret for belief in attack.infer(release, grant_knowledge(table))] == ["b"]
     alone = with_cells(release, 1, slice(None), None)
     with pytest.raises(InconclusiveError, match="nothing to reconstruct"):
-        attack.infer(alone, known_of(table))
+        attack.infer(alone, grant_knowledge(table))
 
 
 @each_attack
 @pytest.mark.parametrize("law", ["gaussian", "uniform"])
 def test_numbers_the_noise_cannot_have_made_break_nothing(attack: AttackModel, law: Law) -> None:
     release = with_cells(shared(SIX, {"a": Noise(law, 1.0)}), 0, slice(0, 2), 1e6)
-    chances, estimates = told(attack, release, SIX)
+    chances, estimates = posterior_and_estimates(attack, release, SIX)
     assert np.isfinite(estimates).all()
     assert ((estimates >= 0) & (estimates <= 10)).all()
     assert chances.sum(axis=1) == pytest.approx(np.ones(6))
@@ -194,13 +200,17 @@ def test_numbers_the_noise_cannot_have_made_break_nothing(attack: AttackModel, l
 def test_what_uniform_noise_cannot_have_made_is_believed_to_be_like_all() -> None:
     release = with_cells(shared(SIX, {"a": Noise("uniform", 1.0)}), 0, slice(0, 1), 1e6)
     missing = with_cells(release, 0, slice(0, 1), None)
-    assert told(Posterior(), release, SIX)[0][0] == pytest.approx(told(Posterior(), missing, SIX)[0][0])
+    assert posterior_and_estimates(Posterior(), release, SIX)[0][0] == pytest.approx(
+        posterior_and_estimates(Posterior(), missing, SIX)[0][0]
+    )
 
 
 @each_attack
 def test_of_one_record_its_own_number_is_believed(attack: AttackModel) -> None:
     table = secret_numbers({"a": np.array([5.0]), "b": np.array([1.0])}, {"a": (0, 4, 10), "b": (0, 5, 10)})
-    chances, estimates = told(attack, shared(table, {name: Noise("gaussian", 0.1) for name in "ab"}), table)
+    chances, estimates = posterior_and_estimates(
+        attack, shared(table, {name: Noise("gaussian", 0.1) for name in "ab"}), table
+    )
     assert estimates == pytest.approx([5], abs=0.5)
     assert chances[0, 1] > 0.99
 
@@ -209,7 +219,7 @@ def test_of_one_record_its_own_number_is_believed(attack: AttackModel) -> None:
 def test_of_equal_numbers_the_one_is_found(attack: AttackModel) -> None:
     table = secret_numbers({"a": np.full(2_000, 5.0)}, {"a": (0, 4, 6, 10)})
     table = Table(table.schema, table.frame, np.array([2_000]))
-    chances, estimates = told(attack, shared(table, {"a": Noise("gaussian", 2.0)}), table)
+    chances, estimates = posterior_and_estimates(attack, shared(table, {"a": Noise("gaussian", 2.0)}), table)
     if not isinstance(attack, SpectralFilter):  # which takes what sampling adds to the eigenvalue for signal
         assert estimates == pytest.approx(np.full(2_000, 5), abs=1)
         assert chances[:, 1].mean() > 0.9
@@ -222,11 +232,11 @@ def test_without_noisy_secret_numbers_there_is_nothing_to_reconstruct(attack: At
     open_schema = Schema((Column("a", frozenset({"private"}), bounds=(0.0, 10.0)),))
     private = Table(open_schema, SIX.frame, SIX.weight)
     with pytest.raises(InconclusiveError, match="no secret number with noise"):
-        attack.infer(release, known_of(private))
+        attack.infer(release, grant_knowledge(private))
     with pytest.raises(InconclusiveError, match="no secret number with noise"):
-        attack.infer(replace(release, noise={}), known_of(SIX))
+        attack.infer(replace(release, noise={}), grant_knowledge(SIX))
     with pytest.raises(InconclusiveError, match="no records"):
-        attack.infer(replace(release, records=None), known_of(SIX))
+        attack.infer(replace(release, records=None), grant_knowledge(SIX))
 
 
 @pytest.mark.parametrize("scale", [3.0, 16.0, 200.0])
@@ -235,7 +245,7 @@ def test_of_whole_numbers_under_uniform_noise_the_attack_rules_out_just_what_a_c
     rng, noise, bins = np.random.default_rng(4), Noise("uniform", scale), (20, 30, 40, 50, 80)
     original = rng.integers(20, 81, 3000).astype(float)
     shared = noise.added(original, rng)
-    chances, _ = believed(shared, np.ones(3000), np.zeros(3000, dtype=int), noise, bins, "mean", whole=True)
+    chances, _ = bin_posterior(shared, np.ones(3000), np.zeros(3000, dtype=int), noise, bins, "mean", integers=True)
     whole = np.arange(20, 81)
     near = np.abs(shared[:, None] - whole[None, :]) <= scale + noise.grid / 2
     possible = np.stack([near[:, bin_of(whole.astype(float), bins) == i].any(axis=1) for i in range(4)], axis=1)

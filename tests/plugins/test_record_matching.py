@@ -10,14 +10,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from leafgate.engine.build import known_of
-from leafgate.io.release_codec import seal
+from leafgate.engine.build import grant_knowledge
+from leafgate.io.release_codec import serialize
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate_linking import Linking
 from leafgate_linking.attack import link
-from leafgate_linking.posterior import told_of
+from leafgate_linking.posterior import shares_of_matches
 from leafgate_linking.record_matching import Matches, matches
 from leafgate_tables import PublishedTable
 from oracles import Cell, Person, numbered, persons
@@ -91,7 +91,7 @@ def people_and_records(draw: st.DrawFn) -> tuple[Table, Records]:
 @given(people_and_records())
 def test_everyone_matches_the_records_whose_every_public_cell_fits(drawn: tuple[Table, Records]) -> None:
     table, records = drawn
-    public = known_of(table).public
+    public = grant_knowledge(table).public
     found = matches(records, public, table.schema)
     expected = [rows_of(person, records, table.schema) for person in persons(public.frame)]
     assert [sorted(found.set_of(int(number)).tolist()) for number in found.which] == expected
@@ -107,22 +107,22 @@ def test_the_order_of_the_records_tells_nobody_apart(drawn: tuple[Table, Records
     rows, weight = zip(*both, strict=True)
     release = Release({"use": "table"}, table.schema, model="none", records=records)
     other = replace(release, records=Records(records.columns, tuple(rows), tuple(weight)))
-    known = known_of(table)
+    known = grant_knowledge(table)
     for one, two in zip(Linking().infer(release, known), Linking().infer(other, known), strict=True):
-        assert np.array_equal(np.asarray(one.groups), np.asarray(two.groups))
-        if one.chances is None or two.chances is None:
-            assert one.chances is two.chances
+        assert np.array_equal(np.asarray(one.equivalence_class), np.asarray(two.equivalence_class))
+        if one.posterior is None or two.posterior is None:
+            assert one.posterior is two.posterior
         else:
-            assert one.chances.to_numpy() == pytest.approx(two.chances.to_numpy())
+            assert one.posterior.to_numpy() == pytest.approx(two.posterior.to_numpy())
 
 
 @settings(max_examples=50, deadline=None)
 @given(people_and_records())
 def test_written_and_read_again_they_match_the_same_people(drawn: tuple[Table, Records]) -> None:
     table, records = drawn
-    read = seal(Release({"use": "table"}, table.schema, model="none", records=records)).release.records
+    read = serialize(Release({"use": "table"}, table.schema, model="none", records=records)).release.records
     assert read is not None
-    public = known_of(table).public
+    public = grant_knowledge(table).public
     found, again = matches(records, public, table.schema), matches(read, public, table.schema)
     assert found.which.tolist() == again.which.tolist()
     assert (found.start.tolist(), found.records.tolist()) == (again.start.tolist(), again.records.tolist())
@@ -143,7 +143,7 @@ def shares_by_hand(rows: Sequence[int], records: Records, column: Column, prior:
     for row in rows:
         for i, share in enumerate(spread(records.rows[row][place], column, prior)):
             sums[i] += share * records.weight[row]
-    return [told / sum(records.weight[row] for row in rows) for told in sums]
+    return [result / sum(records.weight[row] for row in rows) for result in sums]
 
 
 @settings(max_examples=120, deadline=None)
@@ -156,13 +156,13 @@ def test_a_secret_is_told_by_the_people_of_the_matching_records(drawn: tuple[Tab
     parts = data.draw(st.lists(st.integers(0, 3), min_size=len(column.domain), max_size=len(column.domain)))
     assume(sum(parts))
     prior = [part / sum(parts) for part in parts]
-    public = known_of(table).public
+    public = grant_knowledge(table).public
     found = matches(records, public, table.schema)
-    told = told_of(records, column, found, np.array(prior))
-    assert (told is None) == (column.name not in records.columns)
-    if told is None:
+    result = shares_of_matches(records, column, found, np.array(prior))
+    assert (result is None) == (column.name not in records.columns)
+    if result is None:
         return
-    shares, people = told
+    shares, people = result
     for number, person in zip(found.which.tolist(), persons(public.frame), strict=True):
         rows = rows_of(person, records, table.schema)
         assert people[number] == sum(records.weight[row] for row in rows)
@@ -181,7 +181,7 @@ PEOPLE = table_of(COLUMNS, [("1", 20.0, "flu"), ("2", 30.0, "cold"), ("3", None,
 
 def rows_matched(*rows: tuple[Any, Any]) -> dict[tuple[Cell, Cell], list[int]]:
     """For each person, by zip code and age, the rows that match."""
-    public = known_of(PEOPLE).public
+    public = grant_knowledge(PEOPLE).public
     found = matches(Records(("zip", "age"), rows, (1,) * len(rows)), public, PEOPLE.schema)
     sets = [found.set_of(int(number)).tolist() for number in found.which]
     return {(p["zip"], p["age"]): rows for p, rows in zip(persons(public.frame), sets, strict=True)}
@@ -213,12 +213,12 @@ def test_records_whose_cells_overlap_are_told_apart_by_the_other_columns() -> No
 
 def test_records_without_a_public_column_could_be_anyones() -> None:
     records = Records(("ill",), (("flu",), ("cold",)), (1, 3))
-    public = known_of(PEOPLE).public
+    public = grant_knowledge(PEOPLE).public
     found = matches(records, public, PEOPLE.schema)
     assert set(found.which.tolist()) == {0}
-    told = told_of(records, PEOPLE.schema["ill"], found, np.array([0.5, 0.5]))
-    assert told is not None
-    assert told[0][0].tolist() == [1 / 4, 3 / 4]
+    result = shares_of_matches(records, PEOPLE.schema["ill"], found, np.array([0.5, 0.5]))
+    assert result is not None
+    assert result[0][0].tolist() == [1 / 4, 3 / 4]
 
 
 # size
@@ -246,8 +246,8 @@ def crowd(rows: int) -> Table:
 def test_two_hundred_thousand_people_are_matched_by_four_raw_columns() -> None:
     table = crowd(200_000)
     release = PublishedTable().build(table, np.random.default_rng(0))
-    linked = link(release, known_of(table))
-    assert len(set(linked.groups.tolist())) == len(known_of(table).public)
+    linked = link(release, grant_knowledge(table))
+    assert len(set(linked.groups.tolist())) == len(grant_knowledge(table).public)
 
 
 def with_one_withheld(records: Records) -> Records:
@@ -261,6 +261,6 @@ def test_one_withheld_cell_among_many_records_is_no_burden() -> None:
     table = crowd(50_000)
     release = PublishedTable().build(table, np.random.default_rng(0))
     assert release.records is not None
-    found = matches(with_one_withheld(release.records), known_of(table).public, table.schema)
+    found = matches(with_one_withheld(release.records), grant_knowledge(table).public, table.schema)
     assert isinstance(found, Matches)
     assert np.diff(found.start).min() >= 1

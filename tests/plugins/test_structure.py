@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import ks_2samp
 
-from leafgate import Case, InconclusiveError
-from leafgate.engine.build import known_of
-from leafgate.types.evidence import People, Private
+from leafgate import InconclusiveError, ScoringContext
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from leafgate_linking import Linking
 from leafgate_protection import KAnonymity
 from leafgate_structure import (
@@ -29,7 +29,7 @@ from leafgate_structure import (
     RiskySettings,
     SmallestLeaf,
 )
-from leafgate_structure.metrics import apart, by_chance, parameters
+from leafgate_structure.metrics import by_chance, largest_difference, parameters
 from leafgate_structure.sacro_rules import RULES, broken, fewest_changes, some_of_each
 from mortgage import TREE, fan, leaf, mortgage
 from oracles import path_of, people_of, persons, span
@@ -39,17 +39,19 @@ from random_trees import forests
 GROUPS = ("each_tree", "all_trees")
 
 
-def case_of(table: Table, *trees: Node, level: Level = "counts", test: Table | None = None, **told: Any) -> Case:
-    told = {"combine": "one" if len(trees) == 1 else "vote"} | told
-    release = published(Release({"use": "x"}, table.schema, trees, **told), Publish(level), frozenset())
-    return Case(table, test, release, known_of(table))
+def case_of(
+    table: Table, *trees: Node, level: Level = "counts", test: Table | None = None, **document: Any
+) -> ScoringContext:
+    document = {"combine": "one" if len(trees) == 1 else "vote"} | document
+    release = published(Release({"use": "x"}, table.schema, trees, **document), Publish(level), frozenset())
+    return ScoringContext(table, test, release, grant_knowledge(table))
 
 
-def smallest(case: Case, **options: Any) -> float:
+def smallest(case: ScoringContext, **options: Any) -> float:
     return SmallestLeaf(at_least=0, **options).score(case)
 
 
-def disclosed(case: Case, **options: Any) -> float:
+def disclosed(case: ScoringContext, **options: Any) -> float:
     return ClassDisclosure(at_most=0, **options).score(case)
 
 
@@ -57,14 +59,14 @@ def keys_by_hand(table: Table, trees: Sequence[Node], groups: str, *, public: bo
     """For each way of dividing people one key for each row: the leaf they are in, or those they could be in."""
     everyone = [person for person, _ in people_of(table)]
     names = [column.name for column in table.schema.public]
-    told: list[list[Hashable]] = []
+    items: list[list[Hashable]] = []
     for tree in trees:
         if public:
             of = [span({name: person[name] for name in names}, [tree], table.schema) for person in everyone]
-            told.append(list(of))
+            items.append(list(of))
         else:
-            told.append([path_of(tree, person) for person in everyone])
-    return told if groups == "each_tree" else [list(zip(*told, strict=True))]
+            items.append([path_of(tree, person) for person in everyone])
+    return items if groups == "each_tree" else [list(zip(*items, strict=True))]
 
 
 @st.composite
@@ -96,7 +98,7 @@ def test_by_public_columns_and_over_all_trees_it_is_the_linking_attacks_k(
 ) -> None:
     case = case_of(found[0], *found[1])
     (belief, *_) = Linking().infer(case.release, case.known)
-    k = KAnonymity(at_least=1).score(Case(case.table, None, case.release, case.known, belief)).min()
+    k = KAnonymity(at_least=1).score(ScoringContext(case.table, None, case.release, case.known, belief)).min()
     assert smallest(case) == k
 
 
@@ -113,12 +115,12 @@ def test_class_disclosure_counts_the_people_whose_leaf_gives_their_class_away(
         counts: dict[Hashable, Counter[str]] = {}
         for key, own, n in zip(keys, mine, table.weight.tolist(), strict=True):
             counts.setdefault(key, Counter())[own] += n
-        told = {
+        result = {
             "single": {key for key, c in counts.items() if len(c) == 1},
             "ruled_out": {key for key, c in counts.items() if len(c) < len(classes)},
             "few": {key for key, c in counts.items() if min(c.values()) < 4},
         }[form]
-        marked = [before or key in told for before, key in zip(marked, keys, strict=True)]
+        marked = [before or key in result for before, key in zip(marked, keys, strict=True)]
     share = sum(n for flag, n in zip(marked, table.weight.tolist(), strict=True) if flag) / table.people
     options = {"k": 4} if form == "few" else {}
     by = "quasi_identifiers" if public else "features"
@@ -139,7 +141,7 @@ def test_two_trees_with_no_small_leaf_may_have_one_together() -> None:
     risk = categorical("risk", "class", "sensitive", values=("good", "bad"))
     rows = [("0", "0", "good"), ("0", "1", "bad"), ("1", "0", "bad"), ("1", "1", "good")]
     table = table_of([*columns, risk], rows, [1, 9, 9, 9])
-    by_a, by_b = (Fan(name, (Branch(("0",), leaf(2, 0)), Branch(("1",), leaf(2, 0)))) for name in "ab")
+    by_a, by_b = (CategoricalSplit(name, (Branch(("0",), leaf(2, 0)), Branch(("1",), leaf(2, 0)))) for name in "ab")
     case = case_of(table, by_a, by_b)
     assert smallest(case, groups="each_tree") == 10
     assert smallest(case) == 1
@@ -150,13 +152,13 @@ def test_two_trees_with_no_small_leaf_may_have_one_together() -> None:
 def test_the_smallest_groups_are_witnesses_and_auditors_see_the_way_to_them() -> None:
     metric = SmallestLeaf(at_least=2, by="features")
     case = case_of(mortgage(), TREE)
-    told = metric.evidence(case, metric.score(case))
-    assert told["groups"] == 3
-    assert told["people_beyond"] == Private(People(1))
-    (group,) = told["worst"]
-    assert group["people"] == People(1)
-    assert group["path"] == Private("sports_car = yes and marital_status = Married")
-    assert group["true"] == Private({"good": People(1)})
+    result = metric.evidence(case, metric.score(case))
+    assert result["groups"] == 3
+    assert result["people_beyond"] == AuditorOnly(PeopleCount(1))
+    (group,) = result["worst"]
+    assert group["people"] == PeopleCount(1)
+    assert group["path"] == AuditorOnly("sports_car = yes and marital_status = Married")
+    assert group["true"] == AuditorOnly({"good": PeopleCount(1)})
 
 
 def test_a_public_group_is_told_by_its_public_columns_alone() -> None:
@@ -170,7 +172,7 @@ def test_one_of_several_trees_is_named() -> None:
     metric = SmallestLeaf(at_least=2, by="features", groups="each_tree")
     case = case_of(mortgage(), leaf(2, 4), TREE)
     (group,) = metric.evidence(case, 1.0)["worst"]
-    assert group["path"] == Private("tree 1: sports_car = yes and marital_status = Married")
+    assert group["path"] == AuditorOnly("tree 1: sports_car = yes and marital_status = Married")
 
 
 @pytest.mark.parametrize("level", ["labels", "error_rates", "shares", "counts"])
@@ -195,32 +197,34 @@ PUBLIC_TREE = fan("marital_status", Unmarried=leaf(1, 2), Married=leaf(1, 2))
 def test_classes_of_groups_are_told_where_leaves_count_them_or_tell_shares_of_people_whom_anyone_can_count(
     level: Level, counted: Any, by_public: bool, by_features: bool
 ) -> None:
-    public, private = (case_of(mortgage(), tree, level=level, counted=counted) for tree in (PUBLIC_TREE, TREE))
-    for by, told in {"quasi_identifiers": by_public, "features": by_public}.items():
-        assert ClassDisclosure.model_validate({"at_most": 0, "by": by}).hidden(public) is not told
-    assert ClassDisclosure(at_most=0, by="features").hidden(private) is not by_features
-    assert ClassDisclosure(at_most=0).hidden(private)  # leaves that ask private columns hold people of several groups
+    public, private = (case_of(mortgage(), tree, level=level, count_semantics=counted) for tree in (PUBLIC_TREE, TREE))
+    for by, result in {"quasi_identifiers": by_public, "features": by_public}.items():
+        assert ClassDisclosure.model_validate({"at_most": 0, "by": by}).must_hide(public) is not result
+    assert ClassDisclosure(at_most=0, by="features").must_hide(private) is not by_features
+    assert ClassDisclosure(at_most=0).must_hide(
+        private
+    )  # leaves that ask private columns hold people of several groups
 
 
 @pytest.mark.parametrize(
-    ("level", "counted", "told"), [("counts", "exact", True), ("shares", "exact", False), ("counts", "sampled", False)]
+    ("level", "counted", "value"), [("counts", "exact", True), ("shares", "exact", False), ("counts", "sampled", False)]
 )
 def test_sizes_of_groups_by_columns_that_are_not_public_are_told_where_leaves_count_them(
-    level: Level, counted: Any, told: bool
+    level: Level, counted: Any, value: bool
 ) -> None:
-    case = case_of(mortgage(), TREE, level=level, counted=counted)
-    assert SmallestLeaf(at_least=1, by="features").hidden(case) is not told
-    assert SmallestLeaf(at_least=1, groups="each_tree", by="features").hidden(case) is not told
-    assert ClassDisclosure(at_most=0, scored="derived").hidden(case) is not told
-    assert RiskySettings(at_most=0).hidden(case) is not told
-    assert not SmallestLeaf(at_least=1).hidden(case)
-    assert not SmallestLeaf(at_least=1, by="features").hidden(case_of(mortgage(), PUBLIC_TREE, level=level))
+    case = case_of(mortgage(), TREE, level=level, count_semantics=counted)
+    assert SmallestLeaf(at_least=1, by="features").must_hide(case) is not value
+    assert SmallestLeaf(at_least=1, groups="each_tree", by="features").must_hide(case) is not value
+    assert ClassDisclosure(at_most=0, scored="derived").must_hide(case) is not value
+    assert RiskySettings(at_most=0).must_hide(case) is not value
+    assert not SmallestLeaf(at_least=1).must_hide(case)
+    assert not SmallestLeaf(at_least=1, by="features").must_hide(case_of(mortgage(), PUBLIC_TREE, level=level))
 
 
 def test_what_a_release_says_of_a_group_may_be_judged_instead_of_who_is_in_it() -> None:
     # Counts of a bootstrap: all good in a leaf of two bad risks, and one good of 30 where nobody is good.
     tree = fan("sports_car", yes=leaf(5, 0), no=leaf(1, 29))
-    case = case_of(mortgage(), tree, counted="bootstrap")
+    case = case_of(mortgage(), tree, count_semantics="bootstrap")
     assert disclosed(case, by="features") == pytest.approx(3 / 6)
     assert disclosed(case, scored="derived") == pytest.approx(3 / 6)
     assert disclosed(case, scored="derived", form="few", k=2) == pytest.approx(3 / 6)  # 3/30 of a person is few
@@ -272,7 +276,7 @@ def test_parameters_by_hand() -> None:
     # Two tests of two ways, three leaves of two classes.
     assert parameters(case_of(mortgage(), TREE).release) == 2 + 2 + 3
     assert ResidualDegreesOfFreedom(at_least=10).score(case_of(mortgage(), TREE)) == 6 - 7
-    several = Fan("town", (Branch(("a",), Leaf()), Branch(("b", "c"), Leaf())), other=Leaf())
+    several = CategoricalSplit("town", (Branch(("a",), Leaf()), Branch(("b", "c"), Leaf())), default=Leaf())
     three = categorical("y", "class", values=("p", "q", "r"))
     table = table_of([categorical("town", "quasi_identifier", values="abcd"), three], [("a", "p")])
     assert parameters(case_of(table, several, level="labels").release) == 3 + 3 * 2
@@ -340,7 +344,7 @@ def test_no_fewer_changes_would_do(family: str) -> None:
         assert all(settings_[name] not in region for name, region in change.items())
 
 
-def risky(case: Case) -> tuple[float, dict[str, Any]]:
+def risky(case: ScoringContext) -> tuple[float, dict[str, Any]]:
     metric = RiskySettings(at_most=0)
     return metric.score(case), dict(metric.evidence(case, 0.0))
 
@@ -349,7 +353,7 @@ def deep(depth: int) -> Node:
     """A tree that asks for one number again and again, a leaf of one on every way."""
     node: Node = leaf(1, 0)
     for at in reversed(range(depth)):
-        node = Cut("age", at + 0.5, leaf(1, 0), node)
+        node = NumericSplit("age", at + 0.5, leaf(1, 0), node)
     return node
 
 
@@ -362,30 +366,30 @@ def numbers_table(people: int) -> Table:
 
 
 def test_what_is_not_declared_is_measured_and_what_cannot_be_is_supposed_the_riskiest() -> None:
-    score, told = risky(case_of(numbers_table(10), deep(9)))
-    assert told["settings"] == {
+    score, result = risky(case_of(numbers_table(10), deep(9)))
+    assert result["settings"] == {
         "max_depth": {"value": 9.0, "from": "measured"},
-        "min_samples_leaf": {"value": Private(People(1)), "from": "measured"},
-        "min_samples_split": {"value": Private(People(2)), "from": "measured"},
+        "min_samples_leaf": {"value": AuditorOnly(PeopleCount(1)), "from": "measured"},
+        "min_samples_split": {"value": AuditorOnly(PeopleCount(2)), "from": "measured"},
         "splitter": {"from": "unknown"},
         "max_features": {"from": "unknown"},
     }
     assert score == 1
-    assert told["change"] == "max_depth up to 3.5"
-    assert told["rules"] == ["max_depth above 7.5, min_samples_leaf up to 7.5, min_samples_split up to 15"]
+    assert result["change"] == "max_depth up to 3.5"
+    assert result["rules"] == ["max_depth above 7.5, min_samples_leaf up to 7.5, min_samples_split up to 15"]
 
 
 def test_a_shallow_tree_is_at_no_risk_by_its_settings() -> None:
-    score, told = risky(case_of(numbers_table(4), deep(3)))
-    assert (score, told["rules"], told["change"]) == (0, [], "")
+    score, result = risky(case_of(numbers_table(4), deep(3)))
+    assert (score, result["rules"], result["change"]) == (0, [], "")
 
 
 def test_what_boosting_starts_from_is_no_tree() -> None:
     scores = Leaf("good", scores={"good": 1.0, "bad": 0.0})
-    tree = Cut("age", 5, scores, scores)
+    tree = NumericSplit("age", 5, scores, scores)
     case = case_of(numbers_table(10), scores, tree, tree, level="labels", combine="boost")
-    score, told = risky(case)
-    assert told["settings"]["n_estimators"] == {"value": 2.0, "from": "measured"}
+    score, result = risky(case)
+    assert result["settings"]["n_estimators"] == {"value": 2.0, "from": "measured"}
     assert score == 0
 
 
@@ -393,10 +397,10 @@ def test_declared_settings_come_before_measured_ones() -> None:
     declared = {"use": "x", "max_depth": None, "min_samples_leaf": 0.5, "settings": {"splitter": "random"}}
     case = case_of(numbers_table(10), deep(2))
     release = Release(declared, case.release.schema, case.release.trees)
-    _, told = risky(Case(case.table, None, release, case.known))
-    assert told["settings"]["max_depth"] == {"value": "unlimited", "from": "declared"}
-    assert told["settings"]["min_samples_leaf"] == {"value": 5.0, "from": "declared"}
-    assert told["settings"]["splitter"] == {"value": "random", "from": "declared"}
+    _, result = risky(ScoringContext(case.table, None, release, case.known))
+    assert result["settings"]["max_depth"] == {"value": "unlimited", "from": "declared"}
+    assert result["settings"]["min_samples_leaf"] == {"value": 5.0, "from": "declared"}
+    assert result["settings"]["splitter"] == {"value": "random", "from": "declared"}
 
 
 # How much better on its own people
@@ -411,7 +415,7 @@ def test_losses_are_apart_as_kolmogorov_and_smirnov_have_it(data: st.DataObject)
         weight = data.draw(st.lists(st.integers(1, 4), min_size=len(values), max_size=len(values)))
         samples.append((np.array(values) / 5, np.array(weight)))
     (one, mine), (other, theirs) = samples
-    found = apart(one, mine, other, theirs)
+    found = largest_difference(one, mine, other, theirs)
     expected = ks_2samp(np.repeat(one, mine), np.repeat(other, theirs), method="asymp")
     assert found == pytest.approx(expected.statistic, abs=1e-12)
     assert by_chance(found, int(mine.sum()), int(theirs.sum())) == pytest.approx(expected.pvalue, abs=1e-9)

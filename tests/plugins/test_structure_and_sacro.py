@@ -17,9 +17,9 @@ from scipy.stats import ks_2samp
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate import Case, Metric, from_sklearn
+from leafgate import Metric, ScoringContext, from_sklearn
 from leafgate.models.formats.native import written
-from leafgate.models.lowering.release import release_of as translated
+from leafgate.models.lowering.release import lower_model as translated
 from leafgate.models.reader import read_foreign
 from leafgate.types.release import Counted
 from leafgate_structure import (
@@ -62,7 +62,7 @@ def flags_by_sacro(model: Any, of: People) -> Flags:
     key = model.apply(of.x)[:, None] if single else shares
     _, first, group = np.unique(key, axis=0, return_index=True, return_inverse=True)
     size = np.bincount(group.ravel())
-    told = shares[first] * size[:, None]
+    result = shares[first] * size[:, None]
     losses = [1 - model.predict_proba(x)[np.arange(len(y)), y] for x, y in ((of.x, of.y), (of.other_x, of.other_y))]
     members = [model] if single else model.estimators_
     leaves = sum(member.tree_.n_leaves for member in members)
@@ -70,27 +70,27 @@ def flags_by_sacro(model: Any, of: People) -> Flags:
     return {
         "k_anonymity": bool((size < FEW).any()),
         "class_disclosure": bool(np.isclose(shares, 0).any()),
-        "small_group": bool(((told > 0) & (told < FEW)).any()),
+        "small_group": bool(((result > 0) & (result < FEW)).any()),
         "degrees_of_freedom": len(of.x) - learned < FEW,
         "losses": ks_2samp(np.round(losses[0], 12), np.round(losses[1], 12), method="asymp").pvalue < 0.05,
     }
 
 
-def kept(metric: Metric, case: Case) -> bool:
+def kept(metric: Metric, case: ScoringContext) -> bool:
     """Does the limit hold?"""
     score = metric.score(case)
     assert isinstance(score, float)
     return metric.holds(score)
 
 
-def flags_by_limits(case: Case, *, single: bool) -> Flags:
+def flags_by_limits(case: ScoringContext, *, single: bool) -> Flags:
     """The same, as limits that do not hold."""
     groups: dict[str, Any] = {"groups": "all_trees", "by": "features"} if single else {"groups": "outputs"}
-    told: dict[str, Any] = {"groups": groups["groups"], "scored": "derived", "at_most": 0}
+    document: dict[str, Any] = {"groups": groups["groups"], "scored": "derived", "at_most": 0}
     limits: dict[str, Metric] = {
         "k_anonymity": SmallestLeaf(at_least=FEW, **groups),
-        "class_disclosure": ClassDisclosure(form="ruled_out", **told),
-        "small_group": ClassDisclosure(form="few", k=FEW, **told),
+        "class_disclosure": ClassDisclosure(form="ruled_out", **document),
+        "small_group": ClassDisclosure(form="few", k=FEW, **document),
         "degrees_of_freedom": ResidualDegreesOfFreedom(at_least=FEW),
     }
     flags = {name: not kept(metric, case) for name, metric in limits.items()}
@@ -167,6 +167,6 @@ def test_settings_in_a_models_file_are_declared() -> None:
     case = case_of(translated(read, b"", table.schema, {}, "model"), table)
     metric = RiskySettings(at_most=0)
     assert metric.score(case) == 1
-    told = metric.evidence(case, 0.0)["settings"]
-    assert told["n_estimators"] == {"value": 20.0, "from": "declared"}
-    assert told["bootstrap"] == {"value": "no", "from": "declared"}
+    settings = metric.evidence(case, 0.0)["settings"]
+    assert settings["n_estimators"] == {"value": 20.0, "from": "declared"}
+    assert settings["bootstrap"] == {"value": "no", "from": "declared"}

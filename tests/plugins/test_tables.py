@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_line import leafgate
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
-from leafgate.io.release_codec import seal
-from leafgate.types.adversary import Known
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
+from leafgate.io.release_codec import serialize
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
@@ -37,7 +37,7 @@ LIMITS: list[dict[str, Any]] = [
 def released(table: Table, columns: Sequence[str] | None = None) -> Release:
     """What the file of the published table says."""
     options = PublishedTable(columns=None if columns is None else tuple(columns))
-    return seal(options.build(table, np.random.default_rng(0))).release
+    return serialize(options.build(table, np.random.default_rng(0))).release
 
 
 def records_of(release: Release) -> Records:
@@ -72,25 +72,25 @@ def tables_and_columns(draw: st.DrawFn) -> tuple[Table, list[str]]:
     return table, draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
 
 
-def cases(release: Release, table: Table, known: Known) -> list[tuple[Belief, Case]]:
+def cases(release: Release, table: Table, known: AdversaryKnowledge) -> list[tuple[Belief, ScoringContext]]:
     beliefs = Linking().infer(release, known)
-    return [(belief, Case(table, None, release, known, belief)) for belief in beliefs]
+    return [(belief, ScoringContext(table, None, release, known, belief)) for belief in beliefs]
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables())
 def test_a_raw_table_protects_as_far_as_people_share_their_public_cells(table: Table) -> None:
     names = [column.name for column in table.schema.columns]
-    for belief, case in cases(released(table), table, known_of(table)):
+    for belief, case in cases(released(table), table, grant_knowledge(table)):
         k = KAnonymity(at_least=1).score(case)
         found = None if belief.secret is None else Confidence(at_most=1).score(case)
         diverse = None if belief.secret is None else LDiversity(form="distinct", at_least=1).score(case)
         for row, people in alike(table, names):
             assert k[row] == sum(n for _, n in people)
             if belief.secret is not None and found is not None and diverse is not None:
-                told = shares(people, belief.secret)
-                assert found[row] == pytest.approx(max(told.values()))
-                assert diverse[row] == len(told)
+                result = shares(people, belief.secret)
+                assert found[row] == pytest.approx(max(result.values()))
+                assert diverse[row] == len(result)
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,7 +99,7 @@ def test_columns_that_are_left_out_link_nobody_and_tell_nothing(
     drawn: tuple[Table, list[str]], distribution: bool
 ) -> None:
     table, names = drawn
-    release, known = released(table, names), known_of(table, distribution=distribution)
+    release, known = released(table, names), grant_knowledge(table, distribution=distribution)
     assert records_of(release).columns == tuple(names)
     for belief, case in cases(release, table, known):
         k = KAnonymity(at_least=1).score(case)
@@ -108,12 +108,14 @@ def test_columns_that_are_left_out_link_nobody_and_tell_nothing(
             if belief.secret is None:
                 continue
             domain = table.schema[belief.secret].domain
-            told = shares(people, belief.secret)
+            result = shares(people, belief.secret)
             if belief.secret not in names:
-                told = (
+                result = (
                     shares(people_of(table), belief.secret) if distribution else dict.fromkeys(domain, 1 / len(domain))
                 )
-            assert case.chances.to_numpy()[row].tolist() == pytest.approx([told.get(value, 0.0) for value in domain])
+            assert case.posterior.to_numpy()[row].tolist() == pytest.approx(
+                [result.get(value, 0.0) for value in domain]
+            )
 
 
 @settings(max_examples=60, deadline=None)
@@ -165,7 +167,9 @@ def findings(policy: Path) -> list[dict[str, Any]]:
     """What an audit finds, whoever built the release."""
     ended = leafgate("audit", policy, "--json")
     assert ended.code == 0
-    return [{key: told for key, told in finding.items() if key != "where"} for finding in ended.document["findings"]]
+    return [
+        {key: result for key, result in finding.items() if key != "where"} for finding in ended.document["findings"]
+    ]
 
 
 @pytest.mark.parametrize("said", [{"build": {"use": "table"}}, NO_CLASS], ids=["class", "no class"])
@@ -181,10 +185,10 @@ def test_the_written_release_is_found_to_protect_as_the_table_did(tmp_path: Path
 def test_a_table_without_a_class_says_so_in_its_file(tmp_path: Path) -> None:
     policy = survey(tmp_path, NO_CLASS)
     assert leafgate("build", policy, "--out", tmp_path / "release.json").code == 0
-    told = json.loads((tmp_path / "release.json").read_text())
-    assert (told["target"], told["classes"], told["trees"], told["model"]) == (None, [], [], "none")
-    assert told["records"]["columns"] == ["age", "sex", "smoker", "ill"]
-    assert sum(told["records"]["weight"]) == len(ROWS)
+    document = json.loads((tmp_path / "release.json").read_text())
+    assert (document["target"], document["classes"], document["trees"], document["model"]) == (None, [], [], "none")
+    assert document["records"]["columns"] == ["age", "sex", "smoker", "ill"]
+    assert sum(document["records"]["weight"]) == len(ROWS)
 
 
 def test_the_auditor_reads_how_many_share_their_public_cells(tmp_path: Path) -> None:
@@ -235,5 +239,5 @@ def test_a_private_number_that_is_missing_is_published_as_missing(builder: Mondr
         categorical("y", "class", "sensitive", values=("good", "bad")),
     ]
     table = table_of(columns, [("x", 2.0, "good"), ("x", None, "bad"), ("y", None, "good")])
-    told = records_of(builder.build(table, np.random.default_rng(0)))
-    assert sorted(str(row[1]) for row in told.rows) == ["2.0", "None", "None"]
+    result = records_of(builder.build(table, np.random.default_rng(0)))
+    assert sorted(str(row[1]) for row in result.rows) == ["2.0", "None", "None"]

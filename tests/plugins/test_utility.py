@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from leafgate import Case, InconclusiveError
+from leafgate import InconclusiveError, ScoringContext
 from leafgate.disclosure.document import document
 from leafgate.disclosure.stored import contradictions
-from leafgate.engine.build import known_of
-from leafgate.session.run import prepare
+from leafgate.engine.build import grant_knowledge
+from leafgate.session.run import open_session
 from leafgate.types.release import Combine, Publish, Release, published
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from leafgate_utility import AreaUnderCurve
 from random_tables import categorical, table_of
 from survey import write_policy
@@ -36,7 +36,7 @@ def forest(combine: Combine, *trees: Sequence[tuple[int, int]]) -> Release:
         return Leaf("yes" if yes > no else "no", {"no": no, "yes": yes}, scores={"no": -no / 8, "yes": -yes / 8})
 
     fans = tuple(
-        Fan("town", tuple(Branch((town,), leaf(*n)) for town, n in zip("abcd", numbers, strict=True)))
+        CategoricalSplit("town", tuple(Branch((town,), leaf(*n)) for town, n in zip("abcd", numbers, strict=True)))
         for numbers in trees
     )
     return Release({"use": "x"}, table_of((TOWN, BAD), []).schema, fans, combine=combine)
@@ -47,7 +47,7 @@ def area(release: Release, people: Sequence[int]) -> float:
     rows = [(town, bad) for town in "abcd" for bad in ("no", "yes")]
     kept = [(row, n) for row, n in zip(rows, people, strict=True) if n]
     test = table_of((TOWN, BAD), [row for row, _ in kept], [n for _, n in kept])
-    return AreaUnderCurve(at_least=0).score(Case(test, test, release, known_of(test)))
+    return AreaUnderCurve(at_least=0).score(ScoringContext(test, test, release, grant_knowledge(test)))
 
 
 NUMBERS = st.tuples(*[st.tuples(st.integers(0, 5), st.integers(0, 5)) for _ in range(4)])
@@ -89,9 +89,9 @@ def test_without_two_classes_or_test_people_it_is_inconclusive() -> None:
     test = table_of((TOWN, BAD), [("a", "no")])
     metric = AreaUnderCurve(at_least=0)
     with pytest.raises(InconclusiveError, match="no test table"):
-        metric.score(Case(test, None, release, known_of(test)))
+        metric.score(ScoringContext(test, None, release, grant_knowledge(test)))
     with pytest.raises(InconclusiveError, match="no model"):
-        metric.score(Case(test, test, replace(release, trees=()), known_of(test)))
+        metric.score(ScoringContext(test, test, replace(release, trees=()), grant_knowledge(test)))
 
 
 def in_public(test: list[str], metric: str, smallest: int = 10) -> tuple[Any, Any]:
@@ -104,7 +104,7 @@ def in_public(test: list[str], metric: str, smallest: int = 10) -> tuple[Any, An
             (Path(folder) / f"{name}.csv").write_text("\n".join(["town,bad", *rows]) + "\n")
         data = {"path": "people.csv", "test": "test.csv", "columns": columns}
         changes = {"data": data, "metrics": [{"use": metric, "at_least": 0.05}], "report": {"smallest_cell": smallest}}
-        report = prepare(write_policy(Path(folder), changes)).audit().report
+        report = open_session(write_policy(Path(folder), changes)).audit().report
     public, auditor = (document(report, audience)["findings"][0] for audience in ("public", "auditor"))
     assert public["passed"] == auditor["passed"]
     return public["value"], auditor["value"]
@@ -130,9 +130,9 @@ def test_the_area_is_told_by_how_many_people_the_rarer_class_has() -> None:
 
 
 def test_a_report_whose_accuracy_is_told_in_steps_does_not_contradict_its_verdict() -> None:
-    told = {"findings": [STEPPED], "audience": "public"}
-    assert not list(contradictions(told, "report"))
-    assert list(contradictions({**told, "findings": [STEPPED | {"step": 0.001}]}, "report"))
+    fields = {"findings": [STEPPED], "audience": "public"}
+    assert not list(contradictions(fields, "report"))
+    assert list(contradictions({**fields, "findings": [STEPPED | {"step": 0.001}]}, "report"))
 
 
 STEPPED: dict[str, Any] = {

@@ -12,7 +12,7 @@ import pytest
 
 from data_files import DATA
 from leafgate.engine.audit import Audit
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 
 POLICIES = Path(__file__).resolve().parents[2] / "policies"
 MEASURES = {"adult-id3": "gain", "adult-all": "gain_ratio"}
@@ -27,9 +27,9 @@ def data_root() -> Path:
 
 
 @cache
-def adult(setting: str) -> Run:
+def adult(setting: str) -> Session:
     """A setting's policy and tables."""
-    return prepare(POLICIES / f"{setting}.yaml", root=data_root())
+    return open_session(POLICIES / f"{setting}.yaml", root=data_root())
 
 
 def audited(setting: str, k: int, build: Mapping[str, Any]) -> Audit:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from leafgate.api.components import TreeBuilder
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Publish, Release, published
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
@@ -49,26 +49,28 @@ def laplace_trees(**options: Any) -> DpLaplaceTrees:
 def released(builder: TreeBuilder, table: Table, seed: int = 0) -> Release:
     """The release as it is published, with counts and all that is known of the algorithm."""
     draft = builder.build(table, np.random.default_rng(seed))
-    return published(draft, Publish("counts", True), builder.tells_measure)
+    return published(draft, Publish("counts", True), builder.measure_options)
 
 
-def attacked(builder: TreeBuilder, table: Table, seed: int = 0) -> Known:
+def attacked(builder: TreeBuilder, table: Table, seed: int = 0) -> AdversaryKnowledge:
     """What an adversary has against a builder."""
-    return known_of(
-        table, mechanism=lambda own, rng: published(builder.bare.build(own, rng), Publish(), frozenset()), seed=seed
+    return grant_knowledge(
+        table,
+        mechanism=lambda own, rng: published(builder.mechanism_only.build(own, rng), Publish(), frozenset()),
+        seed=seed,
     )
 
 
 def epsilon(release: Release, table: Table, delta: float = 1e-4, neighbours: Any = "add_remove") -> float:
     """By the metric."""
     metric = DifferentialPrivacy(at_most=1, delta=delta, neighbours=neighbours)
-    return float(metric.score(Case(table, None, release, known_of(table))))
+    return float(metric.score(ScoringContext(table, None, release, grant_knowledge(table))))
 
 
 def problems(release: Release, table: Table, delta: float = 1e-4) -> Mapping[str, Any]:
     """What the metric says beside its score."""
     metric = DifferentialPrivacy(at_most=1, delta=delta)
-    case = Case(table, None, release, known_of(table))
+    case = ScoringContext(table, None, release, grant_knowledge(table))
     return metric.evidence(case, metric.score(case))
 
 

@@ -39,8 +39,8 @@ def tiny(seed: int, cells: int) -> Tiny:
     protected = np.zeros(codes.shape, dtype=np.bool_)
     for row in rng.permutation(rows)[: cells // (columns - 1)].tolist():
         protected[row, int(rng.integers(0, columns)) if rng.random() < 0.4 else 0] = True
-    told = tuple(Column(f"c{i}", frozenset({"private"}), values=("a", "b")) for i in range(columns))
-    return Tiny(Cells(told, tuple(codes.T.astype(np.int64)), np.ones(rows)), protected)
+    items = tuple(Column(f"c{i}", frozenset({"private"}), values=("a", "b")) for i in range(columns))
+    return Tiny(Cells(items, tuple(codes.T.astype(np.int64)), np.ones(rows)), protected)
 
 
 def holds(table: Tiny, hidden: Mask, aim: Aim) -> bool:
@@ -49,7 +49,7 @@ def holds(table: Tiny, hidden: Mask, aim: Aim) -> bool:
     limits = np.where(table.protected, aim.tau, restoration_limits(pair_counts(grid), grid, aim.rho))
     every = np.arange(len(grid.codes))
     for options in aim.against:
-        for column, (rows, chances) in learned(options, grid).told(grid.codes, every).items():
+        for column, (rows, chances) in learned(options, grid).posterior(grid.codes, every).items():
             if (chances.max(axis=1) > limits[rows, column] + 1e-9).any():
                 return False
     return True

@@ -9,20 +9,20 @@ import pandas as pd
 import pytest
 
 from data_files import DATA
-from leafgate.algorithms.feasible import edge
-from leafgate.io.release_codec import seal
-from leafgate.models.ir.model import Foreign
+from leafgate.algorithms.feasible import largest_value_going_low
+from leafgate.io.release_codec import serialize
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import Cut, Fan, children
+from leafgate.types.tree import CategoricalSplit, NumericSplit, children
 from random_tables import categorical, numeric
 
 
-def released(model: Foreign, schema: Schema, **said: Encoding) -> Release:
-    return seal(release_of(model, b"file", schema, said, "model")).release
+def released(model: ModelIR, schema: Schema, **said: Encoding) -> Release:
+    return serialize(lower_model(model, b"file", schema, said, "model")).release
 
 
 def at_the_edges(release: Release, table: Table) -> Table:
@@ -30,9 +30,15 @@ def at_the_edges(release: Release, table: Table) -> Table:
     cuts, waiting = set(), list(release.trees[:4])
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Cut):
+        if isinstance(node, NumericSplit):
             cuts |= {
-                (node.column, x) for x in (node.at, edge(node), math.nextafter(edge(node), math.inf)) if abs(x) < 1e9
+                (node.column, x)
+                for x in (
+                    node.at,
+                    largest_value_going_low(node),
+                    math.nextafter(largest_value_going_low(node), math.inf),
+                )
+                if abs(x) < 1e9
             }
         waiting.extend(children(node))
     frames = [table.frame.iloc[[i % len(table)]].assign(**{c: x}) for i, (c, x) in enumerate(sorted(cuts))]
@@ -61,7 +67,7 @@ def german() -> Table:
     return make_table(Schema(tuple(columns)), pd.DataFrame(typed))
 
 
-def asked(release: Release, kind: type[Cut] | type[Fan]) -> list[Any]:
+def asked(release: Release, kind: type[NumericSplit] | type[CategoricalSplit]) -> list[Any]:
     found, waiting = [], list(release.trees)
     while waiting:
         node = waiting.pop()

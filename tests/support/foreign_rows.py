@@ -14,9 +14,9 @@ import pytest
 from adult import adult
 from data_files import DATA
 from leafgate.algorithms.prediction import predict
-from leafgate.models.ir.model import Floats, Foreign, Ids
+from leafgate.models.ir.model import Floats, Ids, ModelIR
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import read_foreign
 
 
@@ -91,7 +91,7 @@ def blanked(x: np.ndarray, y: Ids, categorical: tuple[bool, ...]) -> Rows:
 TABLES = {"adult": adult_rows, "german": german_rows, "random": random_rows}
 
 
-def probes(model: Foreign, rows: Rows, size: int = 3000) -> Floats:
+def probes(model: ModelIR, rows: Rows, size: int = 3000) -> Floats:
     """Random rows: cells of the table, numbers between, missing ones, and every threshold hit and missed by a hair."""
     rng = np.random.default_rng(11)
     made = []
@@ -131,7 +131,7 @@ def assert_released_alike(content: bytes, scores: Callable[[pd.DataFrame], Any])
     assert any(isinstance(value, str) for tree in model.trees for chosen in tree.subsets.values() for value in chosen)
     target = run.table.schema.target
     coded = {target.name: Encoding(codes={value: float(i) for i, value in enumerate(run.table.schema.classes)})}
-    release = release_of(model, content, run.table.schema, coded, "model")
+    release = lower_model(model, content, run.table.schema, coded, "model")
     assert run.test is not None
     for table in (run.table, run.test):
         said = np.asarray(scores(table.frame.drop(columns=target.name)))

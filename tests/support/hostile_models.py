@@ -26,7 +26,7 @@ def sets_shared() -> bytes:
     def child(node: int) -> str:
         return str(node if node < NODES else NODES - node - 1)
 
-    told = {
+    fields = {
         "num_leaves": NODES + 1,
         "num_cat": 1,
         "split_feature": " ".join(["0"] * NODES),
@@ -38,7 +38,7 @@ def sets_shared() -> bytes:
         "cat_boundaries": "0 3000",
         "cat_threshold": " ".join(["4294967295"] * 3000),
     }
-    return lightgbm("\n".join(f"{key}={value}" for key, value in told.items()))
+    return lightgbm("\n".join(f"{key}={value}" for key, value in fields.items()))
 
 
 def categories_listed() -> bytes:
@@ -54,8 +54,8 @@ class Schema:
         self.numbers = count(1)
 
     def node(self, loader: str, kind: str, content: Any, **more: Any) -> dict[str, Any]:
-        told = {"__class__": kind, "__module__": "m", "__loader__": loader, "__id__": next(self.numbers)}
-        return {**told, "content": content, **more}
+        fields = {"__class__": kind, "__module__": "m", "__loader__": loader, "__id__": next(self.numbers)}
+        return {**fields, "content": content, **more}
 
     def plain(self, value: Any) -> dict[str, Any]:
         return self.node("JsonNode", "x", json.dumps(value))
@@ -142,17 +142,17 @@ def histogram(sets: int = 300_001) -> bytes:
 def neutral(**changes: Any) -> dict[str, Any]:
     """A neutral file of one test."""
     tree = {"feature": [0, -1, -1], "threshold": [1, None, None], "low": [1, -1, -1], "high": [2, -1, -1]}
-    told = {"format": "leafgate/model/1", "features": ["a"], "classes": ["n", "p"], "base": [], "from": "x"}
+    fields = {"format": "leafgate/model/1", "features": ["a"], "classes": ["n", "p"], "base": [], "from": "x"}
     more: dict[str, Any] = {"producer": "", "says": "labels", "combine": "one", "counted": "unknown", "origins": None}
     trees = [{**tree, "says": [None, [1, 0], [0, 1]], "subsets": {}, "output": None}]
-    return {**told, **more, "discloses": [], "trees": trees, **changes}
+    return {**fields, **more, "discloses": [], "trees": trees, **changes}
 
 
 def one_large_set() -> bytes:
     """A test for three million categories."""
-    told = neutral()
-    told["trees"][0]["subsets"] = {"0": list(range(3 * 10**6))}
-    return json.dumps(told, separators=(",", ":")).encode()
+    result = neutral()
+    result["trees"][0]["subsets"] = {"0": list(range(3 * 10**6))}
+    return json.dumps(result, separators=(",", ":")).encode()
 
 
 def sets_below_sets() -> bytes:
@@ -191,12 +191,12 @@ def exclusive(depth: int = 14) -> bytes:
     """Exclusive ors within one another, each about values of its own."""
     numbers = count()
 
-    def told(depth: int) -> str:
+    def nested(depth: int) -> str:
         if not depth:
             return f'<SimplePredicate field="a" operator="equal" value="v{next(numbers)}"/>'
-        return f'<CompoundPredicate booleanOperator="xor">{told(depth - 1)}{told(depth - 1)}</CompoundPredicate>'
+        return f'<CompoundPredicate booleanOperator="xor">{nested(depth - 1)}{nested(depth - 1)}</CompoundPredicate>'
 
-    return pmml(f'<Node score="n">{told(depth)}</Node><Node score="p"><True/></Node>')
+    return pmml(f'<Node score="n">{nested(depth)}</Node><Node score="p"><True/></Node>')
 
 
 def values_again_and_again() -> bytes:

@@ -63,8 +63,8 @@ def with_array(content: bytes) -> bytes:
 
 
 def header(shape: str, length: int | None = None) -> bytes:
-    told = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(told) if length is None else length) + told
+    result = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(result) if length is None else length) + result
 
 
 def with_schema(text: bytes) -> bytes:

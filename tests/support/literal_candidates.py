@@ -12,7 +12,7 @@ import numpy as np
 
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
-from leafgate.types.tree import Cut, Fan, Leaf, Node, children
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 from oracles import Cell, Person, nodes, way
 
 Rows = tuple[int, ...]
@@ -83,7 +83,7 @@ def _understood(release: Release, facts: Mapping[str, object]) -> bool:
     return not refuses_by_secret
 
 
-def _inner(tree: Node, people: Sequence[Person]) -> Iterator[tuple[Cut | Fan, Rows]]:
+def _inner(tree: Node, people: Sequence[Person]) -> Iterator[tuple[NumericSplit | CategoricalSplit, Rows]]:
     """The inner nodes that somebody reaches, with their records."""
     waiting: list[tuple[Node, Rows]] = [(tree, tuple(range(len(people))))]
     while waiting:
@@ -118,13 +118,13 @@ def _offered(
 
 def _groups_values(tree: Node) -> bool:
     """Does some test send several values one way?"""
-    fans = [node for node in nodes(tree) if isinstance(node, Fan)]
-    return any(fan.other is not None or any(len(b.values) > 1 for b in fan.branches) for fan in fans)
+    fans = [node for node in nodes(tree) if isinstance(node, CategoricalSplit)]
+    return any(fan.default is not None or any(len(b.values) > 1 for b in fan.branches) for fan in fans)
 
 
 def _cuts(column: Column, tree: Node, people: Sequence[Person], rows: Rows) -> Iterator[Candidate]:
     """A cut between every two numbers that follow each other; a missing cell is below all numbers."""
-    single = any(isinstance(node, Cut) and node.float32 for node in nodes(tree))
+    single = any(isinstance(node, NumericSplit) and node.float32 for node in nodes(tree))
     numbers = {row: _number(people[row][column.name], single) for row in rows}
     for low, high in pairwise(sorted(set(numbers.values()))):
         if not single or high > low + SAME_FLOAT32:
@@ -147,7 +147,11 @@ def _allowed(candidate: Candidate, facts: Mapping[str, object], weight: Sequence
 
 
 def _compared(
-    measure: str, node: Cut | Fan, asked: Parts, offered: Sequence[Candidate], weight: Sequence[int]
+    measure: str,
+    node: NumericSplit | CategoricalSplit,
+    asked: Parts,
+    offered: Sequence[Candidate],
+    weight: Sequence[int],
 ) -> Iterator[Comparison]:
     """The node's test against all others that separate its people differently.
 
@@ -159,7 +163,7 @@ def _compared(
         if {frozenset(part) for part in each.parts} == {frozenset(part) for part in asked}:
             continue
         factor = 1.0
-        if measure == "gain_ratio" and not (isinstance(node, Cut) and each.column == node.column):
+        if measure == "gain_ratio" and not (isinstance(node, NumericSplit) and each.column == node.column):
             rivals = [other for other in offered if other.column == each.column]
             largest = max(split_information(rival.parts, weight) for rival in rivals)
             factor = split_information(asked, weight) / largest

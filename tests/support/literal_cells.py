@@ -62,14 +62,14 @@ def naively(grid: Grid, record: Record, column: int) -> Shares:
 
 def asked(node: Node, chances: Sequence[Sequence[float] | None]) -> Shares:
     """A tree asked about a record of which each column's chances are known, or (None) nothing is."""
-    if not node.sons:
+    if not node.children:
         return np.asarray(node.counts / node.counts.sum())
     known = chances[node.column]
     if known is None:
         parts = node.share.tolist()
     else:
-        parts = [sum(known[v] for v in range(len(known)) if node.son_of[v, s]) for s in range(len(node.sons))]
-    return np.asarray(sum(part * asked(son, chances) for part, son in zip(parts, node.sons, strict=True)))
+        parts = [sum(known[v] for v in range(len(known)) if node.son_of[v, s]) for s in range(len(node.children))]
+    return np.asarray(sum(part * asked(son, chances) for part, son in zip(parts, node.children, strict=True)))
 
 
 def completed(node: Node, record: Record, shares: Sequence[Sequence[float]]) -> Shares:

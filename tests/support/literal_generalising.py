@@ -139,7 +139,7 @@ class LiteralTds:
         """The people in the smallest group with equal generalised cells."""
         sizes: dict[Hashable, int] = {}
         for person, n in self.people:
-            key = told(person, parts, self.schema)
+            key = published_cells(person, parts, self.schema)
             sizes[key] = sizes.get(key, 0) + n
         return min(sizes.values())
 
@@ -153,7 +153,7 @@ class LiteralTds:
         return [between(column, low[-1], high[0]) for low, high in pairwise(runs)]
 
 
-def told(person: Person, parts: Sequence[Part], schema: Schema) -> tuple[frozenset[Part], Cell]:
+def published_cells(person: Person, parts: Sequence[Part], schema: Schema) -> tuple[frozenset[Part], Cell]:
     """A person's generalised public cells, and the class where it is public."""
     mine = frozenset(part for part in parts if person[part.name] in part.cells)
     return mine, bystanders(person, schema)

@@ -13,7 +13,7 @@ import casadi
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.tree import Leaf
 from literal_maxent import Floats, Linear, Model
@@ -40,7 +40,7 @@ class Joint:
         return len(self.weight), len(self.lives) * len(self.classes)
 
 
-def joint_of(release: Release, known: Known, *, internal: bool) -> Joint:
+def joint_of(release: Release, known: AdversaryKnowledge, *, internal: bool) -> Joint:
     """Every unknown feature is varied, asked or not; rivals of a node are the public columns."""
     (tree,) = release.trees
     unknown = [column for column in known.schema.features if not column.public]
@@ -73,7 +73,7 @@ def _only(weight: Floats, row: int, size: int) -> Floats:
 
 
 def _compared(
-    release: Release, known: Known, people: list[Person], lives: list[Person], paths: list[list[Path]]
+    release: Release, known: AdversaryKnowledge, people: list[Person], lives: list[Person], paths: list[list[Path]]
 ) -> list[tuple[tuple[Mask, ...], tuple[Mask, ...]]]:
     """At every node: who takes each branch, and who has each value of a public column that splits differently."""
     found = []

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, columns_asked
@@ -51,9 +51,9 @@ class Model:
         return len(self.weight), len(self.values)
 
 
-def model_of(release: Release, known: Known, internal: bool = True, extra: Sequence[Extra] = ()) -> Model:
+def model_of(release: Release, known: AdversaryKnowledge, internal: bool = True, extra: Sequence[Extra] = ()) -> Model:
     """The problem of an adversary who knows `known`; with `internal`, that each test beat its rivals, too."""
-    assert release.counted == "exact"
+    assert release.count_semantics == "exact"
     assert all(release.schema[name].public for tree in release.trees for name in columns_asked(tree))
     weight = known.weight.astype(np.float64)
     shape = len(weight), len(release.classes)
@@ -73,7 +73,7 @@ def model_of(release: Release, known: Known, internal: bool = True, extra: Seque
     return Model(weight, release.classes, tuple(linear), tuple(compared), closed, pinned or not compared)
 
 
-def reached(tree: Node, known: Known) -> Iterator[tuple[Leaf, Rows]]:
+def reached(tree: Node, known: AdversaryKnowledge) -> Iterator[tuple[Leaf, Rows]]:
     """Every leaf that somebody reaches, with the records that do."""
     paths = [path_of(tree, person) for person in persons(known.records)]
     for path in dict.fromkeys(paths):
@@ -109,9 +109,9 @@ def _told(leaf: Leaf, rows: Rows, weight: Floats, classes: Sequence[str]) -> Ite
 
 def _closed(leaf: Leaf, classes: Sequence[str]) -> Floats:
     """The leaf's distribution as far as it is told, the rest uniform."""
-    told = leaf.counts if leaf.counts is not None else leaf.shares
-    if told is not None:
-        return np.array([float(told.get(name, 0)) for name in classes]) / sum(told.values())
+    counts = leaf.counts if leaf.counts is not None else leaf.shares
+    if counts is not None:
+        return np.array([float(counts.get(name, 0)) for name in classes]) / sum(counts.values())
     if leaf.error_rate is None:
         return np.full(len(classes), 1 / len(classes))
     rest = leaf.error_rate / (len(classes) - 1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafgate.engine.build import known_of
-from leafgate.types.adversary import Known
+from leafgate.engine.build import grant_knowledge
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Release
-from leafgate.types.tree import Fan
+from leafgate.types.tree import CategoricalSplit
 from leafgate_baselines import Id3
 from literal_maxent import Floats
 from random_maxent import release_of
@@ -48,14 +48,14 @@ FIGURE_1 = table_of(
 )
 
 
-def example_1(level: Level = "counts", *, distribution: bool = False) -> tuple[Release, Known]:
+def example_1(level: Level = "counts", *, distribution: bool = False) -> tuple[Release, AdversaryKnowledge]:
     """Figure 2(b): age is asked, and nothing more of the two people of 30 to 40."""
     release = release_of(Id3(min_split=3), FIGURE_2, level)
-    assert isinstance(release.trees[0], Fan)
-    return release, known_of(FIGURE_2, distribution=distribution)
+    assert isinstance(release.trees[0], CategoricalSplit)
+    return release, grant_knowledge(FIGURE_2, distribution=distribution)
 
 
-def mixed(known: Known, x: float) -> Floats:
+def mixed(known: AdversaryKnowledge, x: float) -> Floats:
     """Example 1's belief where q2 has <=50K with probability x."""
     first = {("20-30", "Doctorate"): 1.0, ("30-40", "Masters"): x, ("30-40", "Doctorate"): 1 - x}
     chances = [first.get((a, d), 0.0) for a, d in known.records[["age", "education"]].itertuples(index=False)]

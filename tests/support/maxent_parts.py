@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Publish, published
 from leafgate.types.table import Table
 from leafgate_baselines import Id3
@@ -16,7 +16,7 @@ from leafgate_maxent.presolve.reduce import Active, reduced
 from leafgate_maxent.problem.build import model_of
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.solve.closed_form import closed_form
-from leafgate_maxent.solve.subproblem import Curved, Part
+from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
 from random_tables import categorical, table_of
 
 
@@ -31,13 +31,13 @@ def random_table(seed: int, rows: int = 60, values: int = 3, classes: int = 3) -
     return table_of(columns, cells, rng.integers(1, 5, rows).tolist())
 
 
-def parts(seed: int, *, gini: bool) -> Iterator[Part]:
+def parts(seed: int, *, gini: bool) -> Iterator[Subproblem]:
     """What is left of a random table's problem, its class counts published; none where its leaves break nothing."""
     table = random_table(seed)
     builder = Id3.model_validate({"measure": "gini" if gini else "gain", "min_split": 12})
     draft = builder.build(table, np.random.default_rng(0))
-    release = published(draft, Publish("counts", True), builder.tells_measure)
-    problem = model_of(release, known_of(table), internal=True).problem
+    release = published(draft, Publish("counts", True), builder.measure_options)
+    problem = model_of(release, grant_knowledge(table), internal=True).problem
     people, _ = closed_form(problem)
     broken = [np.flatnonzero(choices.slack(people) < -1e-7) for choices in problem.choices]
     if sum(map(len, broken)):
@@ -45,7 +45,7 @@ def parts(seed: int, *, gini: bool) -> Iterator[Part]:
         yield reduced(problem, active, people, fixed_cells(problem)).part
 
 
-def crossed_leaves(classes: int, *, gini: bool) -> Part:
+def crossed_leaves(classes: int, *, gini: bool) -> Subproblem:
     """Two leaves of two rows each, all class counts known; a test that crosses them must not be too pure.
 
     Of the first leaf 30 and 10 people, of the second 10 and 30, fall on the two sides of the crossing test: it
@@ -62,7 +62,7 @@ def crossed_leaves(classes: int, *, gini: bool) -> Part:
     people = (sides @ start).reshape(2, classes)
     least = 0.8 * impurity(people, gini=gini).sum() + 0.2 * impurity(people.sum(axis=0), gini=gini).item()
     settled = np.full(classes, least / impurity(np.ones(classes), gini=gini).item())
-    curved = Curved(
+    curved = NonlinearConstraints(
         matrix=sp.csr_array(sp.vstack([sides, sp.csr_array((classes, 4 * classes))])),
         offset=np.concatenate([np.zeros(2 * classes), settled]),
         coefficients=sp.csr_array(np.array([[1.0, 1.0, -1.0]])),
@@ -71,14 +71,14 @@ def crossed_leaves(classes: int, *, gini: bool) -> Part:
         top=np.ones(3),
     )
     equal = sp.csr_array(sp.vstack([rows, counts]))
-    return Part(
+    return Subproblem(
         reference=np.repeat(size, classes),
         limit=np.repeat(size, classes),
         start=start,
-        equal=equal,
-        equal_bound=equal @ start,
-        least=sp.csr_array((0, 4 * classes)),
-        least_bound=np.zeros(0),
+        equality=equal,
+        equality_bound=equal @ start,
+        inequality=sp.csr_array((0, 4 * classes)),
+        inequality_bound=np.zeros(0),
         curved=curved,
         convex=True,
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafgate.api.components import TreeBuilder
 from leafgate.errors import NoReleaseError, PolicyError
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, children
@@ -29,15 +29,15 @@ def built(builder: TreeBuilder, table: Table, level: Level = "counts") -> Releas
         draft = builder.build(table, np.random.default_rng(0))
     except (NoReleaseError, PolicyError):  # a requirement may be about secrets that are not there
         return None
-    return published(draft, Publish(level, True), builder.tells_measure)
+    return published(draft, Publish(level, True), builder.measure_options)
 
 
-def problem_of(release: Release, known: Known, *, internal: bool = True, members: bool = True) -> Problem:
+def problem_of(release: Release, known: AdversaryKnowledge, *, internal: bool = True, members: bool = True) -> Problem:
     return modelling.model_of(release, known, internal=internal, members=members).problem
 
 
 def answer(
-    release: Release, known: Known, *, internal: bool = True, solver: str = "structured", starts: int = 2
+    release: Release, known: AdversaryKnowledge, *, internal: bool = True, solver: str = "structured", starts: int = 2
 ) -> Outcome:
     """The attack's solution, by one engine."""
     return solve(problem_of(release, known, internal=internal), Settings(solver, starts, 120.0))
@@ -45,9 +45,9 @@ def answer(
 
 def believed(problem: Problem, people: Floats) -> Floats:
     """p(class | public record), a row for each record."""
-    told = np.zeros((len(problem.weight), problem.classes))
-    np.add.at(told, problem.strata.row, people)
-    return told / problem.weight[:, None]
+    values = np.zeros((len(problem.weight), problem.classes))
+    np.add.at(values, problem.strata.row, people)
+    return values / problem.weight[:, None]
 
 
 @contextlib.contextmanager
@@ -84,8 +84,8 @@ def _add(
     codes = [table.codes(name) for name in strata.value]
     member = np.zeros(len(strata), dtype=bool) if strata.member is None else strata.member
     values = [each.tolist() for each in strata.value.values()]
-    told = zip(strata.row.tolist(), member.tolist(), strata.leaf.tolist(), *values, strict=True)
-    place = {(row, inside, tuple(at), *map(int, rest)): i for i, (row, inside, at, *rest) in enumerate(told)}
+    items = zip(strata.row.tolist(), member.tolist(), strata.leaf.tolist(), *values, strict=True)
+    place = {(row, inside, tuple(at), *map(int, rest)): i for i, (row, inside, at, *rest) in enumerate(items)}
     of_class = table.codes(release.target)
     for i, weight in enumerate(table.weight.tolist()):
         inside = strata.member is not None and bool((leaf[i] >= 0).any())

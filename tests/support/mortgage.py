@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node
 from random_tables import categorical, table_of
 
 MARITAL_STATUS = categorical("marital_status", "quasi_identifier", values=("Unmarried", "Married"))
@@ -30,9 +30,9 @@ def leaf(good: float, bad: float) -> Leaf:
     return Leaf("good" if good >= bad else "bad", {"good": good, "bad": bad})
 
 
-def fan(column: str, **below: Node) -> Fan:
+def fan(column: str, **below: Node) -> CategoricalSplit:
     """A categorical test with one value a branch."""
-    return Fan(column, tuple(Branch((value,), node) for value, node in below.items()))
+    return CategoricalSplit(column, tuple(Branch((value,), node) for value, node in below.items()))
 
 
 TREE = fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(1, 0)), no=leaf(0, 3))

@@ -25,7 +25,7 @@ def ensemble(
     `leaves` are target and weight.
     """
     feature, at, modes, yes, no = zip(*nodes, strict=True)
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "n_targets": targets,
         "tree_roots": list(roots),
         "nodes_featureids": list(feature),
@@ -38,7 +38,7 @@ def ensemble(
         "leaf_targetids": [target for target, _ in leaves],
         "leaf_weights": numpy_helper.from_array(np.array([weight for _, weight in leaves], dtype=np.float32)),
     }
-    return helper.make_node("TreeEnsemble", ["X"], ["scores"], domain=ML, **told | more)
+    return helper.make_node("TreeEnsemble", ["X"], ["scores"], domain=ML, **document | more)
 
 
 def graph(node: Any, width: int, targets: int, classes: Sequence[Any] | None = None, *, gather: bool = False) -> Any:
@@ -64,12 +64,12 @@ def graph(node: Any, width: int, targets: int, classes: Sequence[Any] | None = N
 def rewritten(document: onnx.ModelProto) -> Any:
     """A TreeEnsembleClassifier or Regressor as a TreeEnsemble: each tree becomes one for each class."""
     old = next(node for node in document.graph.node if node.op_type.startswith("TreeEnsemble"))
-    told = {a.name: helper.get_attribute_value(a) for a in old.attribute}
+    fields = {a.name: helper.get_attribute_value(a) for a in old.attribute}
     prefix = "class" if old.op_type.endswith("Classifier") else "target"
-    classes = told.get("classlabels_strings") or told.get("classlabels_int64s") or [b"number"]
+    classes = fields.get("classlabels_strings") or fields.get("classlabels_int64s") or [b"number"]
     targets = len(classes)
     weights: dict[tuple[int, int, int], float] = {}
-    rows = (told[f"{prefix}_{key}"] for key in ("treeids", "nodeids", "ids", "weights"))
+    rows = (fields[f"{prefix}_{key}"] for key in ("treeids", "nodeids", "ids", "weights"))
     for tree, node, target, weight in zip(*rows, strict=True):
         weights[tree, node, target] = weight
     if targets == 2 and len({target for *_, target in weights}) == 1:  # shares of the second class
@@ -78,9 +78,9 @@ def rewritten(document: onnx.ModelProto) -> Any:
         weights |= {(tree, node, 1): 1 / n - weights[tree, node, 0] for tree, node, _ in list(weights)}
     nodes, leaves, roots = list[Any](), list[tuple[int, float]](), list[int]()
     for target in range(targets):
-        for number in sorted(set(told["nodes_treeids"])):
+        for number in sorted(set(fields["nodes_treeids"])):
             roots.append(len(nodes))
-            _one(told, number, target, weights, nodes, leaves)
+            _one(fields, number, target, weights, nodes, leaves)
     width = document.graph.input[0].type.tensor_type.shape.dim[1].dim_value
     names = [name.decode() if isinstance(name, bytes) else name for name in classes]
     labelled = None if prefix == "target" else names
@@ -88,7 +88,7 @@ def rewritten(document: onnx.ModelProto) -> Any:
 
 
 def _one(
-    told: Mapping[str, Any],
+    document: Mapping[str, Any],
     number: int,
     target: int,
     weights: Mapping[tuple[int, int, int], float],
@@ -96,11 +96,11 @@ def _one(
     leaves: list[tuple[int, float]],
 ) -> None:
     """One tree for one target, its nodes and leaves put after those there are."""
-    mine = [i for i, tree in enumerate(told["nodes_treeids"]) if tree == number]
-    where, kinds = dict[int, tuple[str, int]](), [told["nodes_modes"][i].decode() for i in mine]
+    mine = [i for i, tree in enumerate(document["nodes_treeids"]) if tree == number]
+    where, kinds = dict[int, tuple[str, int]](), [document["nodes_modes"][i].decode() for i in mine]
     n = len(nodes)
     for i, kind in zip(mine, kinds, strict=True):
-        node = told["nodes_nodeids"][i]
+        node = document["nodes_nodeids"][i]
         if kind == "LEAF":
             where[node] = ("leaf", len(leaves))
             leaves.append((target, weights.get((number, node, target), 0.0)))
@@ -109,8 +109,8 @@ def _one(
             n += 1
     for i, kind in zip(mine, kinds, strict=True):
         if kind != "LEAF":
-            yes, no = (where[told[f"nodes_{way}nodeids"][i]] for way in ("true", "false"))
-            nodes.append((told["nodes_featureids"][i], told["nodes_values"][i], kind, yes, no))
+            yes, no = (where[document[f"nodes_{way}nodeids"][i]] for way in ("true", "false"))
+            nodes.append((document["nodes_featureids"][i], document["nodes_values"][i], kind, yes, no))
     if len(mine) == 1:
-        leaf = where[told["nodes_nodeids"][mine[0]]]
+        leaf = where[document["nodes_nodeids"][mine[0]]]
         nodes.append((0, 0.0, "BRANCH_LEQ", leaf, leaf))

@@ -46,7 +46,7 @@ def graph_of(
         if name in asked
     ]
     nodes = list(range(width))
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "nodes_treeids": [tree for tree in nodes for _ in range(3)],
         "nodes_nodeids": [0, 1, 2] * width,
         "nodes_featureids": [feature for feature in nodes for _ in range(3)],
@@ -60,7 +60,7 @@ def graph_of(
         "target_weights": [float(2**tree * side) for tree in nodes for side in range(2)],
         "n_targets": 1,
     }
-    trees = helper.make_node("TreeEnsembleRegressor", [made], ["number"], domain=ML, **told)
+    trees = helper.make_node("TreeEnsembleRegressor", [made], ["number"], domain=ML, **document)
     outputs = [helper.make_tensor_value_info("number", TensorProto.FLOAT, None)]
     kept = [
         helper.make_tensor(name, TensorProto.STRING, value.shape, value.ravel().tolist())

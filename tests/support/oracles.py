@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Leaf, Node, children
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 Cell = str | float | None
 Person = dict[str, Cell]
@@ -29,8 +29,8 @@ Bins = frozenset[tuple[tuple[Path, ...], Cell]]
 
 def persons(frame: pd.DataFrame) -> list[Person]:
     """The rows of a frame as dicts, None where a cell is missing."""
-    told = [[None if cell != cell else cell for cell in frame[name].tolist()] for name in frame]  # NaN is not itself
-    return [dict(zip(map(str, frame), row, strict=True)) for row in zip(*told, strict=True)]
+    items = [[None if cell != cell else cell for cell in frame[name].tolist()] for name in frame]  # NaN is not itself
+    return [dict(zip(map(str, frame), row, strict=True)) for row in zip(*items, strict=True)]
 
 
 def people_of(table: Table) -> People:
@@ -38,20 +38,20 @@ def people_of(table: Table) -> People:
     return list(zip(persons(table.frame), table.weight.tolist(), strict=True))
 
 
-def way(node: Cut | Fan, cell: Cell) -> int | None:
+def way(node: NumericSplit | CategoricalSplit, cell: Cell) -> int | None:
     """Which child a cell leads to; None if none takes it."""
-    if isinstance(node, Fan):
+    if isinstance(node, CategoricalSplit):
         for i, branch in enumerate(node.branches):
             if cell in branch.values:
                 return i
-        return None if node.other is None else len(node.branches)
+        return None if node.default is None else len(node.branches)
     if cell is None:
         return 0 if node.missing == "low" else 1
     number = float(np.float32(cell)) if node.float32 else float(cell)
     return 0 if number < node.at or (number == node.at and not node.strict) else 1
 
 
-def ways(node: Cut | Fan, people: People) -> Iterator[tuple[Node, People]]:
+def ways(node: NumericSplit | CategoricalSplit, people: People) -> Iterator[tuple[Node, People]]:
     """Each child with the people who go there."""
     for i, child in enumerate(children(node)):
         yield child, [(person, n) for person, n in people if way(node, person[node.column]) == i]
@@ -90,7 +90,7 @@ def cells_to_try(column: Column, trees: Sequence[Node]) -> list[Cell]:
     if column.values is not None:
         return list(column.domain)
     low, high = column.bounds or (-math.inf, math.inf)
-    at = {n.at for tree in trees for n in nodes(tree) if isinstance(n, Cut) and n.column == column.name}
+    at = {n.at for tree in trees for n in nodes(tree) if isinstance(n, NumericSplit) and n.column == column.name}
     near = {number for t in at for number in (math.nextafter(t, -math.inf), t, math.nextafter(t, math.inf))}
     found: list[Cell] = [number for number in sorted(near | {low, high}) if low <= number <= high]
     return [*found, None] if column.missing else found
@@ -98,7 +98,7 @@ def cells_to_try(column: Column, trees: Sequence[Node]) -> list[Cell]:
 
 def lives(public: Person, trees: Sequence[Node], schema: Schema) -> Iterator[Person]:
     """One person with every combination of values in the unknown columns that the trees ask about."""
-    asked = {n.column for tree in trees for n in nodes(tree) if isinstance(n, Cut | Fan)}
+    asked = {n.column for tree in trees for n in nodes(tree) if isinstance(n, NumericSplit | CategoricalSplit)}
     unknown = [column for column in schema.features if not column.public and column.name in asked]
     for chosen in product(*(cells_to_try(column, trees) for column in unknown)):
         yield public | dict(zip((column.name for column in unknown), chosen, strict=True))
@@ -112,7 +112,7 @@ def span(public: Person, trees: Sequence[Node], schema: Schema) -> Bins:
     return frozenset(product(ends, classes))
 
 
-def spans(trees: Sequence[Node], known: Known) -> list[Bins]:
+def spans(trees: Sequence[Node], known: AdversaryKnowledge) -> list[Bins]:
     """The span of each public record."""
     return [span(public, trees, known.schema) for public in persons(known.records)]
 

@@ -27,7 +27,7 @@ METRICS = [
 
 
 def of_planted(tmp_path: Path, **said: Any) -> Report:
-    told = {
+    fields = {
         "leafgate": 1,
         "name": "planted",
         "data": {"columns": COLUMNS},
@@ -35,5 +35,5 @@ def of_planted(tmp_path: Path, **said: Any) -> Report:
         "attacks": [{"use": "linking"}],
         "metrics": METRICS,
     }
-    loaded = policy_of(told | said, tmp_path)
+    loaded = policy_of(fields | said, tmp_path)
     return audit(loaded.policy, loaded.plugins, table_of(loaded.policy.data.meaning().columns, ROWS)).report

@@ -19,31 +19,31 @@ COMPARE = {
 }
 
 
-def holds(told: Element, cells: Cells, how: str) -> bool | None:
+def holds(element: Element, cells: Cells, how: str) -> bool | None:
     """True, false, or None for unknown."""
-    if told.tag in {"True", "False"}:
-        return told.tag == "True"
-    if told.tag == "CompoundPredicate":
-        return compound(told, cells, how)
-    cell = cells[told.attrib["field"]]
-    operator = told.get("operator", "")
+    if element.tag in {"True", "False"}:
+        return element.tag == "True"
+    if element.tag == "CompoundPredicate":
+        return compound(element, cells, how)
+    cell = cells[element.attrib["field"]]
+    operator = element.get("operator", "")
     if operator in {"isMissing", "isNotMissing"}:
         return (cell is None) == (operator == "isMissing")
     if cell is None:
         return False if how == "none" else None
-    if told.tag == "SimpleSetPredicate":
-        members = (told.find("Array").text or "").split()  # type: ignore[union-attr]
-        return (cell in members) == (told.attrib["booleanOperator"] == "isIn")
-    value = told.attrib["value"]
+    if element.tag == "SimpleSetPredicate":
+        members = (element.find("Array").text or "").split()  # type: ignore[union-attr]
+        return (cell in members) == (element.attrib["booleanOperator"] == "isIn")
+    value = element.attrib["value"]
     return bool(COMPARE[operator](cell, float(value) if isinstance(cell, float) else value))
 
 
-def compound(told: Element, cells: Cells, how: str) -> bool | None:
-    operator = told.attrib["booleanOperator"]
+def compound(element: Element, cells: Cells, how: str) -> bool | None:
+    operator = element.attrib["booleanOperator"]
     if operator == "surrogate":
-        found = next((each for each in (holds(part, cells, "") for part in told) if each is not None), None)
+        found = next((each for each in (holds(part, cells, "") for part in element) if each is not None), None)
         return False if found is None and how == "none" else found
-    answers = [holds(part, cells, how) for part in told]
+    answers = [holds(part, cells, how) for part in element]
     if operator == "xor":
         return None if None in answers else sum(map(bool, answers)) % 2 == 1
     decided = operator == "or"

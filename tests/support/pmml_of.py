@@ -19,11 +19,11 @@ def pmml_of(model: Any, names: list[str], target: str, classes: list[str]) -> by
 
 def _node(tree: Any, at: int, asked: str, names: list[str], classes: list[str]) -> str:
     counts = tree.value[at][0] * tree.weighted_n_node_samples[at]
-    told = "".join(
+    text = "".join(
         f'<ScoreDistribution value="{value}" recordCount="{round(count)}"/>'
         for value, count in zip(classes, counts, strict=True)
     )
-    inside = told
+    inside = text
     if tree.children_left[at] >= 0:
         name, bound = names[tree.feature[at]], float(tree.threshold[at])
         sides = (("lessOrEqual", tree.children_left[at]), ("greaterThan", tree.children_right[at]))

@@ -47,7 +47,7 @@ def told_by_pycanon(frame: pd.DataFrame, public: Sequence[str], *secrets: str) -
         warnings.simplefilter("ignore")  # pandas announces what it will change
         alpha, k = module.alpha_k_anonymity(*asked)
         c, of_l = module.recursive_c_l_diversity(*asked)
-        told = {
+        fields = {
             "k": k,
             "alpha": alpha,
             "distinct": module.l_diversity(*asked),
@@ -59,4 +59,4 @@ def told_by_pycanon(frame: pd.DataFrame, public: Sequence[str], *secrets: str) -
             "enhanced beta": module.enhanced_beta_likeness(*asked),
             "delta": module.delta_disclosure(*asked),
         }
-    return {name: float(number) for name, number in told.items()}
+    return {name: float(number) for name, number in fields.items()}

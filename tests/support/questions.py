@@ -11,7 +11,7 @@ import numpy as np
 
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from oracles import Cell, People
 
 NOTHING = 1e-12
@@ -110,15 +110,15 @@ def node_of(question: Question, below: Mapping[Hashable, tuple[tuple[str | None,
     column = question.column
     if question.at is not None:
         missing: Literal["low"] | None = "low" if column.missing else None
-        return Cut(column.name, question.at, below["low"][1], below["high"][1], missing)
-    return Fan(column.name, tuple(Branch(values, node) for values, node in below.values()))
+        return NumericSplit(column.name, question.at, below["low"][1], below["high"][1], missing)
+    return CategoricalSplit(column.name, tuple(Branch(values, node) for values, node in below.values()))
 
 
 def shape(node: Node) -> Hashable:
     """A tree in one way of writing: the order of branches and of their values does not matter."""
     if isinstance(node, Leaf):
         return node.label, tuple((node.counts or {}).items())
-    if isinstance(node, Cut):
+    if isinstance(node, NumericSplit):
         return node.column, node.at, node.missing, shape(node.low), shape(node.high)
     branches = frozenset((frozenset(branch.values), shape(branch.node)) for branch in node.branches)
-    return node.column, branches, None if node.other is None else shape(node.other)
+    return node.column, branches, None if node.default is None else shape(node.default)

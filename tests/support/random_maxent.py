@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from leafgate.api.components import TreeBuilder
-from leafgate.engine.build import known_of
+from leafgate.engine.build import grant_knowledge
 from leafgate.errors import NoReleaseError
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level, Publish, Release, published
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Leaf, Node
+from leafgate.types.tree import Leaf, Node, NumericSplit
 from leafgate_baselines import C45, Id3
 from leafgate_kadet import Kadet
 from random_tables import categorical, hierarchies, numeric, records, table_of
 
 VALUES = ("none", "mild", "grave", "fatal")
 LEVELS: tuple[Level, ...] = ("labels", "error_rates", "counts")
-Case = tuple[Table, Release, Known]
+Case = tuple[Table, Release, AdversaryKnowledge]
 
 
 @st.composite
@@ -71,7 +71,7 @@ def release_of(builder: TreeBuilder, table: Table, level: Level) -> Release:
     except NoReleaseError:
         assume(False)
         raise
-    return published(draft, Publish(level, True), builder.tells_measure)
+    return published(draft, Publish(level, True), builder.measure_options)
 
 
 @st.composite
@@ -85,7 +85,7 @@ def cases(
     table = draw(secret_tables() if tables is None else tables)
     release = release_of(draw(builders()), table, draw(st.sampled_from(levels)))
     granted = draw(st.booleans()) if distribution is None else distribution
-    return table, release, known_of(table, distribution=granted)
+    return table, release, grant_knowledge(table, distribution=granted)
 
 
 @st.composite
@@ -95,7 +95,7 @@ def sklearn_cases(draw: st.DrawFn, levels: Sequence[Level] = LEVELS) -> Case:
     release = sklearn_release(
         table, draw(st.sampled_from(["gini", "entropy"])), draw(st.sampled_from(levels)), draw(st.integers(1, 4))
     )
-    return table, release, known_of(table, distribution=draw(st.booleans()))
+    return table, release, grant_knowledge(table, distribution=draw(st.booleans()))
 
 
 def sklearn_release(table: Table, criterion: str, level: Level = "counts", depth: int | None = None) -> Release:
@@ -122,7 +122,7 @@ def tree_of(model: DecisionTreeClassifier, table: Table) -> Node:
     def node(i: int) -> Node:
         if grown.children_left[i] >= 0:
             low, high = node(grown.children_left[i]), node(grown.children_right[i])
-            return Cut(names[grown.feature[i]], float(grown.threshold[i]), low, high, float32=True)
+            return NumericSplit(names[grown.feature[i]], float(grown.threshold[i]), low, high, float32=True)
         people = np.rint(grown.value[i, 0] * grown.weighted_n_node_samples[i]).astype(int)
         held = dict(zip(model.classes_.tolist(), people.tolist(), strict=True))
         counts = {name: held.get(x, 0) for x, name in enumerate(classes)}

@@ -28,11 +28,11 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from leafgate.algorithms.feasible import edge
+from leafgate.algorithms.feasible import largest_value_going_low
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import Cut, children
+from leafgate.types.tree import NumericSplit, children
 from random_tables import categorical, numeric
 
 NUMBERS, TEXTS, CODES = ["age", "pay"], ["job", "school"], ["region"]
@@ -229,8 +229,11 @@ def at_edges(release: Release, frame: pd.DataFrame, most: int = 40) -> pd.DataFr
     cuts, waiting = set(), list(release.trees)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Cut) and abs(node.at) < 1e9:
-            cuts |= {(node.column, x) for x in (edge(node), math.nextafter(edge(node), math.inf))}
+        if isinstance(node, NumericSplit) and abs(node.at) < 1e9:
+            cuts |= {
+                (node.column, x)
+                for x in (largest_value_going_low(node), math.nextafter(largest_value_going_low(node), math.inf))
+            }
         waiting.extend(children(node))
     rows = [frame.iloc[[i % len(frame)]].assign(**{c: x}) for i, (c, x) in enumerate(sorted(cuts)[:most])]
     return pd.concat([frame, *rows], ignore_index=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from oracles import People, people_of, ways
 
 THRESHOLDS = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.25, 3.0, 4.0, 7.0, 8.5, 10.0)
@@ -30,7 +30,7 @@ def cuts(draw: st.DrawFn, column: Column, below: st.SearchStrategy[Node]) -> Nod
     """A numeric test, its threshold perhaps at or beyond the bounds."""
     sides: list[Literal["low", "high"] | None] = [None, "low", "high"] if column.missing else [None]
     at, missing, strict = draw(st.sampled_from(THRESHOLDS)), draw(st.sampled_from(sides)), draw(st.booleans())
-    return Cut(column.name, at, draw(below), draw(below), missing, strict)
+    return NumericSplit(column.name, at, draw(below), draw(below), missing, strict)
 
 
 @st.composite
@@ -43,7 +43,7 @@ def fans(draw: st.DrawFn, column: Column, below: st.SearchStrategy[Node], whole:
     groups = [tuple(v for v, place in zip(domain, places, strict=True) if place == name) for name in named]
     branches = tuple(Branch(values, draw(below)) for values in groups)
     needs_other = whole and 0 in places
-    return Fan(column.name, branches, draw(below) if needs_other or draw(st.booleans()) else None)
+    return CategoricalSplit(column.name, branches, draw(below) if needs_other or draw(st.booleans()) else None)
 
 
 @st.composite
@@ -62,8 +62,8 @@ def _counted(node: Node, people: People, target: str, classes: Sequence[str]) ->
     if isinstance(node, Leaf):
         counts = {name: sum(n for person, n in people if person[target] == name) for name in classes}
         return Leaf(max(classes, key=lambda name: counts[name]) if people else node.label, counts)
-    told = [_counted(child, part, target, classes) for child, part in ways(node, people)]
-    if isinstance(node, Cut):
-        return Cut(node.column, node.at, told[0], told[1], node.missing, node.strict, node.float32)
-    branches = tuple(Branch(branch.values, below) for branch, below in zip(node.branches, told, strict=False))
-    return Fan(node.column, branches, None if node.other is None else told[-1])
+    items = [_counted(child, part, target, classes) for child, part in ways(node, people)]
+    if isinstance(node, NumericSplit):
+        return NumericSplit(node.column, node.at, items[0], items[1], node.missing, node.strict, node.float32)
+    branches = tuple(Branch(branch.values, below) for branch, below in zip(node.branches, items, strict=False))
+    return CategoricalSplit(node.column, branches, None if node.default is None else items[-1])

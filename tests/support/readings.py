@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.tree import Leaf
@@ -14,7 +14,7 @@ from oracles import Path, Person, leaf_at, lives, path_of
 class Reading:
     """What one public record's leaves say about a secret, by trying every private value."""
 
-    def __init__(self, public: Person, release: Release, known: Known, secret: Column) -> None:
+    def __init__(self, public: Person, release: Release, known: AdversaryKnowledge, secret: Column) -> None:
         self.release, self.secret, self.target = release, secret, known.schema.target
         self.accuracies = known.label_accuracies or {}
         granted = known.distribution.get(secret.name)
@@ -58,9 +58,9 @@ class Reading:
         reached = [self.leaf(path) for path, values in self.in_reach.items() if value in values]
         rows = [self.class_row(leaf) for leaf in reached if not self.empty(leaf)]
         place = None if self.own_class is None else self.release.classes.index(self.own_class)
-        told = [1.0 if row is None or place is None else row[place] / sum(row) for row in rows]
-        told += [1.0] if value in self.nowhere else []
-        return sum(told) / len(told) if told else 0.0
+        items = [1.0 if row is None or place is None else row[place] / sum(row) for row in rows]
+        items += [1.0] if value in self.nowhere else []
+        return sum(items) / len(items) if items else 0.0
 
     def empty(self, leaf: Leaf) -> bool:
         """Is it bare among leaves with shares or error rates?"""
@@ -72,9 +72,9 @@ class Reading:
 
     def class_row(self, leaf: Leaf) -> list[float] | None:
         classes = self.release.classes
-        told = leaf.counts if leaf.counts is not None else leaf.shares
-        if told is not None:
-            return [float(told[name]) for name in classes]
+        counts = leaf.counts if leaf.counts is not None else leaf.shares
+        if counts is not None:
+            return [float(counts[name]) for name in classes]
         if leaf.error_rate is not None:
             wrong = leaf.error_rate / (len(classes) - 1)
             return [1 - leaf.error_rate if name == leaf.label else wrong for name in classes]

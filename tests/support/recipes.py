@@ -41,7 +41,7 @@ class Ran:
     """How a script ended, and what it wrote into the files a runner gives it."""
 
     code: int
-    told: str
+    output: str
     files: Mapping[str, str]
 
 
@@ -132,7 +132,7 @@ class Runner:
                 values |= {f"steps.{each['id']}.outputs.{name}": value for name, value in outputs.items()}
                 summary = job.summary + ran.files["GITHUB_STEP_SUMMARY"]
                 path = job.path + ran.files["GITHUB_PATH"].strip()
-                job = Job(ran.code, job.printed + ran.told, {}, summary, {}, path)
+                job = Job(ran.code, job.printed + ran.output, {}, summary, {}, path)
         kept: dict[str, str] = {}
         for each in action["runs"]["steps"]:
             if each.get("uses", "").startswith("actions/upload-artifact@") and _holds(each["if"], values):
@@ -152,7 +152,7 @@ class Runner:
         script = "\n".join([*job["before_script"], *job["script"]])
         ran = run(script, checkout, *SH, variables=variables | given, programs=self.programs)
         paths = [checkout / path for path in job["artifacts"]["paths"]]
-        return Job(ran.code, ran.told, {path.name: path.read_text() for path in paths if path.exists()})
+        return Job(ran.code, ran.output, {path.name: path.read_text() for path in paths if path.exists()})
 
     def _commit(self) -> str:
         """A commit of leafgate's sources, in a repository among the temporary files."""

@@ -45,17 +45,17 @@ def _replayed_block(kind: str, text: str, folder: Path) -> str:
         _edit(text, folder)
         return text
     commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
-    told = re.split(r"^\$ .*\n", text, flags=re.MULTILINE)[1:]
+    result = re.split(r"^\$ .*\n", text, flags=re.MULTILINE)[1:]
     printed = _run(commands, folder)
-    pairs = zip(commands, told, printed, strict=True)
+    pairs = zip(commands, result, printed, strict=True)
     return "".join(f"$ {command}\n{_as_long_as(before, now)}" for command, before, now in pairs)
 
 
-def _as_long_as(told: str, printed: str) -> str:
+def _as_long_as(text: str, printed: str) -> str:
     """What was printed, cut where the page cuts it."""
-    if not told.endswith(CUT):
+    if not text.endswith(CUT):
         return printed
-    return "".join(printed.splitlines(keepends=True)[: told.count("\n") - 1]) + CUT
+    return "".join(printed.splitlines(keepends=True)[: text.count("\n") - 1]) + CUT
 
 
 def _run(commands: list[str], folder: Path) -> list[str]:
@@ -64,8 +64,8 @@ def _run(commands: list[str], folder: Path) -> list[str]:
     with contextlib.chdir(folder):
         for command in commands:
             plain = PLAIN.fullmatch(command)
-            told, code = _run_here(plain[1], plain[2]) if plain else _run_by_shell(command, code)
-            printed.append(told)
+            result, code = _run_here(plain[1], plain[2]) if plain else _run_by_shell(command, code)
+            printed.append(result)
     return printed
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.ir.model import LEAF, Foreign, ForeignTree
-from leafgate.types.release import Disclosure
+from leafgate.models.ir.model import LEAF, ModelIR, TreeIR
+from leafgate.types.release import FileDisclosure
 from leafgate.types.schema import Schema
 from random_tables import categorical, numeric
 
@@ -19,33 +19,33 @@ SCHEMA = Schema(
         categorical("income", "class", "sensitive", values=("low", "high")),
     )
 )
-TREE = ForeignTree(
+TREE = TreeIR(
     feature=np.array([0, 1, LEAF, LEAF, LEAF]),
     threshold=np.array([37.5, 0.5, np.nan, np.nan, np.nan]),
     low=np.array([1, 2, -1, -1, -1]),
     high=np.array([4, 3, -1, -1, -1]),
-    says=np.array([[6.0, 4.0], [5.0, 1.0], [4.0, 0.0], [1.0, 1.0], [1.0, 3.0]]),
+    values=np.array([[6.0, 4.0], [5.0, 1.0], [4.0, 0.0], [1.0, 1.0], [1.0, 3.0]]),
     float32=True,
     counts=np.array([[6.0, 4.0], [5.0, 1.0], [4.0, 0.0], [1.0, 1.0], [1.0, 3.0]]),
     size=np.array([10.0, 6.0, 4.0, 2.0, 4.0]),
 )
-MODEL = Foreign(
+MODEL = ModelIR(
     "skops",
     ("age", "school_high"),
     ("low", "high"),
     (TREE,),
     "counts",
     counted="exact",
-    discloses=(Disclosure("counts", "high", "people of each class on every node", "counts"),),
+    discloses=(FileDisclosure("counts", "high", "people of each class on every node", "counts"),),
 )
 
 
-def with_tree(**changes: Any) -> Foreign:
+def with_tree(**changes: Any) -> ModelIR:
     """The model with another tree."""
     return replace(MODEL, trees=(replace(TREE, **changes),))
 
 
-def edited(name: str, node: int, value: Any) -> Foreign:
+def edited(name: str, node: int, value: Any) -> ModelIR:
     """The model with another value in one array of its tree."""
     array = np.array(getattr(TREE, name))
     array[node] = value

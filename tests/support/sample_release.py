@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.types.release import Level, Publish, Records, Release, published
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Branch, Cut, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, NumericSplit
 from random_tables import categorical, numeric
 
 SCHEMA = Schema(
@@ -20,8 +20,8 @@ SCHEMA = Schema(
 )
 COUNTS = {"low": 31415, "high": 27182}
 NOBODY = {"low": 0, "high": 0}
-CUT = Cut("age", 37.5, Leaf("low", COUNTS), Leaf("high", {"low": 0, "high": 8}), "low", strict=True)
-TREE = Fan("sports", (Branch(("yes", None), CUT),), other=Leaf("low", NOBODY))
+CUT = NumericSplit("age", 37.5, Leaf("low", COUNTS), Leaf("high", {"low": 0, "high": 8}), "low", strict=True)
+TREE = CategoricalSplit("sports", (Branch(("yes", None), CUT),), default=Leaf("low", NOBODY))
 RECORDS = Records(
     ("age", "sports", "income"),
     ((17.0, "yes", "low"), ({"from": 20, "to": 30}, {"in": ["yes", "no"]}, {"withheld": True}), (None, None, "high")),
@@ -44,7 +44,7 @@ Steps = tuple[str | int, ...]
 
 def written(draft: Release = DRAFT, level: Level = "counts", *, measure: bool = True) -> bytes:
     """The file of a draft, cut down to what is published."""
-    return seal(published(draft, Publish(level, measure), TELLS)).content
+    return serialize(published(draft, Publish(level, measure), TELLS)).content
 
 
 def changed(steps: Steps, value: Any) -> bytes:

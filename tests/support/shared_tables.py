@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from leafgate.api.components import AttackModel
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.noise import Law, Noise, noise_with
 from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
@@ -70,29 +70,29 @@ def shared(table: Table, noise: Mapping[str, Noise], seed: int = 1) -> Release:
     cells |= {name: law.added(cells[name].astype(float), rng) for name, law in noise.items()}
     frame = pd.DataFrame(cells)
     order = frame.sort_values([*noise, *(name for name in cells if name not in noise)]).index.to_numpy()
-    told = [[None if pd.isna(cell) else cell for cell in row] for row in frame.iloc[order].astype(object).to_numpy()]
-    records = Records(tuple(frame.columns), tuple(map(tuple, told)), (1,) * len(rows))
+    items = [[None if pd.isna(cell) else cell for cell in row] for row in frame.iloc[order].astype(object).to_numpy()]
+    records = Records(tuple(frame.columns), tuple(map(tuple, items)), (1,) * len(rows))
     return Release(
         {"use": "sharing"},
         table.schema,
         model="none",
-        counted="perturbed",
+        count_semantics="perturbed",
         records=records,
         noise=dict(noise),
         origins=tuple(rows[order].tolist()),
     )
 
 
-def case_of(table: Table, release: Release, attack: AttackModel, secret: str) -> Case:
+def case_of(table: Table, release: Release, attack: AttackModel, secret: str) -> ScoringContext:
     """What a metric sees of an attack's belief about one secret: the people behind its cells, a row for each."""
-    known = known_of(table)
+    known = grant_knowledge(table)
     (belief,) = (each for each in attack.infer(replace(release, origins=None), known) if each.secret == secret)
-    rows = np.array(release.origins)[belief.cells]
+    rows = np.array(release.origins)[belief.record_positions]
     people = Table(table.schema, table.frame.iloc[rows].reset_index(drop=True), np.ones(len(rows), dtype=np.int64))
-    return Case(people, None, release, known, belief)
+    return ScoringContext(people, None, release, known, belief)
 
 
-def mean_square_error(case: Case) -> float:
+def mean_square_error(case: ScoringContext) -> float:
     """Of the estimates of the case's belief."""
     assert case.belief is not None
     assert case.belief.estimates is not None

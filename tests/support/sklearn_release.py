@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leafgate.api.context import Case
-from leafgate.engine.build import known_of
+from leafgate.api.context import ScoringContext
+from leafgate.engine.build import grant_knowledge
 from leafgate.types.release import Counted, Publish, Release, published
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
-from leafgate.types.tree import Cut, Leaf, Node
+from leafgate.types.tree import Leaf, Node, NumericSplit
 from random_tables import categorical, numeric
 
 SETTINGS = (
@@ -41,7 +41,7 @@ def release_of(model: Any, table: Table, level: str = "counts", counted: Counted
     builder = {"use": "sklearn"} | {name: getattr(model, name) for name in SETTINGS if hasattr(model, name)}
     combine = "one" if members == [model] else "mean_per_tree"
     trees = tuple(_node(member.tree_, 0, table.schema.classes) for member in members)
-    draft = Release(builder, table.schema, trees, counted=counted, combine=combine)  # type: ignore[arg-type]
+    draft = Release(builder, table.schema, trees, count_semantics=counted, combine=combine)  # type: ignore[arg-type]
     return published(draft, Publish(level), frozenset())  # type: ignore[arg-type]
 
 
@@ -51,9 +51,9 @@ def _node(tree: Any, at: int, classes: Sequence[str]) -> Node:
         counts = np.rint(shares * tree.weighted_n_node_samples[at]).astype(int).tolist()
         return Leaf(classes[int(shares.argmax())], dict(zip(classes, counts, strict=True)))
     low, high = (_node(tree, int(child[at]), classes) for child in (tree.children_left, tree.children_right))
-    return Cut(f"x{tree.feature[at]}", float(tree.threshold[at]), low, high, float32=True)
+    return NumericSplit(f"x{tree.feature[at]}", float(tree.threshold[at]), low, high, float32=True)
 
 
-def case_of(release: Release, table: Table, test: Table | None = None) -> Case:
+def case_of(release: Release, table: Table, test: Table | None = None) -> ScoringContext:
     """What a metric of the release is given."""
-    return Case(table, test, release, known_of(table))
+    return ScoringContext(table, test, release, grant_knowledge(table))

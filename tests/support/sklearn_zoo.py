@@ -25,7 +25,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.model import ModelIR
 
 Rows = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def fitted(name: str, classes: int, *, gaps: bool) -> Any:
     return clone((CLASSIFIERS if classes else REGRESSORS)[name]).fit(given, labels)
 
 
-def at_the_edges(model: Foreign, given: Rows) -> Rows:
+def at_the_edges(model: ModelIR, given: Rows) -> Rows:
     """Rows that hit thresholds exactly, and the doubles and singles next to them."""
     made: list[Rows] = []
     for tree in model.trees[:3]:

@@ -10,7 +10,18 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
-from leafgate import AtLeast, AttackModel, Belief, Case, Known, Metric, Release, ReleaseAtLeast, Table, TreeBuilder
+from leafgate import (
+    AdversaryKnowledge,
+    AtLeast,
+    AttackModel,
+    Belief,
+    Metric,
+    Release,
+    ReleaseAtLeast,
+    ScoringContext,
+    Table,
+    TreeBuilder,
+)
 from leafgate.api.components import Component
 from leafgate.api.registry import Plugin, Plugins
 from leafgate.engine.audit import audit
@@ -18,7 +29,7 @@ from leafgate.policy.load import policy_model
 from leafgate.policy.models import Policy
 from leafgate.types.release import Counted
 from leafgate.types.report import Finding, Report
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
 
 C = TypeVar("C", bound=type[Component])
@@ -41,8 +52,8 @@ class Stump(TreeBuilder):
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         leaves = [Branch((zip_code,), Leaf("flu", counts_of(table, zip_code))) for zip_code in ("1", "2")]
-        tree = Fan("zip", tuple(leaves))
-        return Release(self.described(), table.schema, (tree,), guarantee=self.claims, counted=self.counted)
+        tree = CategoricalSplit("zip", tuple(leaves))
+        return Release(self.described(), table.schema, (tree,), guarantee=self.claims, count_semantics=self.counted)
 
 
 def counts_of(table: Table, zip_code: str) -> dict[str, int]:
@@ -59,7 +70,7 @@ class Calm(AttackModel):
 
     use: Literal["calm"] = "calm"
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         return [Belief(c.name, np.arange(len(known.records)), even(known, c.name)) for c in known.schema.secrets]
 
 
@@ -69,47 +80,47 @@ class Sizes(AtLeast):
     use: Literal["sizes"] = "sizes"
     unit = "people"
 
-    def score(self, case: Case) -> pd.Series:
-        return case.weight.groupby(case.groups).transform("sum")
+    def score(self, case: ScoringContext) -> pd.Series:
+        return case.weight.groupby(case.equivalence_class).transform("sum")
 
 
-def even(known: Known, secret: str = "ill") -> pd.DataFrame:
+def even(known: AdversaryKnowledge, secret: str = "ill") -> pd.DataFrame:
     """Every value equally likely, for everyone."""
     domain = list(known.schema[secret].domain)
     return pd.DataFrame(1 / len(domain), index=range(len(known.records)), columns=domain)
 
 
-def attack_that(does: Callable[[Release, Known], Any], **facts: Any) -> type[AttackModel]:
+def attack_that(does: Callable[[Release, AdversaryKnowledge], Any], **facts: Any) -> type[AttackModel]:
     """An attack called nosy; `facts` are class variables."""
 
     class Nosy(AttackModel):
         use: Literal["nosy"] = "nosy"
 
-        def infer(self, release: Release, known: Known) -> Any:
+        def infer(self, release: Release, known: AdversaryKnowledge) -> Any:
             return does(release, known)
 
     return with_facts(Nosy, facts)
 
 
-def metric_that(does: Callable[[Case], Any], **facts: Any) -> type[Metric]:
+def metric_that(does: Callable[[ScoringContext], Any], **facts: Any) -> type[Metric]:
     """A metric of records called odd."""
 
     class Odd(AtLeast):
         use: Literal["odd"] = "odd"
 
-        def score(self, case: Case) -> Any:
+        def score(self, case: ScoringContext) -> Any:
             return does(case)
 
     return with_facts(Odd, facts)
 
 
-def release_metric_that(does: Callable[[Case], Any], **facts: Any) -> type[Metric]:
+def release_metric_that(does: Callable[[ScoringContext], Any], **facts: Any) -> type[Metric]:
     """A metric of the release called whole."""
 
     class Whole(ReleaseAtLeast):
         use: Literal["whole"] = "whole"
 
-        def score(self, case: Case) -> Any:
+        def score(self, case: ScoringContext) -> Any:
             return does(case)
 
     return with_facts(Whole, facts)
@@ -129,7 +140,7 @@ def plugins_with(*offers: type[Component]) -> Plugins:
 
 def policy_document(**said: Any) -> dict[str, Any]:
     """A policy of attack calm and metric sizes, unless something else is said."""
-    told = {
+    fields = {
         "leafgate": 1,
         "name": "tiny",
         "data": {"columns": COLUMNS},
@@ -137,7 +148,7 @@ def policy_document(**said: Any) -> dict[str, Any]:
         "attacks": [{"use": "calm"}],
         "metrics": [{"use": "sizes", "at_least": 4}],
     }
-    return told | said
+    return fields | said
 
 
 def policy_with(plugins: Plugins, **said: Any) -> Policy:

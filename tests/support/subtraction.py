@@ -195,9 +195,9 @@ def _only_value(
 
 def exact_counts(report: Mapping[str, Any]) -> list[Any]:
     """Counts that the report tells as they are, though they are neither nobody nor everybody in the table."""
-    told: list[Any] = []
+    items: list[Any] = []
     for finding in report["findings"]:
         groups = finding["evidence"].get("worst", ())
-        told += [finding["people"], finding["beyond"], finding["evidence"].get("smallest_group")]
-        told += [bar["people"] for bar in finding["distribution"]] + [group["people"] for group in groups]
-    return [count for count in told if isinstance(count, int) and count not in (0, report["data"].get("people"))]
+        items += [finding["people"], finding["beyond"], finding["evidence"].get("smallest_group")]
+        items += [bar["people"] for bar in finding["distribution"]] + [group["people"] for group in groups]
+    return [count for count in items if isinstance(count, int) and count not in (0, report["data"].get("people"))]

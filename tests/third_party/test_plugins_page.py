@@ -9,9 +9,9 @@ from typing import cast
 import numpy as np
 import pytest
 
-from leafgate.algorithms.consistency import strange_leaves
+from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.api.components import TreeBuilder
-from leafgate.io.release_codec import seal
+from leafgate.io.release_codec import serialize
 from leafgate.testing import check_attack, check_builder, check_metric
 from mortgage import mortgage
 
@@ -46,8 +46,8 @@ def stump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TreeBuilder:
 
 def test_the_builder_of_the_page_makes_a_release_that_counts_the_table(stump: TreeBuilder) -> None:
     release = stump.build(mortgage(), np.random.default_rng(0))
-    assert strange_leaves(release, mortgage()) == 0
-    assert seal(release).release.trees == release.trees
+    assert inconsistent_leaves(release, mortgage()) == 0
+    assert serialize(release).release.trees == release.trees
 
 
 def test_the_builder_of_the_page_conforms(stump: TreeBuilder) -> None:

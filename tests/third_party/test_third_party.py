@@ -46,7 +46,7 @@ def leafgate(installed: Path, tmp_path: Path) -> Any:
 
 
 def test_what_it_offers_is_listed_with_its_distribution_and_version(leafgate: Any) -> None:
-    told = json.loads(leafgate("plugins", "--json").stdout)["plugins"]
+    plugins = json.loads(leafgate("plugins", "--json").stdout)["plugins"]
     offers = [{"kind": "attack", "use": "majority"}, {"kind": "metric", "use": "surprise"}]
     assert {
         "name": "acme",
@@ -54,7 +54,7 @@ def test_what_it_offers_is_listed_with_its_distribution_and_version(leafgate: An
         "version": "1.0",
         "offers": offers,
         "problem": None,
-    } in told
+    } in plugins
     assert leafgate("plugins").stdout.splitlines()[0] in PAGE
 
 
@@ -67,9 +67,9 @@ def test_it_explains_itself(leafgate: Any) -> None:
 
 def test_its_attack_and_its_metric_stand_in_the_report(leafgate: Any, tmp_path: Path) -> None:
     audit = ("audit", PACKAGE / "surprise.yaml", TOP / "policies" / "mortgage.csv")
-    told = leafgate(*audit)
-    assert (told.returncode, told.stderr) == (1, "")
-    assert told.stdout in PAGE
+    output = leafgate(*audit)
+    assert (output.returncode, output.stderr) == (1, "")
+    assert output.stdout in PAGE
     leafgate(*audit, "--audience", "auditor", "--out", tmp_path)
     report = json.loads((tmp_path / "report.json").read_bytes())
     (found,) = (each for each in report["findings"] if each["id"] == "surprise@majority#loan_risk")
@@ -80,6 +80,6 @@ def test_its_attack_and_its_metric_stand_in_the_report(leafgate: Any, tmp_path: 
 def test_a_policy_that_does_not_trust_it_does_not_load_it(leafgate: Any, tmp_path: Path) -> None:
     policy = (PACKAGE / "surprise.yaml").read_text().replace(', "acme-leafgate>=1,<2"', "")
     (tmp_path / "wary.yaml").write_text(policy)
-    told = leafgate("validate", "wary.yaml")
-    assert told.returncode == 2
-    assert "nobody offers 'majority'" in told.stderr
+    output = leafgate("validate", "wary.yaml")
+    assert output.returncode == 2
+    assert "nobody offers 'majority'" in output.stderr

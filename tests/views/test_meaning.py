@@ -33,8 +33,8 @@ def test_the_command_makes_the_same_report_again(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     given = ["here/policy.yaml", "here/mine.csv", "--root", "data", "--org", "gov/org.yaml", "--test", "here/mine.csv"]
     assert leafgate("audit", *given, "--out", "first").code == 0
-    told = json.loads(Path("first/report.json").read_bytes())
-    words = shlex.split(command(told))
+    document = json.loads(Path("first/report.json").read_bytes())
+    words = shlex.split(command(document))
     assert words == ["leafgate", "audit", *given, "--out", "results"]
     assert leafgate(*words[1:]).code == 0
     assert Path("results/report.json").read_bytes() == Path("first/report.json").read_bytes()
@@ -52,9 +52,9 @@ def test_a_path_of_the_machine_is_a_word_in_capitals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["; rm -rf x", "$(x)", "-rf", "--to", "a b", "/etc/passwd"])
 def test_a_stored_report_puts_no_words_of_its_own_into_the_command(tmp_path: Path, word: str) -> None:
-    told = audited(tmp_path)
-    told["policy"]["given"] = [word]
-    assert command(told).split()[3:6] == ["FILE", "--out", "results"]
+    audit = audited(tmp_path)
+    audit["policy"]["given"] = [word]
+    assert command(audit).split()[3:6] == ["FILE", "--out", "results"]
 
 
 def test_what_was_drawn_once_is_not_to_be_drawn_again(tmp_path: Path) -> None:
@@ -94,12 +94,12 @@ def test_a_verdict_says_what_it_means_and_what_a_pass_does_not(tmp_path: Path, v
 def test_tests_of_the_tree_are_told_once_it_may_be_published(tmp_path: Path) -> None:
     for verdict, changes in (("pass", {}), ("fail", {"metrics": [{"use": "k_anonymity", "at_least": 24}]})):
         (tmp_path / verdict).mkdir()
-        told = audited(tmp_path / verdict, changes, audience="public")
-        assert told["verdict"] == verdict
-        words = [node for node in told["tree"]["nodes"] if "words" in node]
+        audit = audited(tmp_path / verdict, changes, audience="public")
+        assert audit["verdict"] == verdict
+        words = [node for node in audit["tree"]["nodes"] if "words" in node]
         assert bool(words) == (verdict == "pass")
         assert {node["words"] for node in words if node["kind"] == "leaf"} <= {"yes", "no"}
-        assert not [node for node in told["tree"]["nodes"] if {"people", "beliefs", "past"} & set(node)]
+        assert not [node for node in audit["tree"]["nodes"] if {"people", "beliefs", "past"} & set(node)]
 
 
 def test_a_card_names_few_of_many_limits(tmp_path: Path) -> None:

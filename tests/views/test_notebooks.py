@@ -6,7 +6,7 @@ from html import unescape
 from pathlib import Path
 
 from leafgate.reports import Format, view
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from planted import of_planted
 from survey import survey
 
@@ -19,7 +19,7 @@ def framed(text: str) -> str:
 
 
 def test_an_audit_shows_its_public_report(tmp_path: Path) -> None:
-    audited = prepare(survey(tmp_path)).audit()
+    audited = open_session(survey(tmp_path)).audit()
     from leafgate.disclosure.document import document
 
     page = framed(audited._repr_html_())
@@ -35,7 +35,7 @@ def test_what_was_planted_is_not_in_a_notebook(tmp_path: Path) -> None:
 
 
 def test_a_release_shows_its_tree_with_all_it_publishes(tmp_path: Path) -> None:
-    audited = prepare(survey(tmp_path)).audit()
+    audited = open_session(survey(tmp_path)).audit()
     assert audited.sealed is not None
     page = framed(audited.sealed.release._repr_html_())
     assert page.count("<svg") == 1

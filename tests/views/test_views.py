@@ -105,10 +105,10 @@ def test_an_alert_points_into_the_policys_folder_of_its_repository(
     survey(tmp_path / "policies", CHANGES["fail"])
     monkeypatch.chdir(tmp_path)
     leafgate("audit", "policies/policy.yaml", "--out", "out")
-    told = json.loads(Path("out/report.json").read_bytes())
-    [place, *_] = [r["locations"][0]["physicalLocation"] for r in results_of(view(told, Format.sarif))]
+    document = json.loads(Path("out/report.json").read_bytes())
+    [place, *_] = [r["locations"][0]["physicalLocation"] for r in results_of(view(document, Format.sarif))]
     assert place["artifactLocation"]["uri"] == "policies/policy.yaml"
-    assert "leafgate audit policies/policy.yaml " in view(told, Format.markdown).decode()
+    assert "leafgate audit policies/policy.yaml " in view(document, Format.markdown).decode()
 
 
 def uris(folder: Path, *words: object) -> tuple[set[str], set[str]]:
@@ -144,8 +144,8 @@ def test_limits_are_found_from_the_repositorys_root_however_the_policy_was_calle
 
 def test_a_rule_says_what_a_metric_with_a_name_of_its_own_uses(tmp_path: Path) -> None:
     metrics = [{"use": "k_anonymity", "name": "crowd", "at_least": 24}, {"use": "exposure", "at_most": 0}]
-    told = audited(tmp_path, {"metrics": metrics})
-    rules = json.loads(view(told, Format.sarif))["runs"][0]["tool"]["driver"]["rules"]
+    audit = audited(tmp_path, {"metrics": metrics})
+    rules = json.loads(view(audit, Format.sarif))["runs"][0]["tool"]["driver"]["rules"]
     texts = {rule["id"]: rule["fullDescription"]["text"] for rule in rules}
     assert texts["crowd"].startswith(
         "The check crowd, which uses k_anonymity. A limit of the privacy policy, checked by "
@@ -156,10 +156,10 @@ def test_a_rule_says_what_a_metric_with_a_name_of_its_own_uses(tmp_path: Path) -
 def test_waivers_that_do_not_apply_are_told_in_every_format(tmp_path: Path) -> None:
     waiver = {"id": "W-9", "finding": "k_anonymity@linking#ill", "release": "0" * 64, "owner": "a", "approved_by": "b"}
     days = {"reason": "r", "issued": "2026-01-01", "expires": "2026-02-01"}
-    told = audited(tmp_path, CHANGES["fail"] | {"waivers": [waiver | days]})
+    audit = audited(tmp_path, CHANGES["fail"] | {"waivers": [waiver | days]})
     for form in Format:
-        assert "does not apply" in (Seen(view(told, form)).text if form is Format.html else view(told, form).decode())
-    Draft4Validator(SCHEMA).validate(json.loads(view(told, Format.sarif)))
+        assert "does not apply" in (Seen(view(audit, form)).text if form is Format.html else view(audit, form).decode())
+    Draft4Validator(SCHEMA).validate(json.loads(view(audit, Format.sarif)))
 
 
 def test_junit_counts_failures_and_errors_as_the_report_does(report: dict[str, Any]) -> None:
@@ -187,20 +187,20 @@ def test_text_is_what_the_audit_said(report: dict[str, Any]) -> None:
 def test_names_nobody_would_choose_do_no_harm_in_any_format(tmp_path: Path, name: str) -> None:
     plain = audited(tmp_path, CHANGES["fail"])
     plain["release"]["file"] = {"name": "model.onnx", "format": "onnx", "sha256": "ab" * 32}
-    told = renamed(plain, name)
+    result = renamed(plain, name)
     for form in Format:
-        text = view(told, form).decode()
+        text = view(result, form).decode()
         allowed = {"\n"}
         assert not [sign for sign in text if not sign.isprintable() and sign not in allowed]
         assert len(text) < 300_000
-    page, before = Seen(view(told, Format.html)), Seen(view(plain, Format.html))
+    page, before = Seen(view(result, Format.html)), Seen(view(plain, Format.html))
     assert (page.tags, page.names) == (before.tags, before.names)
-    table = [line for line in view(told, Format.markdown).decode().splitlines() if line.startswith("|")]
+    table = [line for line in view(result, Format.markdown).decode().splitlines() if line.startswith("|")]
     assert [line.count("|") for line in table] == [4] * len(table)
-    markdown = view(told, Format.markdown).decode()
+    markdown = view(result, Format.markdown).decode()
     assert not re.search(r"(?<!\\)\]\(|<!--|<script", markdown)
-    Draft4Validator(SCHEMA).validate(json.loads(view(told, Format.sarif)))
-    assert len(list(junitparser.JUnitXml.fromstring(view(told, Format.junit)))) == 1
+    Draft4Validator(SCHEMA).validate(json.loads(view(result, Format.sarif)))
+    assert len(list(junitparser.JUnitXml.fromstring(view(result, Format.junit)))) == 1
 
 
 DIGEST = "ab" * 32
@@ -209,9 +209,9 @@ DIGEST = "ab" * 32
 @pytest.fixture
 def of_a_file(tmp_path: Path) -> dict[str, Any]:
     """The report of a release that was read from a file; real but for the file's name, format and digest."""
-    told = audited(tmp_path, CHANGES["fail"])
-    told["release"] = {"file": {"name": "model.onnx", "format": "onnx", "sha256": DIGEST}, **told["release"]}
-    return told
+    audit = audited(tmp_path, CHANGES["fail"])
+    audit["release"] = {"file": {"name": "model.onnx", "format": "onnx", "sha256": DIGEST}, **audit["release"]}
+    return audit
 
 
 def test_every_format_names_the_audited_file_before_anything_else_about_the_release(of_a_file: dict[str, Any]) -> None:
@@ -268,7 +268,7 @@ def test_a_files_name_passes_for_nothing_but_a_name(of_a_file: dict[str, Any], n
 
 
 def test_a_waived_finding_is_skipped_suppressed_and_seen(tmp_path: Path) -> None:
-    told = audited(tmp_path, CHANGES["fail"])
+    audit = audited(tmp_path, CHANGES["fail"])
     waiver = {
         "id": "W-7",
         "owner": "a",
@@ -277,29 +277,29 @@ def test_a_waived_finding_is_skipped_suppressed_and_seen(tmp_path: Path) -> None
         "issued": "2026-01-01",
         "expires": "2026-02-01",
     }
-    told["findings"][0]["waiver"] = waiver
-    told |= {
+    audit["findings"][0]["waiver"] = waiver
+    audit |= {
         "waived": 1,
         "judged_on": "2026-01-02",
-        "waivers": [{**waiver, "finding": told["findings"][0]["id"], "status": "applied", "message": ""}],
+        "waivers": [{**waiver, "finding": audit["findings"][0]["id"], "status": "applied", "message": ""}],
     }
-    [result, *_] = [r for r in results_of(view(told, Format.sarif)) if "suppressions" in r]
+    [result, *_] = [r for r in results_of(view(audit, Format.sarif)) if "suppressions" in r]
     assert result["suppressions"] == [{"kind": "external", "status": "accepted", "justification": "W-7: old"}]
-    Draft4Validator(SCHEMA).validate(json.loads(view(told, Format.sarif)))
-    [suite] = list(junitparser.JUnitXml.fromstring(view(told, Format.junit)))
+    Draft4Validator(SCHEMA).validate(json.loads(view(audit, Format.sarif)))
+    [suite] = list(junitparser.JUnitXml.fromstring(view(audit, Format.junit)))
     assert suite.skipped == 1
-    assert "waived until 2026-02-01 by b" in view(told, Format.markdown).decode()
-    assert "W-7 of " in Seen(view(told, Format.html)).text
+    assert "waived until 2026-02-01 by b" in view(audit, Format.markdown).decode()
+    assert "W-7 of " in Seen(view(audit, Format.html)).text
 
 
 def test_an_alert_stays_the_same_alert_when_the_release_changes(tmp_path: Path) -> None:
-    told = audited(tmp_path, CHANGES["fail"])
-    again = json.loads(json.dumps(told).replace(told["release"]["sha256"], "f" * 64))
-    prints = [[r["partialFingerprints"] for r in results_of(view(one, Format.sarif))] for one in (told, again)]
+    audit = audited(tmp_path, CHANGES["fail"])
+    again = json.loads(json.dumps(audit).replace(audit["release"]["sha256"], "f" * 64))
+    prints = [[r["partialFingerprints"] for r in results_of(view(one, Format.sarif))] for one in (audit, again)]
     assert prints[0] == prints[1]
     assert len({json.dumps(one) for one in prints[0]}) == len(prints[0])
-    told["policy"]["file"] = "other.yaml"  # of the same name
-    other = [r["partialFingerprints"] for r in results_of(view(told, Format.sarif))]
+    audit["policy"]["file"] = "other.yaml"  # of the same name
+    other = [r["partialFingerprints"] for r in results_of(view(audit, Format.sarif))]
     assert not any(one in prints[0] for one in other)
 
 
@@ -307,8 +307,8 @@ def test_an_alert_stays_the_same_alert_when_only_numbers_change(tmp_path: Path) 
     def prints(said: dict[str, Any], ill: str = "ill") -> set[str]:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
-        told = json.loads(json.dumps(audited(folder, said)).replace("#ill", f"#{ill}"))
-        results = results_of(view(told, Format.sarif))
+        document = json.loads(json.dumps(audited(folder, said)).replace("#ill", f"#{ill}"))
+        results = results_of(view(document, Format.sarif))
         assert all(
             one["partialFingerprints"]["primaryLocationLineHash"]
             == f"{one['partialFingerprints']['leafgateFinding/v1'][:16]}:1"
@@ -347,21 +347,21 @@ def test_five_thousand_failing_leaves_stay_within_every_limit(tmp_path: Path) ->
     (tmp_path / "people.csv").write_text("\n".join(["zip,ill", *rows]) + "\n")
     write_policy(tmp_path, changes)
     leafgate("audit", tmp_path / "policy.yaml", "--out", tmp_path / "out", "--audience", "auditor")
-    told = json.loads((tmp_path / "out" / "report.json").read_bytes())
-    assert told["tree"]["nodes"][0]["leaves_past"] == 5200
-    assert len(view(told, Format.html)) < 1_000_000
-    assert len(view(told, Format.markdown)) < 1024 * 1024
-    content = view(told, Format.sarif)
+    document = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    assert document["tree"]["nodes"][0]["leaves_past"] == 5200
+    assert len(view(document, Format.html)) < 1_000_000
+    assert len(view(document, Format.markdown)) < 1024 * 1024
+    content = view(document, Format.sarif)
     assert len(content) < 10_000_000
     results = results_of(content)
     assert len(results) == 100
     assert max(len(result["locations"][0].get("logicalLocations", ())) for result in results) <= 50
-    assert len(readable(told)) < 1_000_000
+    assert len(readable(document)) < 1_000_000
 
 
 def test_equal_reports_give_equal_bytes_whatever_the_process(tmp_path: Path) -> None:
-    told = audited(tmp_path, CHANGES["fail"])
-    (tmp_path / "report.json").write_bytes(readable(told))
+    audit = audited(tmp_path, CHANGES["fail"])
+    (tmp_path / "report.json").write_bytes(readable(audit))
     program = (
         "import json, sys, hashlib; from leafgate.reports import Format, view\n"
         "told = json.load(open(sys.argv[1]))\n"
@@ -381,14 +381,14 @@ def test_equal_reports_give_equal_bytes_whatever_the_process(tmp_path: Path) -> 
 
 
 def test_a_report_of_an_older_version_is_shown_without_pictures(tmp_path: Path) -> None:
-    told = audited(tmp_path, CHANGES["fail"])
+    audit = audited(tmp_path, CHANGES["fail"])
     for key in ("tree", "guesses"):
-        del told[key]
-    for finding in told["findings"]:
+        del audit[key]
+    for finding in audit["findings"]:
         del finding["distribution"], finding["where"]
-    del told["policy"]["file"]
+    del audit["policy"]["file"]
     for form in Format:
-        assert view(told, form)
+        assert view(audit, form)
 
 
 def test_the_templates_come_with_the_package() -> None:
@@ -400,6 +400,6 @@ def test_the_templates_come_with_the_package() -> None:
 
 def test_a_histogram_ends_at_the_smallest_cell_where_all_groups_are_smaller(tmp_path: Path) -> None:
     leafgate("audit", survey(tmp_path, {"build.k": 2, "metrics.0.at_least": 2}), "--out", tmp_path / "out")
-    told = json.loads((tmp_path / "out" / "report.json").read_bytes())
-    told["findings"][0]["distribution"] = [{"from": 2.0, "to": 10, "people": 24, "past": False}]
-    assert "How protection is spread over people" in Seen(view(told, Format.html)).text
+    document = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    document["findings"][0]["distribution"] = [{"from": 2.0, "to": 10, "people": 24, "past": False}]
+    assert "How protection is spread over people" in Seen(view(document, Format.html)).text

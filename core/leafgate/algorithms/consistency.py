@@ -17,7 +17,7 @@ from leafgate.types.noise import Noise
 from leafgate.types.release import Records, Release, at_level
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
-from leafgate.types.tree import Cut, Fan, Leaf, Node, columns_asked, leaves
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
 
 # --- How many digits shares are told with ---
 
@@ -28,10 +28,10 @@ CLOSE_SHARES = 1e-7
 """What single precision keeps of a decimal is this near to it."""
 
 
-def digits_of(shares: NDArray[np.float64], most: int = MOST) -> int | None:
+def decimal_places(shares: NDArray[np.float64], most: int = MOST) -> int | None:
     """The fewest digits that tell all of the shares; None where they need more than `most`.
 
-    >>> digits_of(np.array([0.25, 0.7, 1.0])), digits_of(np.array([1 / 3]))
+    >>> decimal_places(np.array([0.25, 0.7, 1.0])), decimal_places(np.array([1 / 3]))
     (2, None)
     """
     fitting = (n for n in range(1, most + 1) if (abs(shares - np.round(shares, n)) <= CLOSE_SHARES).all())
@@ -57,7 +57,7 @@ STANDARD_DEVIATIONS = 5.0
 """So far below its expectation the variance of shared numbers happens to lie once in three million honest releases."""
 
 
-def strange_records(release: Release, table: Table) -> str:
+def inconsistent_records(release: Release, table: Table) -> str:
     """What is wrong with published records that claim to be the table's people; empty where nothing is.
 
     `exact` records must be the people, each once; so must those labelled `unknown` if no noise is on them, for
@@ -65,9 +65,13 @@ def strange_records(release: Release, table: Table) -> str:
     """
     if release.records is None:
         return ""
-    if release.counted in {"exact", "unknown"} and not release.noise and not records_fit(release.records, table):
+    if (
+        release.count_semantics in {"exact", "unknown"}
+        and not release.noise
+        and not records_fit(release.records, table)
+    ):
         return "the records cannot be this table's people: are they other people's?"
-    if release.counted == "sampled" and not records_fit(release.records, table, sample=True):
+    if release.count_semantics == "sampled" and not records_fit(release.records, table, sample=True):
         return "some records match nobody in this table: are they other people's?"
     if any(_has_less_noise(name, noise, release.records, table) for name, noise in release.noise.items()):
         return "numbers that are said to have noise on them have less than is said"
@@ -153,7 +157,7 @@ def _values(column: Column, people: Table) -> tuple[list[Any], Ids]:
 def _hashable(cell: Any) -> Any:
     if not isinstance(cell, dict):
         return cell
-    return tuple((key, tuple(told) if isinstance(told, list) else told) for key, told in sorted(cell.items()))
+    return tuple((key, tuple(result) if isinstance(result, list) else result) for key, result in sorted(cell.items()))
 
 
 def _agreeing(cell: Any, position: Mapping[Any, int], numbers: Floats | None) -> Ids:
@@ -244,13 +248,13 @@ def _has_less_noise(name: str, noise: Noise, records: Records, table: Table) -> 
     if name not in records.columns or name not in table.schema or not table.schema[name].numeric:
         return False
     place, cells = records.columns.index(name), table.numbers(name)
-    told = [(row[place], n) for row, n in zip(records.rows, records.weight, strict=True) if _is_number(row[place])]
+    items = [(row[place], n) for row, n in zip(records.rows, records.weight, strict=True) if _is_number(row[place])]
     there = ~np.isnan(cells)
     n = int(table.weight[there].sum())
-    if not told or sum(weight for _, weight in told) != n:
+    if not items or sum(weight for _, weight in items) != n:
         return False
     original = np.repeat(cells[there], table.weight[there])
-    shared = np.repeat([float(number) for number, _ in told], [weight for _, weight in told])
+    shared = np.repeat([float(number) for number, _ in items], [weight for _, weight in items])
     if np.array_equal(np.sort(original), np.sort(shared)):
         return True
     kurtosis = 3.0 if noise.law == "gaussian" else 1.8
@@ -283,14 +287,14 @@ def is_mislabelled(release: Release, table: Table) -> bool:
     """
     records = release.records is not None
     excused = bool(release.noise) or "epsilon" in release.guarantee or release.file is not None
-    if release.counted == "exact" or excused or (release.counted == "sampled" and records):
+    if release.count_semantics == "exact" or excused or (release.count_semantics == "sampled" and records):
         return False
     numbers = bool(release.trees) and release.publish.leaves != "labels"
     asked = {name for tree in (*release.trees, *release.alternatives.values()) for name in columns_asked(tree)}
     if not (numbers or records) or not all(name in table.schema for name in asked):
         return False
     if release.trees and (
-        release.target not in table.schema or strange_leaves(replace(release, counted="exact"), table)
+        release.target not in table.schema or inconsistent_leaves(replace(release, count_semantics="exact"), table)
     ):
         return False
     if not records and _chance_of_agreement(release, table) > MAX_CHANCE:
@@ -306,7 +310,9 @@ def _chance_of_agreement(release: Release, table: Table) -> float:
     common: the shares or error rates of the tree that agrees most seldom. 0 where nothing was drawn, and for counts of
     a sample, which would have left nobody out.
     """
-    if release.counted not in DRAWN or (release.counted == "sampled" and release.publish.leaves == "counts"):
+    if release.count_semantics not in DRAWN or (
+        release.count_semantics == "sampled" and release.publish.leaves == "counts"
+    ):
         return 0.0
     chances = []
     for tree in (*release.trees, *release.alternatives.values()):
@@ -321,9 +327,9 @@ def _chance_of_agreement(release: Release, table: Table) -> float:
                 row[release.classes.index(str(leaf.label))] for leaf, row in zip(routed.leaves, counts, strict=True)
             ]
             rows = np.column_stack([right, counts.sum(axis=1) - right])
-        log_chance = _log_multinomial_at_mean if release.counted == "bootstrap" else _log_sample_in_proportion
+        log_chance = _log_multinomial_at_mean if release.count_semantics == "bootstrap" else _log_sample_in_proportion
         chances.append(sum(map(log_chance, rows)))
-    return math.exp(min(chances) if release.counted == "sampled" else sum(chances))
+    return math.exp(min(chances) if release.count_semantics == "sampled" else sum(chances))
 
 
 def _log_sample_in_proportion(counts: NDArray[np.int64]) -> float:
@@ -354,20 +360,20 @@ def _counts_people(release: Release) -> bool:
 
     Weights, which need not be people, come from models of others.
     """
-    if release.counted != "unknown" or release.file is not None or release.publish.leaves != "counts":
+    if release.count_semantics != "unknown" or release.file is not None or release.publish.leaves != "counts":
         return False
     every = (leaf for tree in (*release.trees, *release.alternatives.values()) for leaf in leaves(tree))
     return all(float(count).is_integer() for leaf in every for count in (leaf.counts or {}).values())
 
 
-def strange_leaves(release: Release, table: Table) -> int:
+def inconsistent_leaves(release: Release, table: Table) -> int:
     """How many leaves tell counts, shares or error rates that are not those of the table's people.
 
     Of a sample there must be as many people of each class as it counts, of a bootstrap somebody. Whole numbers of a
     release file that says not what they count must be the people. 0 for releases whose numbers claim neither, and for
     trees that ask about columns the table does not have.
     """
-    compared = release.counted in {"exact", *DRAWN} or _counts_people(release)
+    compared = release.count_semantics in {"exact", *DRAWN} or _counts_people(release)
     if not compared or release.model != "trees" or release.target not in table.schema:
         return 0
     strange, close = 0, _close(release)
@@ -376,10 +382,10 @@ def strange_leaves(release: Release, table: Table) -> int:
             continue
         routed = route(tree, table)
         counts = _counts(table, release.target, routed.leaf, len(routed.leaves))
-        told = zip(routed.leaves, counts.tolist(), strict=True)
-        for leaf, row in told:
+        items = zip(routed.leaves, counts.tolist(), strict=True)
+        for leaf, row in items:
             people = dict(zip(release.classes, row, strict=True))
-            drawn = DRAWN.get(release.counted)
+            drawn = DRAWN.get(release.count_semantics)
             empty = release.is_empty(leaf) and any(row)
             strange += not (_fits(leaf, people, close) and not empty if drawn is None else drawn(leaf, people))
     return strange
@@ -413,7 +419,7 @@ def _tells_only(leaf: Leaf, counts: dict[str, int]) -> bool:
     return most > 0 and plain and leaf.label is not None and counts[leaf.label] == most and _fits(leaf, counts, CLOSE)
 
 
-def tells_of_missing_cells(release: Release, table: Table) -> bool:
+def counts_missing_cells(release: Release, table: Table) -> bool:
     """Does a leaf with numbers, where nobody of the table ends, take people with a missing cell?
 
     If people were left out of the table for missing cells, such numbers may be theirs.
@@ -444,12 +450,12 @@ def _take_missing(tree: Node) -> list[bool]:
         match node:
             case Leaf():
                 found.append(missing)
-            case Cut():
+            case NumericSplit():
                 low = node.missing == "low"
                 waiting += [(node.high, missing or not low), (node.low, missing or low)]
-            case Fan():
+            case CategoricalSplit():
                 ways = [(branch.node, missing or None in branch.values) for branch in node.branches]
-                ways += [] if node.other is None else [(node.other, True)]
+                ways += [] if node.default is None else [(node.default, True)]
                 waiting += reversed(ways)
     return found
 
@@ -463,8 +469,8 @@ def _counts(table: Table, target: str, leaf: NDArray[np.int64], n_leaves: int) -
 
 def _close(release: Release) -> float:
     """How near to the people's own shares those of the leaves must be."""
-    told = [list(leaf.shares.values()) for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
-    digits = digits_of(np.array(told)) if release.file is not None and told else None
+    items = [list(leaf.shares.values()) for tree in release.trees for leaf in leaves(tree) if leaf.shares is not None]
+    digits = decimal_places(np.array(items)) if release.file is not None and items else None
     return CLOSE if digits is None else 10.0**-digits + CLOSE
 
 
@@ -475,16 +481,16 @@ def _sampled(leaf: Leaf, counts: dict[str, int]) -> bool:
 
 def _drawn(leaf: Leaf, counts: dict[str, int]) -> bool:
     """Is somebody of each class there whom the leaf counts, however often?"""
-    told = leaf.counts or leaf.shares or {}
-    return all(counts[name] > 0 for name, number in told.items() if number > 0)
+    result = leaf.counts or leaf.shares or {}
+    return all(counts[name] > 0 for name, number in result.items() if number > 0)
 
 
 DRAWN: Mapping[str, Callable[[Leaf, dict[str, int]], bool]] = {"sampled": _sampled, "bootstrap": _drawn}
 
 
-def _near(share: float, told: float, close: float) -> bool:
+def _near(share: float, value: float, close: float) -> bool:
     """Is the share told as it is, or rounded, where nobody who is there is said to be missing?"""
-    return abs(share - told) <= (close if (share > 0) == (told > 0) else CLOSE)
+    return abs(share - value) <= (close if (share > 0) == (value > 0) else CLOSE)
 
 
 def _fits(leaf: Leaf, counts: dict[str, int], close: float) -> bool:

@@ -128,9 +128,9 @@ def reconstructed(
     Departure: the paper goes on to the largest likelihood, which is at laws of few spikes; a tolerance of 0 does too.
     """
     numbers, people = counted(shared, weight, noise, edges)
-    told = rounds(numbers, people, noise, edges, start)
-    chances, before = next(told)
-    for chances, now in islice(told, most):  # noqa: B007  the last one is wanted
+    result = rounds(numbers, people, noise, edges, start)
+    chances, before = next(result)
+    for chances, now in islice(result, most):  # noqa: B007  the last one is wanted
         if (now - before) * people.sum() <= tolerance:
             break
         before = now

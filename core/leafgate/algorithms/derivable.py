@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leafgate.api.metrics import Metric
-    from leafgate.engine.attack import Attempt
+    from leafgate.engine.attack import AttackResult
 
 
 Ids = NDArray[np.int64]
@@ -33,64 +33,75 @@ Ids = NDArray[np.int64]
 
 def asks_public(release: Release, table: Table) -> bool:
     """Do the trees ask for public columns alone, so that anyone knows who is in which leaf?"""
-    asked = {name for tree in release.learned for name in columns_asked(tree)}
+    asked = {name for tree in release.fitted_trees for name in columns_asked(tree)}
     return asked <= {column.name for column in table.schema.public}
 
 
-def tells_people(case: Case) -> bool:
+def leaf_counts_derivable(case: ScoringContext) -> bool:
     """Do the leaves of each tree count exactly the people who are in them, and leave out nobody?"""
-    return bool(case.release.learned) and all(_counts_all(tree, case) for tree in case.release.learned)
+    return bool(case.release.fitted_trees) and all(_counts_all(tree, case) for tree in case.release.fitted_trees)
 
 
-def tells_classes(case: Case) -> bool:
+def leaf_classes_derivable(case: ScoringContext) -> bool:
     """Do the leaves tell their people's classes: by counts, or by shares of people whom anyone knows to be there?"""
     release, table = case.release, case.table
-    if case.strange or release.counted != "exact" or release.target not in table.schema:
+    if case.inconsistency or release.count_semantics != "exact" or release.target not in table.schema:
         return False
-    if tells_people(case):
+    if leaf_counts_derivable(case):
         return True
-    told = all(_tells_shares(leaf, release) for tree in release.learned for leaf in leaves(tree))
-    if not (told and asks_public(release, table)):
+    result = all(_tells_shares(leaf, release) for tree in release.fitted_trees for leaf in leaves(tree))
+    if not (result and asks_public(release, table)):
         return False
-    return all((_leaf(tree, table) != NOWHERE).all() for tree in release.learned)
+    return all((_leaf(tree, table) != NOWHERE).all() for tree in release.fitted_trees)
 
 
-def tells_overall(case: Case) -> bool:
+def overall_shares_derivable(case: ScoringContext) -> bool:
     """Are the secret's shares among everyone told?"""
-    if case.strange or case.release.counted != "exact":
+    if case.inconsistency or case.release.count_semantics != "exact":
         return False
     by_leaves = "class" in case.secret.roles and any(_counts_all(tree, case) for tree in case.release.trees)
-    return by_leaves or _in_records(case.secret, case) or tells_shares(case)
+    return by_leaves or _in_records(case.secret, case) or group_shares_derivable(case)
 
 
-def tells_shares(case: Case, *, alike: bool = False) -> bool:
+def group_shares_derivable(case: ScoringContext, *, alike: bool = False) -> bool:
     """Are the secret's true shares in each group told? Where `alike`, among those in it who are believed alike."""
     belief = case.belief
-    if belief is None or belief.cells is not None or case.strange or case.release.counted != "exact":
+    if (
+        belief is None
+        or belief.record_positions is not None
+        or case.inconsistency
+        or case.release.count_semantics != "exact"
+    ):
         return False
-    return belief.told == "shares" or _by_leaves(case, _believed_alike(case) if alike else case.groups.to_numpy())
+    return belief.certainty == "shares" or _by_leaves(
+        case, _believed_alike(case) if alike else case.equivalence_class.to_numpy()
+    )
 
 
-def _counts_all(tree: Node, case: Case) -> bool:
-    if case.strange or case.release.counted != "exact":
+def _counts_all(tree: Node, case: ScoringContext) -> bool:
+    if case.inconsistency or case.release.count_semantics != "exact":
         return False
-    told = [leaf.counts for leaf in leaves(tree)]
-    return sum(sum(counts.values()) for counts in told if counts is not None) == case.table.people and None not in told
+    items = [leaf.counts for leaf in leaves(tree)]
+    return (
+        sum(sum(counts.values()) for counts in items if counts is not None) == case.table.people and None not in items
+    )
 
 
-def _in_records(secret: Column, case: Case) -> bool:
+def _in_records(secret: Column, case: ScoringContext) -> bool:
     """Do the published records show the secret of everyone, as it is?"""
     records = case.release.records
-    return records is not None and case.release.shows(secret.name) and sum(records.weight) == case.table.people
+    return records is not None and case.release.shows_exactly(secret.name) and sum(records.weight) == case.table.people
 
 
-def _by_leaves(case: Case, parts: Ids) -> bool:
+def _by_leaves(case: ScoringContext, parts: Ids) -> bool:
     """Is each part all people of some leaves, whom anyone knows, and do these tell the secret's shares?"""
-    trees, table = case.release.learned, case.table
+    trees, table = case.release.fitted_trees, case.table
     if len(trees) != 1 or "class" not in case.secret.roles or not asks_public(case.release, table):
         return False
     leaf = _leaf(trees[0], table)
-    return tells_classes(case) and len(set(zip(leaf.tolist(), parts.tolist(), strict=True))) == len(set(leaf.tolist()))
+    return leaf_classes_derivable(case) and len(set(zip(leaf.tolist(), parts.tolist(), strict=True))) == len(
+        set(leaf.tolist())
+    )
 
 
 def _leaf(tree: Node, table: Table) -> Ids:
@@ -100,38 +111,40 @@ def _leaf(tree: Node, table: Table) -> Ids:
 
 
 def _tells_shares(leaf: Leaf, release: Release) -> bool:
-    told = leaf.counts is not None or leaf.shares is not None
-    return told or (leaf.error_rate is not None and len(release.classes) == 2)
+    result = leaf.counts is not None or leaf.shares is not None
+    return result or (leaf.error_rate is not None and len(release.classes) == 2)
 
 
-def _believed_alike(case: Case) -> Ids:
+def _believed_alike(case: ScoringContext) -> Ids:
     """Parts of the people: those of one group of whom the same is believed."""
-    believed = np.column_stack([case.groups.to_numpy(), case.chances.to_numpy(dtype=float).round(12)])
+    believed = np.column_stack([case.equivalence_class.to_numpy(), case.posterior.to_numpy(dtype=float).round(12)])
     return np.unique(believed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def read_untold(case: Case) -> Iterator[str]:
+def undisclosed_reads(case: ScoringContext) -> Iterator[str]:
     """What a metric has read of this case that neither the release nor the public columns tell."""
     read = set(vars(case))  # asking here reads more
-    if "overall" in read and not tells_overall(case):
+    if "overall" in read and not overall_shares_derivable(case):
         yield "overall"
-    if "truth" in read and not tells_shares(case, alike=True):
+    if "truth" in read and not group_shares_derivable(case, alike=True):
         yield "truth"
-    if case.scored == "composition" and "chances" in read and not tells_shares(case):
+    if case.scored == "composition" and "posterior" in read and not group_shares_derivable(case):
         yield "composition"
 
 
-def uses_background_knowledge(case: Case, attempt: Attempt | None) -> bool:
+def uses_background_knowledge(case: ScoringContext, attempt: AttackResult | None) -> bool:
     """Does an attack take in what the policy grants it, and the release does not tell?"""
     known, belief = case.known, case.belief
-    shares = bool(known.distribution) and not (belief is not None and belief.secret is not None and tells_overall(case))
+    shares = bool(known.distribution) and not (
+        belief is not None and belief.secret is not None and overall_shares_derivable(case)
+    )
     granted = {"distribution": shares, "people": known.people is not None, "facts": bool(known.facts)}
     granted["label_accuracies"] = known.label_accuracies is not None and _may_use_label_accuracies(case)
-    told = {name for name, what in granted.items() if what}
-    return attempt is not None and bool(told & attempt.attack.uses)
+    items = {name for name, what in granted.items() if what}
+    return attempt is not None and bool(items & attempt.attack.uses)
 
 
-def _may_use_label_accuracies(case: Case) -> bool:
+def _may_use_label_accuracies(case: ScoringContext) -> bool:
     """Can a belief rest on how often labels are right?
 
     It can where the secret is the class or a column that a tree tests (people are more likely in the leaf whose class
@@ -141,10 +154,10 @@ def _may_use_label_accuracies(case: Case) -> bool:
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
 
 
-def must_hide(metric: Metric, case: Case, attempt: Attempt | None) -> bool:
+def must_hide(metric: Metric, case: ScoringContext, attempt: AttackResult | None) -> bool:
     """Would the numbers of a score tell what neither the release nor the public columns do? A matter of these alone."""
-    granted = "chances" in vars(case) and uses_background_knowledge(case, attempt)
-    return metric.private or metric.hidden(case) or granted or any(read_untold(case))
+    granted = "posterior" in vars(case) and uses_background_knowledge(case, attempt)
+    return metric.private or metric.must_hide(case) or granted or any(undisclosed_reads(case))
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:
@@ -170,14 +183,16 @@ def _columns_published(release: Release) -> list[str]:
 UNREAD = "what the leaves say tells of the class what this attack does not work out: any belief is possible"
 
 
-def open_about_scores(belief: Belief, release: Release) -> Belief:
+def mark_unmodelled_scores(belief: Belief, release: Release) -> Belief:
     """The belief, open about the class where scores were not read: a limit that it might break cannot be told."""
     scored = _has_unverified_scores(release)
-    unread = (scored or release.tells_numbers) and belief.secret == release.target
-    if not unread or belief.chances is None:
+    unread = (scored or release.discloses_numbers) and belief.secret == release.target
+    if not unread or belief.posterior is None:
         return belief
-    others = (*belief.alternatives, *_certain(belief.chances))
-    return replace(belief, evidence={**belief.evidence, "unread": UNREAD}, alternatives=others, unread=True)
+    others = (*belief.alternative_posteriors, *_certain(belief.posterior))
+    return replace(
+        belief, evidence={**belief.evidence, "unread": UNREAD}, alternative_posteriors=others, incomplete=True
+    )
 
 
 def _has_unverified_scores(release: Release) -> bool:
@@ -186,9 +201,9 @@ def _has_unverified_scores(release: Release) -> bool:
     Scores beside exact counts are made of these counts, which every audit compares with the table; those beside a
     claim of differential privacy are recomputed by the check of the claim.
     """
-    if release.combine != "boost" and not release.tells_scores:
+    if release.combine != "boost" and not release.discloses_scores:
         return False
-    verified = release.counted == "exact" or "epsilon" in release.guarantee
+    verified = release.count_semantics == "exact" or "epsilon" in release.guarantee
     return release.file is not None or release.publish.leaves != "counts" or not verified
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.feasible import Possible, narrowed, unanswered
+from leafgate.algorithms.feasible import Possible, branch_domains, has_unrouted_value
 from leafgate.algorithms.routing import Cells, Rows, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -90,10 +90,13 @@ class Remainders:
             ids[rows] = number = self._number((name,))
             self.reached[number] = Reached(node, possible)
             return
-        ways = [(child, {**possible, node.column: rest}, rest) for child, rest in narrowed(node, possible, self.schema)]
+        ways = [
+            (child, {**possible, node.column: rest}, rest)
+            for child, rest in branch_domains(node, possible, self.schema)
+        ]
         if not self.schema[node.column].public:
             below = [(self._apart(child, rows, left), left) for child, left, rest in ways if rest]
-            if untaken := unanswered(node, possible, self.schema):
+            if untaken := has_unrouted_value(node, possible, self.schema):
                 below.append((np.full(len(rows), self._number(NOWHERE)), {**possible, node.column: untaken}))
             ids[rows] = self._join(name, *zip(*below, strict=True))
             return

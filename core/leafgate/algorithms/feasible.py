@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from leafgate.types.schema import Column, Schema, Value
-from leafgate.types.tree import Cut, Fan, Node
+from leafgate.types.tree import CategoricalSplit, Node, NumericSplit
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Interval:
         return self.low < self.high or self.missing
 
 
-Rest = frozenset[Value] | Interval
+Domain = frozenset[Value] | Interval
 """What is left of one column's domain."""
 
-Possible = Mapping[str, Rest]
+Possible = Mapping[str, Domain]
 """What is left of the columns that were asked about; all others can be anything."""
 
 
-def rest_of(column: Column, possible: Possible) -> Rest:
+def rest_of(column: Column, possible: Possible) -> Domain:
     """What a column can still be."""
     if column.name in possible:
         return possible[column.name]
@@ -39,32 +39,34 @@ def rest_of(column: Column, possible: Possible) -> Rest:
     return Interval(math.nextafter(low, -math.inf), high, column.missing)
 
 
-def both(one: Rest, other: Rest) -> Rest:
+def intersect(first: Domain, second: Domain) -> Domain:
     """What two sets of tests on the same column leave of it together."""
-    if isinstance(one, Interval) and isinstance(other, Interval):
-        low, high = max(one.low, other.low), min(one.high, other.high)
-        return Interval(low, high, one.missing and other.missing)
-    assert isinstance(one, frozenset)
-    assert isinstance(other, frozenset)
-    return one & other
+    if isinstance(first, Interval) and isinstance(second, Interval):
+        low, high = max(first.low, second.low), min(first.high, second.high)
+        return Interval(low, high, first.missing and second.missing)
+    assert isinstance(first, frozenset)
+    assert isinstance(second, frozenset)
+    return first & second
 
 
-def narrowed(node: Cut | Fan, possible: Possible, schema: Schema) -> list[tuple[Node, Rest]]:
+def branch_domains(
+    node: NumericSplit | CategoricalSplit, possible: Possible, schema: Schema
+) -> list[tuple[Node, Domain]]:
     """Each child, and what the tested column can still be there: empty where no value goes."""
     rest = rest_of(schema[node.column], possible)
-    if isinstance(node, Cut):
+    if isinstance(node, NumericSplit):
         return _sides(node, rest)
     assert isinstance(rest, frozenset)
-    ways: list[tuple[Node, Rest]] = [(b.node, rest & frozenset(b.values)) for b in node.branches]
-    if node.other is not None:
+    ways: list[tuple[Node, Domain]] = [(b.node, rest & frozenset(b.values)) for b in node.branches]
+    if node.default is not None:
         named = {value for branch in node.branches for value in branch.values}
-        ways.append((node.other, rest - named))
+        ways.append((node.default, rest - named))
     return ways
 
 
-def unanswered(node: Cut | Fan, possible: Possible, schema: Schema) -> frozenset[Value]:
+def has_unrouted_value(node: NumericSplit | CategoricalSplit, possible: Possible, schema: Schema) -> frozenset[Value]:
     """The values that the tested column can still have and no branch takes."""
-    if isinstance(node, Cut) or node.other is not None:
+    if isinstance(node, NumericSplit) or node.default is not None:
         return frozenset()
     rest = rest_of(schema[node.column], possible)
     assert isinstance(rest, frozenset)
@@ -75,7 +77,7 @@ BEYOND_FLOAT32 = 2.0**128
 """The number that would follow the largest float32: half way to it, rounding begins to give infinity."""
 
 
-def edge(cut: Cut) -> float:
+def largest_value_going_low(cut: NumericSplit) -> float:
     """The largest number that goes low; a float32 cut rounds the number first, not the threshold."""
     if not cut.float32:
         return math.nextafter(cut.at, -math.inf) if cut.strict else cut.at
@@ -92,9 +94,9 @@ def edge(cut: Cut) -> float:
         return middle if np.float32(middle) <= top else math.nextafter(middle, -math.inf)
 
 
-def _sides(cut: Cut, rest: Rest) -> list[tuple[Node, Rest]]:
+def _sides(cut: NumericSplit, rest: Domain) -> list[tuple[Node, Domain]]:
     assert isinstance(rest, Interval)
-    top = edge(cut)
+    top = largest_value_going_low(cut)
     missing_low = rest.missing and cut.missing == "low"
     low = Interval(rest.low, min(rest.high, top), missing_low)
     high = Interval(max(rest.low, top), rest.high, rest.missing and not missing_low)
@@ -109,7 +111,7 @@ def conditions(possible: Possible, schema: Schema) -> list[str]:
     return [_rest(schema[name], rest) for name, rest in possible.items()]
 
 
-def _rest(column: Column, rest: Rest) -> str:
+def _rest(column: Column, rest: Domain) -> str:
     if isinstance(rest, Interval):
         return _range(column, rest)
     values = [str(value) if value is not None else "missing" for value in column.domain if value in rest]

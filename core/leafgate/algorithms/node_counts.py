@@ -181,13 +181,13 @@ class FileNumbers:
 class Contradiction:
     """A node whose number is not that of the table's people: `tree` and `node` as the file numbers them, from 0.
 
-    `told` is what the file has there, `expected` what it would have if it had been trained on the table.
+    `stated` is what the file has there, `expected` what it would have if it had been trained on the table.
     """
 
     tree: int
     node: int
     name: str
-    told: float = field(repr=False)
+    stated: float = field(repr=False)
     expected: float = field(repr=False)
 
     @property
@@ -249,46 +249,46 @@ class _Check:
             sums = _Sums(self, tree, leaf, len(routed.leaves))
             if scores is not None:
                 scores.enter(number)
-            for told in tree.numbers:
-                yield from self._of_numbers(number, tree, told, sums, scores, complete)
+            for result in tree.numbers:
+                yield from self._of_numbers(number, tree, result, sums, scores, complete)
             if scores is not None:
                 scores.add(routed.leaves, leaf, tree.output)
 
     def _needs_scores(self) -> bool:
-        told = self.numbers.hessians
+        hessians = self.numbers.hessians
         sums = any(each.kind == "hessian" for tree in self.numbers.trees for each in tree.numbers)
-        return told is not None and told.known(0) and not self.numbers.weighted and sums
+        return hessians is not None and hessians.known(0) and not self.numbers.weighted and sums
 
     def _of_numbers(
         self,
         number: int,
         tree: TreeNumbers,
-        told: NodeNumbers,
+        numbers: NodeNumbers,
         sums: _Sums,
         scores: _Scores | None,
         complete: Floats,
     ) -> Iterator[Contradiction]:
         """The first wrong node of one kind of number."""
-        if told.kind == "hessian" and scores is not None and scores.known:
-            expected = sums.of(scores.hessians(tree.output), told)
-            wrong = self._wrong_hessians(told, expected, sums.people(told), tree, scores)
-        elif told.kind == "parts" and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
-            expected = sums.by_class(told, complete) if told.values.ndim == 2 else sums.of(complete, told)
-            wrong = self._wrong_parts(told.values, expected, sums, everybody=bool(complete.all()))
+        if numbers.kind == "hessian" and scores is not None and scores.known:
+            expected = sums.of(scores.hessians(tree.output), numbers)
+            wrong = self._wrong_hessians(numbers, expected, sums.people(numbers), tree, scores)
+        elif numbers.kind == "parts" and self.by_root == (1.0, 1.0) and not self.numbers.weighted:
+            expected = sums.by_class(numbers, complete) if numbers.values.ndim == 2 else sums.of(complete, numbers)
+            wrong = self._wrong_parts(numbers.values, expected, sums, everybody=bool(complete.all()))
         else:
-            expected = sums.by_class(told) if told.values.ndim == 2 else sums.people(told)
-            wrong = self._wrong(told, expected, tree, sums)
-        wrong &= ~np.isnan(told.values)
+            expected = sums.by_class(numbers) if numbers.values.ndim == 2 else sums.people(numbers)
+            wrong = self._wrong(numbers, expected, tree, sums)
+        wrong &= ~np.isnan(numbers.values)
         if wrong.any():
             at = np.unravel_index(int(wrong.argmax()), wrong.shape)
-            yield Contradiction(number, int(at[0]), told.name, float(told.values[at]), float(expected[at]))
+            yield Contradiction(number, int(at[0]), numbers.name, float(numbers.values[at]), float(expected[at]))
 
     def _complete(self, node: Node, tree: TreeNumbers) -> Floats:
         """1 for the rows without a missing cell in the columns that the tree tests, else 0, where that matters."""
         from leafgate.types.tree import columns_asked
 
         complete = np.ones(len(self.table), dtype=np.float64)
-        if any(told.kind == "parts" for told in tree.numbers):
+        if any(result.kind == "parts" for result in tree.numbers):
             for name in columns_asked(node):
                 complete[self.table.frame[name].isna().to_numpy()] = 0.0
         return complete
@@ -303,33 +303,33 @@ class _Check:
         with_others = not everybody or self.table.dropped > 0
         return np.asarray(fewer if with_others else fewer | (values > expected + rounding))
 
-    def _wrong(self, told: NodeNumbers, expected: Floats, tree: TreeNumbers, sums: _Sums) -> Flags:
+    def _wrong(self, numbers: NodeNumbers, expected: Floats, tree: TreeNumbers, sums: _Sums) -> Flags:
         """Which numbers of rows, draws or unknown weights are not those of `expected` people."""
-        values = told.values
-        depth = _depth_of(tree, told)[:, None] if values.ndim == 2 else _depth_of(tree, told)
+        values = numbers.values
+        depth = _depth_of(tree, numbers)[:, None] if values.ndim == 2 else _depth_of(tree, numbers)
         nobody = (expected == 0) & (np.nan_to_num(values) > 0)
         everybody = _root(values) >= self.people - WHOLE
-        if told.kind == "rows" and (everybody or not self._weights_are_people(tree, sums)):
+        if numbers.kind == "rows" and (everybody or not self._weights_are_people(tree, sums)):
             if everybody or self.by_root == (1.0, 1.0):
                 return np.asarray(abs(values - expected) > WHOLE)
             return np.asarray((values > expected + WHOLE) | self._unlikely(values, expected, depth))
         certain = not self.numbers.weighted
-        if told.kind == "draws" and self.draws is not None and certain and self.numbers.subsample == 1.0:
+        if numbers.kind == "draws" and self.draws is not None and certain and self.numbers.subsample == 1.0:
             return np.asarray(nobody | self._unlikely_draws(values, expected, depth))
         fully = self.by_root == (1.0, 1.0) and certain
-        silent = (expected > 0) & (values == 0) if fully and told.kind == "weight" else np.zeros_like(nobody)
+        silent = (expected > 0) & (values == 0) if fully and numbers.kind == "weight" else np.zeros_like(nobody)
         hessians = self.numbers.hessians
-        most = hessians.most if told.kind == "hessian" and hessians is not None and certain else math.inf
-        most = 1.0 if told.kind == "rows" else most
+        most = hessians.most if numbers.kind == "hessian" and hessians is not None and certain else math.inf
+        most = 1.0 if numbers.kind == "rows" else most
         with np.errstate(invalid="ignore"):
             more = values > np.where(expected > 0, most * expected * (1 + HESSIAN_TOLERANCE), 0.0) + WHOLE
         return np.asarray(nobody | silent | more)
 
     def _weights_are_people(self, tree: TreeNumbers, sums: _Sums) -> bool:
         """Are the tree's weights the people of each node, so that its rows are records that several people share?"""
-        for told in tree.numbers:
-            if told.kind == "weight" and told.values.ndim == 1 and self.by_root == (1.0, 1.0):
-                apart = abs(told.values - sums.people(told))
+        for result in tree.numbers:
+            if result.kind == "weight" and result.values.ndim == 1 and self.by_root == (1.0, 1.0):
+                apart = abs(result.values - sums.people(result))
                 return bool((apart <= WHOLE).all())
         return False
 
@@ -354,10 +354,10 @@ class _Check:
         return np.asarray(wrong)
 
     def _wrong_hessians(
-        self, told: NodeNumbers, expected: Floats, people: Floats, tree: TreeNumbers, scores: _Scores
+        self, numbers: NodeNumbers, expected: Floats, people: Floats, tree: TreeNumbers, scores: _Scores
     ) -> Flags:
         """Which sums of second derivatives are not those of the people whom the table sends there."""
-        values = told.values
+        values = numbers.values
         if scores.constant:
             allowed = np.maximum(FIRST_ROUND_TOLERANCE * expected, WHOLE * scores.largest(tree.output))
         else:
@@ -370,7 +370,7 @@ class _Check:
         with np.errstate(all="ignore"):
             most = scores.largest(tree.output) * np.maximum(people, 1)
             share, mean = np.clip(values / most, 0, 1), np.clip(expected / most, 0, 1)
-        depth = _depth_of(tree, told)
+        depth = _depth_of(tree, numbers)
         bound = self.log_alarm + depth * self.log_tests
         low, high = (np.where(depth == 0, root, one) for root, one in zip(self.by_root, self.by_person, strict=True))
         fewer = (share < low * mean) & (people * _divergence(share, low * mean) > bound)
@@ -385,30 +385,30 @@ class _Sums:
         self.check, self.tree, self.leaf, self.leaves = check, tree, leaf, leaves
         self._people: Floats | None = None
 
-    def of(self, amounts: Floats, told: NodeNumbers) -> Floats:
+    def of(self, amounts: Floats, numbers: NodeNumbers) -> Floats:
         """The sum of everybody's amounts for each number; people who end in no leaf count at the root alone."""
         below = np.bincount(self.leaf, weights=amounts * self.check.weight, minlength=self.leaves + 1)
         upto = np.concatenate([[0.0], np.cumsum(below[: self.leaves])])
         nodes = np.asarray(upto[self.tree.last] - upto[self.tree.first], dtype=np.float64)
         nodes[0] = below.sum()
-        if told.members is None:
+        if numbers.members is None:
             return nodes
-        items, members = told.members
-        return np.asarray(np.bincount(items, weights=nodes[members], minlength=len(told.values)), dtype=np.float64)
+        items, members = numbers.members
+        return np.asarray(np.bincount(items, weights=nodes[members], minlength=len(numbers.values)), dtype=np.float64)
 
-    def people(self, told: NodeNumbers) -> Floats:
+    def people(self, numbers: NodeNumbers) -> Floats:
         """How many people the table sends to each."""
-        if told.members is not None:
-            return self.of(np.ones(len(self.leaf)), told)
+        if numbers.members is not None:
+            return self.of(np.ones(len(self.leaf)), numbers)
         if self._people is None:
-            self._people = self.of(np.ones(len(self.leaf)), told)
+            self._people = self.of(np.ones(len(self.leaf)), numbers)
         return self._people
 
-    def by_class(self, told: NodeNumbers, amounts: Floats | None = None) -> Floats:
+    def by_class(self, numbers: NodeNumbers, amounts: Floats | None = None) -> Floats:
         """The same by class, in the file's order; of everybody's `amounts` where these are given."""
         codes = self.check.table.codes(self.check.release.target)
         amounts = np.ones(len(codes)) if amounts is None else amounts
-        return np.column_stack([self.of((codes == column) * amounts, told) for column in self.check.columns])
+        return np.column_stack([self.of((codes == column) * amounts, numbers) for column in self.check.columns])
 
 
 class _Scores:
@@ -497,12 +497,12 @@ def _root(values: Floats) -> float:
     return float(np.nansum(values[0]))
 
 
-def _depth_of(tree: TreeNumbers, told: NodeNumbers) -> Positions:
+def _depth_of(tree: TreeNumbers, numbers: NodeNumbers) -> Positions:
     """The tests above each number's nodes, at most."""
-    if told.members is None:
+    if numbers.members is None:
         return tree.depth
-    depth = np.zeros(len(told.values), dtype=np.int32)
-    np.maximum.at(depth, told.members[0], tree.depth[told.members[1]])
+    depth = np.zeros(len(numbers.values), dtype=np.int32)
+    np.maximum.at(depth, numbers.members[0], tree.depth[numbers.members[1]])
     return depth
 
 

@@ -56,8 +56,8 @@ def predicted_numbers(release: Release, table: Table) -> NDArray[np.float64]:
     total = np.zeros(len(table))
     for tree in release.trees:
         routed = route(tree, table)
-        told = np.array([np.nan if leaf.value is None else leaf.value for leaf in routed.leaves] + [np.nan])
-        total += told[routed.leaf]
+        values = np.array([np.nan if leaf.value is None else leaf.value for leaf in routed.leaves] + [np.nan])
+        total += values[routed.leaf]
     return total / len(release.trees) if release.combine == "mean_per_tree" else total
 
 

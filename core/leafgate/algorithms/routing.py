@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from leafgate.types.release import Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Leaf, Node, leaves
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, leaves
 
 Rows = NDArray[np.int64]
 NOWHERE = -1
 
 
-def goes_low(cut: Cut, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+def goes_low(cut: NumericSplit, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which numbers take the low side; missing ones (NaN) go where the cut says, else high."""
     return _low(cut, _single(numbers) if cut.float32 else numbers)
 
@@ -26,16 +26,16 @@ def _single(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return numbers.astype(np.float32).astype(np.float64)
 
 
-def _low(cut: Cut, seen: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _low(cut: NumericSplit, seen: NDArray[np.float64]) -> NDArray[np.bool_]:
     """The same of numbers as the test sees them; what is missing is not smaller than anything."""
     low = seen < cut.at if cut.strict else seen <= cut.at
     return low | np.isnan(seen) if cut.missing == "low" else low
 
 
-def branch_of_code(fan: Fan, table: Table) -> NDArray[np.int64]:
+def branch_of_code(fan: CategoricalSplit, table: Table) -> NDArray[np.int64]:
     """For each code of the column's domain the child that takes it, NOWHERE if none does."""
     position = {value: i for i, branch in enumerate(fan.branches) for value in branch.values}
-    elsewhere = NOWHERE if fan.other is None else len(fan.branches)
+    elsewhere = NOWHERE if fan.default is None else len(fan.branches)
     return np.array([position.get(value, elsewhere) for value in table.schema[fan.column].domain])
 
 
@@ -43,9 +43,11 @@ Cells = dict[tuple[str, bool], NDArray[np.float64]]
 """Columns of numbers, in single precision or not, that were looked up before: who asks many nodes keeps them."""
 
 
-def split_rows(node: Cut | Fan, table: Table, rows: Rows, cells: Cells | None = None) -> Iterator[tuple[Node, Rows]]:
+def split_rows(
+    node: NumericSplit | CategoricalSplit, table: Table, rows: Rows, cells: Cells | None = None
+) -> Iterator[tuple[Node, Rows]]:
     """Each child with the rows that go there; rows that no branch names go nowhere."""
-    if isinstance(node, Cut):
+    if isinstance(node, NumericSplit):
         cells = {} if cells is None else cells
         seen = node.column, node.float32
         if seen not in cells:
@@ -58,8 +60,8 @@ def split_rows(node: Cut | Fan, table: Table, rows: Rows, cells: Cells | None = 
     taken = branch_of_code(node, table).take(table.codes(node.column).take(rows))
     for i, branch in enumerate(node.branches):
         yield branch.node, rows.compress(taken == i)
-    if node.other is not None:
-        yield node.other, rows.compress(taken == len(node.branches))
+    if node.default is not None:
+        yield node.default, rows.compress(taken == len(node.branches))
 
 
 @dataclass(frozen=True)

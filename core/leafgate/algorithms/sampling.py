@@ -18,7 +18,7 @@ def sampled(table: Table, share: float, seed: int) -> Table | None:
     if table.people >= MOST:
         raise DataError(f"draws from fewer than {MOST:,} people", place="knows.sample", remedy="name a file of people")
     people = table.project([column.name for column in known_columns(table.schema).columns])[0]
-    taken = first_people(people.weight, round(share * people.people), seed)
+    taken = nested_sample(people.weight, round(share * people.people), seed)
     there = taken > 0
     if not there.any():
         return None
@@ -30,7 +30,7 @@ def known_columns(schema: Schema) -> Schema:
     return Schema(tuple(column for column in schema.columns if column.public or "sensitive" in column.roles))
 
 
-def first_people(weight: NDArray[np.int64], first: int, seed: int) -> NDArray[np.int64]:
+def nested_sample(weight: NDArray[np.int64], first: int, seed: int) -> NDArray[np.int64]:
     """How many people of each record are among the `first`, when all queue up in a random order.
 
     The queue is the seed's, whatever `first` is, and never written out: it is halved, and how many of

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate.policy.models import Policy
-    from leafgate.types.adversary import Known
+    from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.belief import Belief
     from leafgate.types.release import Release
     from leafgate.types.table import Table
@@ -55,7 +55,7 @@ class Component(BaseModel):
     stricter_more: ClassVar[frozenset[str]] = frozenset()
     stricter_less: ClassVar[frozenset[str]] = frozenset()
 
-    def lacks(self, policy: Policy) -> str:
+    def missing_requirements(self, policy: Policy) -> str:
         """What the policy does not have and this one needs; empty where there is nothing. No data is read."""
         return ""
 
@@ -65,28 +65,28 @@ class TreeBuilder(Component):
 
     `randomness` says where its coins come from: `none`, `seed` (repeatable) or `system` (the
     operating system's entropy); a builder with an option `rehearsal` may then take the seed all the same,
-    for a release that must not be published. `tells_measure` names the options that give the selection
-    measure away, so that `publish: {measure: false}` can leave them out. `promises` names guarantees
+    for a release that must not be published. `measure_options` names the options that give the selection
+    measure away, so that `publish: {measure: false}` can leave them out. `guarantees` names guarantees
     (`epsilon`) that hold only while nobody chooses among several releases by looking at the data.
     """
 
     randomness: ClassVar[Literal["none", "seed", "system"]] = "none"
-    tells_measure: ClassVar[frozenset[str]] = frozenset()
+    measure_options: ClassVar[frozenset[str]] = frozenset()
     public_algorithm: ClassVar[bool] = True
-    promises: ClassVar[frozenset[str]] = frozenset()
+    guarantees: ClassVar[frozenset[str]] = frozenset()
 
     @property
-    def rehearses(self) -> bool:
+    def is_rehearsal(self) -> bool:
         """Is this for trying out only, repeatable by the seed though it should not be?"""
         return bool(getattr(self, "rehearsal", False))
 
     @property
-    def unrepeatable(self) -> bool:
+    def one_shot(self) -> bool:
         """Are its coins drawn once, from the operating system?"""
-        return self.randomness == "system" and not self.rehearses
+        return self.randomness == "system" and not self.is_rehearsal
 
     @property
-    def bare(self) -> TreeBuilder:
+    def mechanism_only(self) -> TreeBuilder:
         """The builder without what anyone could compute from the rest it shows: what attacks on the mechanism run."""
         return self
 
@@ -139,11 +139,11 @@ class AttackModel(Component):
         """Its name in the policy: `name`, or what it uses."""
         return self.name or self.use
 
-    def forecast(self, release: Release, known: Known) -> str:
+    def forecast(self, release: Release, known: AdversaryKnowledge) -> str:
         """What it is about to do and about how long that takes, told before it begins; empty where it is quick."""
         return ""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         """One belief for each secret the attack speaks about."""
         raise NotImplementedError(type(self).__name__)
 

@@ -16,32 +16,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from leafgate.api.components import Distribution
-    from leafgate.types.adversary import Known
+    from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.release import Release
     from leafgate.types.schema import Column
     from leafgate.types.table import Table
 
 
 @dataclass(frozen=True)
-class Case:
+class ScoringContext:
     """What a metric scores. `belief` is None for metrics of the release alone.
 
-    `chances`, `baseline`, `groups`, `sizes`, `truth` and `weight` have one row for each row of `table`, so that metrics
-    never align anything. `scored` says what `chances` are: what the adversary believes, or the true
+    `posterior`, `prior`, `equivalence_class`, `sizes`, `truth` and `weight` have one row for each row of `table`, so
+    that metrics
+    never align anything. `scored` says what `posterior` are: what the adversary believes, or the true
     composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
     records, a row for each. `origins` are, where they are known, for each published record its row in
-    `table.without_key`. `strange`: the release claims to count the table's people, and does not. `built`:
+    `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
     this audit ran the builder, so the coins that it tosses were tossed.
     """
 
     table: Table
     test: Table | None
     release: Release
-    known: Known
+    known: AdversaryKnowledge
     belief: Belief | None = None
     scored: Distribution = "derived"
     origins: Sequence[int] | None = None
-    strange: bool = False
+    inconsistency: bool = False
     built: bool = False
 
     @property
@@ -57,9 +58,9 @@ class Case:
         return pd.Series(self.table.weight)
 
     @cached_property
-    def chances(self) -> pd.DataFrame:
+    def posterior(self) -> pd.DataFrame:
         """What is scored of each record's secret: probabilities over its domain."""
-        believed = self._belief.chances
+        believed = self._belief.posterior
         if believed is None:
             raise UnreadableError("the attack says nothing of a secret")
         if self.scored == "composition":
@@ -67,17 +68,17 @@ class Case:
         return believed.iloc[self._position].reset_index(drop=True)
 
     @cached_property
-    def baseline(self) -> pd.DataFrame:
+    def prior(self) -> pd.DataFrame:
         """What the release says of each record's secret without the attack's further reasoning, whatever is scored."""
-        told = self._belief.baseline
-        if told is None:
+        result = self._belief.prior
+        if result is None:
             raise UnreadableError("the attack gives no baseline")
-        return told.iloc[self._position].reset_index(drop=True)
+        return result.iloc[self._position].reset_index(drop=True)
 
     @property
     def certain_is_true(self) -> bool:
-        """Is whatever `chances` are certain of so, because it follows from what the release counts?"""
-        return self._belief.told != "guess" and self.scored == "derived" and not self.strange
+        """Is whatever `posterior` are certain of so, because it follows from what the release counts?"""
+        return self._belief.certainty != "guess" and self.scored == "derived" and not self.inconsistency
 
     @cached_property
     def _composition(self) -> pd.DataFrame:
@@ -85,7 +86,7 @@ class Case:
         import numpy as np
         import pandas as pd
 
-        group, groups = pd.factorize(self.groups)
+        group, groups = pd.factorize(self.equivalence_class)
         size = len(self.secret.domain)
         cell = group * size + self.table.codes(self.secret.name)
         counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
@@ -94,14 +95,14 @@ class Case:
         )
 
     @property
-    def at_worst(self) -> tuple[pd.DataFrame, ...]:
+    def worst_case_posteriors(self) -> tuple[pd.DataFrame, ...]:
         """What the worst beliefs would be: of each row of the attack's the true shares, and the commonest for certain.
 
         Rows of nobody stay as they are.
         """
         import numpy as np
 
-        believed = self._belief.chances
+        believed = self._belief.posterior
         if believed is None:
             raise UnreadableError("the attack says nothing of a secret")
         counts = np.zeros(believed.shape)
@@ -136,7 +137,7 @@ class Case:
             raise InconclusiveError("there is no population", place="data.population", remedy="name a file of it")
         if where is None:
             raise InconclusiveError("the attack does not say where people of the population would be")
-        together, _ = pd.factorize(np.concatenate([self.groups.to_numpy(), where]))
+        together, _ = pd.factorize(np.concatenate([self.equivalence_class.to_numpy(), where]))
         mine, theirs = together[: len(self.table)], together[len(self.table) :]
         size = int(together.max()) + 1
         sizes = np.bincount(theirs, weights=everyone.weight, minlength=size)
@@ -156,13 +157,13 @@ class Case:
         return self.table.schema[self._belief.secret]
 
     @cached_property
-    def groups(self) -> pd.Series:
+    def equivalence_class(self) -> pd.Series:
         """The number of the group each record is in; equal means: cannot be told apart."""
         import pandas as pd
 
-        if self._belief.groups is None:
+        if self._belief.equivalence_class is None:
             raise UnreadableError("the attack says nothing of groups of people")
-        return pd.Series(self._belief.groups[self._position])
+        return pd.Series(self._belief.equivalence_class[self._position])
 
     @cached_property
     def sizes(self) -> pd.Series:
@@ -170,7 +171,7 @@ class Case:
         import numpy as np
         import pandas as pd
 
-        number, _ = pd.factorize(self.groups)
+        number, _ = pd.factorize(self.equivalence_class)
         return pd.Series(np.bincount(number, weights=self.table.persons)[number])
 
     @cached_property
@@ -194,7 +195,7 @@ class Case:
         """For each row of the table, the belief's row that speaks of it."""
         import numpy as np
 
-        if self._belief.cells is not None:
+        if self._belief.record_positions is not None:
             return np.arange(len(self.table))
         own, public = self._belief.records, self.table.public[1]
         return public if own is None else rows_for(self.known, own)[public]

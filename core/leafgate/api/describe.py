@@ -41,21 +41,21 @@ def options(component: type[BaseModel]) -> Iterator[tuple[str, str, str, str]]:
         if name == "use":
             continue
         name = field.alias or name
-        told = schema["properties"][name]
-        default = "" if field.is_required() else json.dumps(told.get("default"))
-        yield name, _type(told), default, field.description or ""
+        result = schema["properties"][name]
+        default = "" if field.is_required() else json.dumps(result.get("default"))
+        yield name, _type(result), default, field.description or ""
 
 
-def _type(told: dict[str, Any]) -> str:
-    if "enum" in told:
-        return " | ".join(map(str, told["enum"]))
-    if "anyOf" in told:
-        return " | ".join(_type(option) for option in told["anyOf"])
-    if "oneOf" in told or "$ref" in told:
+def _type(document: dict[str, Any]) -> str:
+    if "enum" in document:
+        return " | ".join(map(str, document["enum"]))
+    if "anyOf" in document:
+        return " | ".join(_type(option) for option in document["anyOf"])
+    if "oneOf" in document or "$ref" in document:
         return "mapping"
-    word = {"null": "null", "array": "list"}.get(told.get("type", ""), told.get("type", "mapping"))
+    word = {"null": "null", "array": "list"}.get(document.get("type", ""), document.get("type", "mapping"))
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    return " ".join([word, *(f"{sign} {told[key]}" for key, sign in signs.items() if key in told)])
+    return " ".join([word, *(f"{sign} {document[key]}" for key, sign in signs.items() if key in document)])
 
 
 def explanation(component: type[Component], origin: str) -> str:
@@ -73,7 +73,7 @@ def explanation(component: type[Component], origin: str) -> str:
         lines.append(f"Randomness: {component.randomness}.")
     scale, safe, alarm = "", "", ""
     if issubclass(component, Metric):
-        scale, safe, alarm = component.scale, component.safe, component.alarm_about("the secret")
+        scale, safe, alarm = component.scale, component.interpretation, component.plain_failure_of("the secret")
     for title, text in (
         ("Threat model", component.threat_model),
         ("Formula", component.formula),
@@ -134,7 +134,7 @@ def _worked_out(example: Example) -> str:
     options = "".join(f" with {key}: {value}" for key, value in example.options.items())
     population = "" if example.population is None else f" ({example.population} of the population)"
     believed = "" if example.believed is None else f", believed to be {_listed(example.believed)}"
-    baseline = "" if example.baseline is None else f" over a baseline of {_listed(example.baseline)}"
+    baseline = "" if example.prior is None else f" over a baseline of {_listed(example.prior)}"
     who = f"a group of {group}{population}{believed}{baseline}"
     return f"Example: {who}, everyone being {everyone}, scores {example.score:.6g}{options}."
 
@@ -155,14 +155,14 @@ def plugins_document(plugins: Plugins) -> dict[str, Any]:
                 "offers": [{"kind": kind_of(c), "use": use_of(c)} for c in plugin.offers],
                 "problem": plugin.problem or None,
             }
-            for plugin in plugins.found
+            for plugin in plugins.entries
         ],
     }
 
 
 def plugin_lines(plugins: Plugins) -> Iterator[str]:
     """Every plugin found, a line each for people."""
-    for plugin in plugins.found:
+    for plugin in plugins.entries:
         offers = ", ".join(f"{kind_of(c)} {use_of(c)}" for c in plugin.offers) or "commands only"
         state = f"BROKEN: {plugin.problem}" if plugin.problem else offers
         yield f"{plugin.name} ({plugin.origin}): {state}\n"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
-    from leafgate.api.context import Case
+    from leafgate.api.context import ScoringContext
 
 
 def lenient(limit: float, sign: int = 1) -> float:
@@ -33,7 +33,7 @@ class Example:
     """A metric worked out: one group of people among everyone, by their secret, and their score.
 
     `population` is how many people of `data.population` are in the group. `believed` is what an attack
-    believes of them, their own shares when left out; `baseline` what it would without its reasoning.
+    believes of them, their own shares when left out; `prior` what it would without its reasoning.
     """
 
     group: Mapping[str, int]
@@ -42,7 +42,7 @@ class Example:
     options: Mapping[str, Any] = field(default_factory=dict)
     population: int | None = None
     believed: Mapping[str, float] | None = None
-    baseline: Mapping[str, float] | None = None
+    prior: Mapping[str, float] | None = None
 
 
 class Metric(Component):
@@ -52,12 +52,13 @@ class Metric(Component):
     above the smallest cell), `one over people`, `share` (of the people; both likewise), `people left`
     (everybody less a number that the release tells), `table` (something else that is worked out from the table)
     or anything else. `scale` says in words what scores there can be,
-    `safe` what a good one means, `alarm` what a broken limit means, in the words of people who know no metrics (a
+    `interpretation` what a good one means, `plain_failure` what a broken limit means, in the words of people who know
+    no metrics (a
     clause, `{secret}` for the column's name); `examples` are worked out. `private` metrics compare with what is true of
     single people, so that a score would give it away: the public is told whether the limit holds, and no number.
     `of_release` metrics look at the release alone, at neither `table` nor `test`: a claim of differential privacy
     covers what they say, so the public sees their numbers beside one.
-    `cost` metrics say what protection takes away: a sweep that knows nothing more useful draws protection against
+    `is_cost` metrics say what protection takes away: a sweep that knows nothing more useful draws protection against
     it, and chooses the least.
     """
 
@@ -67,12 +68,12 @@ class Metric(Component):
     direction: ClassVar[Literal["at_least", "at_most"]]
     unit: ClassVar[Unit] = ""
     scale: ClassVar[str] = ""
-    safe: ClassVar[str] = ""
-    alarm: ClassVar[str] = ""
+    interpretation: ClassVar[str] = ""
+    plain_failure: ClassVar[str] = ""
     examples: ClassVar[tuple[Example, ...]] = ()
     private: ClassVar[bool] = False
     of_release: ClassVar[bool] = False
-    cost: ClassVar[bool] = False
+    is_cost: ClassVar[bool] = False
     checks: ClassVar[str | None] = None
     checked_by: ClassVar[str | None] = None
 
@@ -87,15 +88,15 @@ class Metric(Component):
         return float(getattr(self, self.direction))
 
     @classmethod
-    def alarm_about(cls, secret: str | None) -> str:
+    def plain_failure_of(cls, secret: str | None) -> str:
         """What a broken limit means, of this secret."""
-        return cls.alarm.replace("{secret}", secret or "secret")
+        return cls.plain_failure.replace("{secret}", secret or "secret")
 
     def holds(self, score: float) -> bool:
         """Is this score good enough? What floating point adds or takes away does not count."""
         return score >= lenient(self.limit, -1) if self.direction == "at_least" else score <= lenient(self.limit)
 
-    def hidden(self, case: Case) -> bool:
+    def must_hide(self, case: ScoringContext) -> bool:
         """Would its numbers tell what is true of people, and the release does not? The public then sees none.
 
         Policy, release and public columns decide, never the secrets: that numbers are missing would tell these. What is
@@ -103,7 +104,7 @@ class Metric(Component):
         """
         return self.private
 
-    def moved_by_one(self, case: Case) -> float:
+    def sensitivity(self, case: ScoringContext) -> float:
         """By how much one person of the tables, say of `case.test`, can move a score of the release; 0: nobody can.
 
         The public sees the score so coarse that fewer people than the smallest cell cannot move it by a step, and not
@@ -111,14 +112,14 @@ class Metric(Component):
         """
         return 0.0
 
-    def score(self, case: Case) -> pd.Series | float:
+    def score(self, case: ScoringContext) -> pd.Series | float:
         """A number for each row of `case.table`, or one number for the release.
 
         Infinite on the unsafe side where no limit would hold.
         """
         raise NotImplementedError(type(self).__name__)
 
-    def evidence(self, case: Case, scores: pd.Series | float) -> Mapping[str, Any]:
+    def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         """What the finding is to say beside the scores, as JSON; what is about single people wrapped in `Private`.
 
         A metric of the release may tell `worst`, groups as `leafgate.engine.worst_groups` tells them: each with its
@@ -127,7 +128,7 @@ class Metric(Component):
         return {}
 
     @classmethod
-    def of_claim(cls, claim: Any) -> Metric:
+    def from_claim(cls, claim: Any) -> Metric:
         """The metric that is broken exactly when the claimed guarantee does not hold.
 
         A claim is a limit, or a mapping of options with the limit among them; a list of mappings is

@@ -49,18 +49,18 @@ class Plugin:
 class Plugins:
     """Every plugin that was found, the broken ones too."""
 
-    found: tuple[Plugin, ...] = ()
+    entries: tuple[Plugin, ...] = ()
 
     @property
     def broken(self) -> tuple[Plugin, ...]:
-        return tuple(plugin for plugin in self.found if plugin.problem)
+        return tuple(plugin for plugin in self.entries if plugin.problem)
 
     @cached_property
     def by_name(self) -> dict[str, type[Component]]:
         """What a policy can pick, by its `use`; PolicyError when two plugins offer one name."""
         offered: dict[str, tuple[type[Component], Plugin]] = {}
         problems = []
-        for plugin in self.found:
+        for plugin in self.entries:
             for component in plugin.offers:
                 use = use_of(component)
                 if use in offered:
@@ -84,7 +84,7 @@ class Plugins:
     def origin(self, component: Component | type[Component]) -> str:
         """The distribution and version a component came from."""
         wanted = component if isinstance(component, type) else type(component)
-        return next((p.origin for p in self.found if wanted in p.offers), "unknown")
+        return next((p.origin for p in self.entries if wanted in p.offers), "unknown")
 
 
 def use_of(component: type[Component]) -> str:

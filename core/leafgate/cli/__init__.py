@@ -36,16 +36,18 @@ def run(words: Sequence[str]) -> int:
 
 def _not_withdrawn(error: OSError, *, as_json: bool) -> int:
     """An older verdict stands in a folder that nothing can be written to: the one thing that cannot be withdrawn."""
-    from leafgate.cli.exit_codes import tell
+    from leafgate.cli.exit_codes import print_problems
     from leafgate.errors import Problem
 
     message = f"an older verdict stands there and cannot be removed: {error.strerror}"
-    return tell([Problem(str(error.filename), message, "name another folder: --out")], as_json=as_json, code=2)
+    return print_problems(
+        [Problem(str(error.filename), message, "name another folder: --out")], as_json=as_json, code=2
+    )
 
 
 def _run(words: Sequence[str]) -> int:
     from leafgate.cli.app import app, names_of, with_plugin_commands
-    from leafgate.cli.exit_codes import tell
+    from leafgate.cli.exit_codes import print_problems
     from leafgate.errors import LeafgateError
 
     as_json = "--json" in words
@@ -57,7 +59,7 @@ def _run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except LeafgateError as error:
-        return tell(error.problems, as_json=as_json, code=error.exit_code)
+        return print_problems(error.problems, as_json=as_json, code=error.exit_code)
     except (Exception, SystemExit) as error:
         return _ended_by(error, as_json=as_json)
     return code if isinstance(code, int) else 0
@@ -65,15 +67,15 @@ def _run(words: Sequence[str]) -> int:
 
 def _ended_by(error: BaseException, *, as_json: bool) -> int:
     """The exit code of what typer raises: wrong usage is 2; a stdout that cannot be written, and bugs, are 4."""
-    from leafgate.cli.exit_codes import tell
+    from leafgate.cli.exit_codes import print_problems
     from leafgate.errors import Problem
 
     usage = getattr(error, "format_message", None)
     if usage is None:
         closed = isinstance(error, OSError | SystemExit)
         problems = [] if closed else [Problem("", f"internal error: {type(error).__name__}")]
-        return tell(problems, as_json=as_json and not closed, code=INTERNAL)
+        return print_problems(problems, as_json=as_json and not closed, code=INTERNAL)
     if not usage() and not as_json:
-        return tell([], as_json=False, code=2)
+        return print_problems([], as_json=False, code=2)
     problem = Problem("command line", usage() or "names no command", "see leafgate --help")
-    return tell([problem], as_json=as_json, code=2)
+    return print_problems([problem], as_json=as_json, code=2)

@@ -73,7 +73,7 @@ def with_plugin_commands(core: typer.Typer) -> typer.Typer:
     )
     full.registered_commands, full.registered_groups = list(core.registered_commands), list(core.registered_groups)
     full.registered_callback = core.registered_callback
-    for plugin in load_plugins().found:
+    for plugin in load_plugins().entries:
         for offered in plugin.commands:
             _take(full, offered, plugin)
     return full

@@ -11,29 +11,29 @@ import pandas as pd
 from pydantic import ValidationError
 
 from leafgate.api.components import AttackModel
-from leafgate.engine.attack import attempt
+from leafgate.engine.attack import run_attack
 from leafgate.engine.build import knowledge
 from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.io.json import readable
-from leafgate.io.release_codec import seal
-from leafgate.models.load import check_options, read_fitting, with_policy_columns
-from leafgate.session.run import Run
-from leafgate.types.adversary import Known
+from leafgate.io.release_codec import serialize
+from leafgate.models.load import check_options, load_release, with_policy_columns
+from leafgate.session.run import Session
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 
 
-def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Belief, Known]:
+def run_single_attack(run: Session, release: Path, use: str, secret: str | None) -> tuple[Belief, AdversaryKnowledge]:
     """What the attack `use` (a name in the policy, else a plugin with its defaults) believes of `secret`.
 
     Raises PolicyError when nobody offers the attack or it does not speak of the secret, ReleaseError when the
     release does not fit the policy, InconclusiveError when the attack fails.
     """
-    sealed = seal(read_fitting(release, run.table.schema))
+    sealed = serialize(load_release(release, run.table.schema))
     check_options(sealed.release, run.plugins, release.name)
     sealed = replace(sealed, release=with_policy_columns(sealed.release, run.table.schema))
     known = knowledge(run.policy, run.table, sealed, run.population, run.people)
-    tried = attempt(_attack(run, use), sealed, known, run.plugins)
+    tried = run_attack(_attack(run, use), sealed, known, run.plugins)
     if tried.problem:
         raise InconclusiveError(tried.problem, place=f"attack {use}")
     speaks = [belief for belief in tried.beliefs if secret in {None, belief.secret}]
@@ -43,7 +43,7 @@ def believe(run: Run, release: Path, use: str, secret: str | None) -> tuple[Beli
     return speaks[0], known
 
 
-def _attack(run: Run, use: str) -> AttackModel:
+def _attack(run: Session, use: str) -> AttackModel:
     for attack in run.policy.attacks:
         if attack.called == use:
             return attack
@@ -60,39 +60,45 @@ def _attack(run: Run, use: str) -> AttackModel:
         ) from None
 
 
-def belief_file(belief: Belief, known: Known) -> bytes:
+def belief_file(belief: Belief, known: AdversaryKnowledge) -> bytes:
     """The belief as CSV; of an attack on the mechanism, which believes nothing of people, its evidence as JSON."""
     return belief_csv(belief, known) if belief.of_people else readable(_plain(belief.evidence))
 
 
-def _plain(told: Any) -> Any:
+def _plain(document: Any) -> Any:
     """Evidence with nothing held back."""
-    if isinstance(told, Mapping):
-        return {key: _plain(value) for key, value in told.items()}
-    if isinstance(told, list | tuple):
-        return [_plain(value) for value in told]
-    return _plain(told.content) if isinstance(told, Private) else told.count if isinstance(told, People) else told
+    if isinstance(document, Mapping):
+        return {key: _plain(value) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [_plain(value) for value in document]
+    return (
+        _plain(document.content)
+        if isinstance(document, AuditorOnly)
+        else document.count
+        if isinstance(document, PeopleCount)
+        else document
+    )
 
 
-def belief_csv(belief: Belief, known: Known) -> bytes:
+def belief_csv(belief: Belief, known: AdversaryKnowledge) -> bytes:
     """The belief as CSV: the known columns, weight, group, then p(VALUE) for each value of the secret.
 
     Of hidden cells: row (the position among the published records), column, the attack's estimate, then p(VALUE).
     """
-    columns = [_cells(belief) if belief.cells is not None else _people(belief, known)]
-    if belief.chances is not None:
-        chances = belief.chances.reset_index(drop=True)
+    columns = [_cells(belief) if belief.record_positions is not None else _people(belief, known)]
+    if belief.posterior is not None:
+        chances = belief.posterior.reset_index(drop=True)
         columns.append(chances.set_axis([f"p({value})" for value in chances.columns], axis=1))
     return pd.concat(columns, axis=1).to_csv(index=False, lineterminator="\n").encode()
 
 
 def _cells(belief: Belief) -> pd.DataFrame:
-    told = pd.DataFrame({"row": belief.cells, "column": belief.secret})
-    return told if belief.estimates is None else told.assign(estimate=belief.estimates)
+    frame = pd.DataFrame({"row": belief.record_positions, "column": belief.secret})
+    return frame if belief.estimates is None else frame.assign(estimate=belief.estimates)
 
 
-def _people(belief: Belief, known: Known) -> pd.DataFrame:
-    told = [(known.records if belief.records is None else belief.records).reset_index(drop=True)]
+def _people(belief: Belief, known: AdversaryKnowledge) -> pd.DataFrame:
+    items = [(known.records if belief.records is None else belief.records).reset_index(drop=True)]
     if belief.records is None:
-        told.append(pd.DataFrame({"weight": known.weight}))
-    return pd.concat([*told, pd.DataFrame({"group": belief.groups})], axis=1)
+        items.append(pd.DataFrame({"weight": known.weight}))
+    return pd.concat([*items, pd.DataFrame({"group": belief.equivalence_class})], axis=1)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.cli.output import say, say_whole
+from leafgate.cli.output import print_document, say
 from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.reports import Format
 from leafgate.session.results import RESULTS, write_results
-from leafgate.session.run import Run, prepare
+from leafgate.session.run import Session, open_session
 from leafgate.session.stale_results import RELEASE, is_release_file
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def audit(
     run = _prepared(out, policy, data, root, test, org)
     if not as_json:
         warn(policy, warnings_of(run.policy))
-    if run.policy.build.unrepeatable and out is None:
+    if run.policy.build.one_shot and out is None:
         remedy = "keep the release: add --out; or try out with `rehearsal: true`"
         raise PolicyError("this builder never draws the same again", place="build", remedy=remedy)
     if out is not None:
@@ -75,7 +75,7 @@ def audit(
     from leafgate.io.json import readable
 
     public = document(audited.report, "public")
-    say_whole(readable(public) if as_json else summary(public))
+    print_document(readable(public) if as_json else summary(public))
     return audited.report.exit_code
 
 
@@ -91,20 +91,20 @@ def warnings_of(policy: Policy) -> list[str]:
     return [str(problem) for problem in small_limits(policy)]
 
 
-def _prepared(out: Path | None, *given: Any) -> Run:
+def _prepared(out: Path | None, *given: Any) -> Session:
     """The policy and its tables. Verdicts of earlier runs in `out` are gone by now (`leafgate.session.stale_results`).
 
     Where a release stands that could never be drawn again nothing is drawn, and the release is left as it is.
     """
     if out is None:
-        return prepare(*given)
+        return open_session(*given)
     make_folder(out)
 
     def begin(policy: Policy) -> None:
         _keep_what_was_drawn(policy, out / RELEASE)
         _read_in_place(policy, out)
 
-    return prepare(*given, before_data=begin)
+    return open_session(*given, before_data=begin)
 
 
 def _read_in_place(policy: Policy, out: Path) -> set[str]:
@@ -121,7 +121,7 @@ def _read_in_place(policy: Policy, out: Path) -> set[str]:
 
 def _keep_what_was_drawn(policy: Policy, release: Path) -> None:
     """Nothing is drawn for a place where a release stands that could never be drawn again."""
-    if policy.build.unrepeatable and release.exists():
+    if policy.build.one_shot and release.exists():
         remedy = "publish that one, or name another place; what is drawn twice protects less, or promises nothing"
         raise OutputError("a release was drawn here before", place=str(release), remedy=remedy)
 
@@ -137,10 +137,10 @@ def build(
     make_folder(out.parent)
     from leafgate.engine.build import build as build_release
 
-    run = prepare(policy, data, root, org=org)
+    run = open_session(policy, data, root, org=org)
     _keep_what_was_drawn(run.policy, out)
     sealed = build_release(run.policy, run.plugins, run.table, run.test)
-    rehearsed = run.policy.build.rehearses
+    rehearsed = run.policy.build.is_rehearsal
     write_file(out, sealed.content, OWNER_ONLY if rehearsed else EVERYONE)
     say(f"{out}: {sealed.sha256}{' (a rehearsal: not fit to be published)' if rehearsed else ''}")
     return 0
@@ -157,10 +157,10 @@ def attack(
 ) -> int:
     """Write what one attack believes of everybody as CSV; of an attack on the mechanism, its evidence as JSON."""
     make_folder(out.parent)
-    from leafgate.cli.attack import belief_file, believe
+    from leafgate.cli.attack import belief_file, run_single_attack
 
-    run = prepare(policy, data, root)
-    belief, known = believe(run, release, use, secret)
+    run = open_session(policy, data, root)
+    belief, known = run_single_attack(run, release, use, secret)
     write_file(out, belief_file(belief, known), OWNER_ONLY)
     say(f"{out}: what {use} believes of {belief.secret or 'nobody'}, for its owner's eyes only")
     return 0

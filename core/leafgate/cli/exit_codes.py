@@ -11,7 +11,7 @@ from typing import ParamSpec
 import typer
 
 from leafgate.cli import INTERNAL, INTERRUPTED
-from leafgate.cli.output import say, say_whole
+from leafgate.cli.output import print_document, say
 from leafgate.errors import LeafgateError, Problem
 from leafgate.io.json import readable
 
@@ -35,12 +35,12 @@ def _code(command: Callable[[], int], *, as_json: bool) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except LeafgateError as error:
-        return tell(error.problems, as_json=as_json, code=error.exit_code)
+        return print_problems(error.problems, as_json=as_json, code=error.exit_code)
     except OSError as error:
         _silence_stdout()
-        return tell([Problem("", f"could not write: {error.strerror}")], as_json=False, code=INTERNAL)
+        return print_problems([Problem("", f"could not write: {error.strerror}")], as_json=False, code=INTERNAL)
     except Exception as error:
-        return tell([Problem("", _internal(error), "please report it")], as_json=as_json, code=INTERNAL)
+        return print_problems([Problem("", _internal(error), "please report it")], as_json=as_json, code=INTERNAL)
     return code
 
 
@@ -53,7 +53,7 @@ def _internal(error: BaseException) -> str:
     return f"internal error: {type(error).__name__}{where}"
 
 
-def tell(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:
+def print_problems(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:
     try:
         say_problems(problems, as_json=as_json)
         sys.stdout.flush()
@@ -66,8 +66,8 @@ def tell(problems: Sequence[Problem], *, as_json: bool, code: int) -> int:
 def say_problems(problems: Sequence[Problem], *, as_json: bool) -> None:
     """Problems as one JSON document on stdout, or a line each on stderr."""
     if as_json:
-        told = [{"place": p.place, "message": p.message, "remedy": p.remedy} for p in problems]
-        say_whole(readable({"format": "leafgate/error/1", "problems": told}))
+        items = [{"place": p.location, "message": p.message, "remedy": p.hint} for p in problems]
+        print_document(readable({"format": "leafgate/error/1", "problems": items}))
         return
     for problem in problems:
         say(f"leafgate: {problem}", err=True)

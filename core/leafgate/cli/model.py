@@ -56,16 +56,16 @@ def scrub(
 ) -> int:
     """Write a neutral file that predicts the same, as is proved on points, and tells on its leaves what is chosen."""
     from leafgate.models.formats.native import written
-    from leafgate.models.formats.objects import shown
+    from leafgate.models.formats.objects import printable_name
     from leafgate.models.reader import read_bounded, read_foreign
     from leafgate.models.scrub.equivalence import unproved, with_unproved
-    from leafgate.models.scrub.scrub import compared, refuse_different, scrubbed, shares_changed
+    from leafgate.models.scrub.scrub import compare_on_random_points, minimise, refuse_different, shares_changed
 
     refuse_same(model, out)
     make_folder(out.parent)
     found = read_foreign(read_bounded(model), model.name)
-    less = scrubbed(found, leaves.value, model.name, digits)
-    proofs = [("random points", compared(found, less, seed=0))]
+    less = minimise(found, leaves.value, model.name, digits)
+    proofs = [("random points", compare_on_random_points(found, less, seed=0))]
     if policy is not None:
         from leafgate.models.scrub.equivalence import on_data
 
@@ -77,6 +77,8 @@ def scrub(
     change = shares_changed(found, leaves.value, digits)
     say(f"{out}: tells {less.level} on its leaves{change}; predicts the same on {same}")
     if names := unproved(less):
-        told = ", ".join(repr(shown(name)) for name in names)[:200]
-        say(f"no table has shown what is {told}: audits ask for their `encoding`; scrubbed with --policy, they do not")
+        result = ", ".join(repr(printable_name(name)) for name in names)[:200]
+        say(
+            f"no table has shown what is {result}: audits ask for their `encoding`; scrubbed with --policy, they do not"
+        )
     return 0

@@ -14,10 +14,10 @@ def say(line: str, *, err: bool = False) -> None:
     if err:
         typer.echo(printable(line), err=True)
     else:
-        say_whole(f"{printable(line)}\n")
+        print_document(f"{printable(line)}\n")
 
 
-def say_whole(text: str | bytes) -> None:
+def print_document(text: str | bytes) -> None:
     """Print a document on stdout as it is: the same bytes, UTF-8, wherever it goes."""
     content = text.encode() if isinstance(text, str) else text
     stream = getattr(sys.stdout, "buffer", None)

@@ -10,7 +10,7 @@ import typer
 
 from leafgate.cli.audit import Json
 from leafgate.cli.exit_codes import guarded
-from leafgate.cli.output import say_whole
+from leafgate.cli.output import print_document
 from leafgate.errors import InvalidError, PolicyError
 from leafgate.io.json import readable
 
@@ -21,8 +21,8 @@ def listed(as_json: Json = False) -> int:
     from leafgate.api.registry import load_plugins
 
     found = load_plugins()
-    told = readable(plugins_document(found)).decode() if as_json else "".join(plugin_lines(found))
-    say_whole(told)
+    text = readable(plugins_document(found)).decode() if as_json else "".join(plugin_lines(found))
+    print_document(text)
     return 0
 
 
@@ -75,7 +75,7 @@ def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A builder,
     found = load_plugins()
     if name not in found.by_name:
         raise PolicyError(f"nobody offers {name!r}", remedy=f"installed: {', '.join(sorted(found.by_name))}")
-    say_whole(explanation(found.by_name[name], found.origin(found.by_name[name])))
+    print_document(explanation(found.by_name[name], found.origin(found.by_name[name])))
     return 0
 
 
@@ -88,5 +88,5 @@ def demo(
 
     make_folder(out)
     text, as_announced = run_demo(out)
-    say_whole(text)
+    print_document(text)
     return 0 if as_announced else 4

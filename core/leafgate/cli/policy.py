@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audit import Json, Org, Root, warn, warnings_of
-from leafgate.cli.output import say, say_whole
+from leafgate.cli.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.json import readable
@@ -58,7 +58,7 @@ def validate(
             continue
         if as_json:
             warned = {"warnings": warnings} if warnings else {}
-            say_whole(readable({"format": "leafgate/valid/1", "name": name, **warned}))
+            print_document(readable({"format": "leafgate/valid/1", "name": name, **warned}))
             continue
         warn(policy, warnings)
         end = " as far as it goes: others complete it" if incomplete and depending else ""
@@ -108,7 +108,7 @@ def _of_file(error: LeafgateError, policy: Path) -> LeafgateError:
             return place
         return f"{policy}{place.removeprefix(policy.name)}" if place.startswith(policy.name) else f"{policy}: {place}"
 
-    return type(error).listing(replace(each, place=placed(each.place)) for each in error.problems)
+    return type(error).listing(replace(each, location=placed(each.location)) for each in error.problems)
 
 
 def init(
@@ -125,7 +125,7 @@ def init(
         raise InvalidError("is there already", place=str(out), remedy="name another file, or move that one away")
     text = first_policy(data, target, header, model, None if out is None else out.parent)
     if out is None:
-        say_whole(text)
+        print_document(text)
         return 0
     write_file(out, text.encode(), EVERYONE)
     beside = data.resolve().parent == out.resolve().parent
@@ -139,5 +139,5 @@ def schema() -> int:
     from leafgate.api.registry import load_plugins
     from leafgate.policy.json_schema import policy_schema
 
-    say_whole(readable(policy_schema(load_plugins())))
+    print_document(readable(policy_schema(load_plugins())))
     return 0

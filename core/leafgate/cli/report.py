@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from leafgate.cli.output import say, say_whole
+from leafgate.cli.output import print_document, say
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, make_folder, write_file
 from leafgate.reports import Format, view
@@ -42,23 +42,23 @@ def report(
         expectations = (expect_policy, expect_release, expect_file)
         clear_file(out, [stored, *([] if sweep is None else [sweep]), *(Path(each) for each in expectations if each)])
     expected = ExpectedRun(policy=expect_policy, release=expect_release, file=expect_file, as_of=as_of)
-    told, lapsed = expected.judged(read_report(stored), stored)
+    result, lapsed = expected.judged(read_report(stored), stored)
     for line in lapsed:
         say(f"leafgate: {line}", err=True)
-    auditor = told["audience"] == "auditor"
+    auditor = result["audience"] == "auditor"
     if auditor and out is None:
         raise InvalidError("an auditor's report goes to a file, not to stdout", place="--out", remedy="add --out FILE")
-    content = view(told, to, _frontier(sweep, to, told))
+    content = view(result, to, _frontier(sweep, to, result))
     if out is None:
-        say_whole(content)
+        print_document(content)
     else:
         make_folder(out.parent)
         write_file(out, content, OWNER_ONLY if auditor else EVERYONE)
-    verdict: Verdict = told["verdict"]
+    verdict: Verdict = result["verdict"]
     return EXIT_CODES[verdict]
 
 
-def _frontier(sweep: Path | None, to: Format, told: Mapping[str, Any]) -> bytes:
+def _frontier(sweep: Path | None, to: Format, document: Mapping[str, Any]) -> bytes:
     """The picture of a stored sweep of the report's policy, for the page."""
     if sweep is None:
         return b""
@@ -67,8 +67,8 @@ def _frontier(sweep: Path | None, to: Format, told: Mapping[str, Any]) -> bytes:
     from leafgate.sweep.plot import picture
     from leafgate.sweep.stored import read_sweep
 
-    outcome = read_sweep(sweep, told["audience"])
-    if outcome.policy != told["policy"]["name"]:
+    outcome = read_sweep(sweep, document["audience"])
+    if outcome.policy != document["policy"]["name"]:
         remedy = "name a sweep of the policy that was audited"
         raise InvalidError("is a sweep of another policy than the report is of", place=str(sweep), remedy=remedy)
     return picture(outcome)

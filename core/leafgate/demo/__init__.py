@@ -29,13 +29,13 @@ def run_demo(folder: Path) -> tuple[str, bool]:
     from leafgate.disclosure.document import document
     from leafgate.reports import Format
     from leafgate.session.results import write_results
-    from leafgate.session.run import prepare
+    from leafgate.session.run import open_session
 
     write_files(folder, {"people.csv": people_csv(3000, 1), "test.csv": people_csv(3000, 2)}, EVERYONE)
     reports = {}
     for which in BUILDS:
         write_files(folder, {f"{which}.yaml": policy_text(which).encode()}, EVERYONE)
-        audited = prepare(folder / f"{which}.yaml").audit()
+        audited = open_session(folder / f"{which}.yaml").audit()
         below = folder / which
         make_folder(below)
         write_results(audited, "auditor", below, [Format.html])

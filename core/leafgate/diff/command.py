@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leafgate.cli.audit import Json
-from leafgate.cli.output import say_whole
+from leafgate.cli.output import print_document
 from leafgate.disclosure.text import printable
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file
 from leafgate.io.json import readable
 
 if TYPE_CHECKING:
-    from leafgate.diff.policies import Foreseen
+    from leafgate.diff.policies import ExpectedOutcome
     from leafgate.diff.reports import Moved
-    from leafgate.policy.sources import Line
+    from leafgate.policy.sources import SourceLine
     from leafgate.policy.strictness import Change
 
 Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]
@@ -47,19 +47,19 @@ def diff(
         message = "needs one policy, and not two" if base else "is missing"
         remedy = "name the policy alone" if base else "name two files, or a policy and --base REV"
         raise InvalidError(message, place="--base" if base else "NEW", remedy=remedy)
-    told, lines, code, private = _compared(old, new, base, report, strict=strict)
+    result, lines, code, private = _compared(old, new, base, report, strict=strict)
     if private and out is None:
         remedy = "add --out; the differences go to that file, which is for its owner only"
         raise InvalidError("an auditor's report is not told on stdout", place="--out", remedy=remedy)
     if out is not None:
-        write_file(out, readable(told), OWNER_ONLY if private else EVERYONE)
+        write_file(out, readable(result), OWNER_ONLY if private else EVERYONE)
     if private:
-        told, lines = {"format": told["format"], "of": told["of"]}, lines[-1:]
-    say_whole(readable(told) if as_json else "".join(f"{printable(line)}\n" for line in lines))
+        result, lines = {"format": result["format"], "of": result["of"]}, lines[-1:]
+    print_document(readable(result) if as_json else "".join(f"{printable(line)}\n" for line in lines))
     return code
 
 
-def _compared(old: Path, new: Path | None, base: str, report: Path | None, *, strict: bool) -> Told:
+def _compared(old: Path, new: Path | None, base: str, report: Path | None, *, strict: bool) -> DiffOutcome:
     """Both sides as files, each read once where it is a pipe, and their differences."""
     from leafgate.diff.sources import as_file, at_revision
 
@@ -79,7 +79,7 @@ def _compared(old: Path, new: Path | None, base: str, report: Path | None, *, st
         return _of_policies(first, second, stored, base, strict=strict)
 
 
-Told = tuple[dict[str, Any], list[str], int, bool]
+DiffOutcome = tuple[dict[str, Any], list[str], int, bool]
 """The document, the lines, the exit code, and whether it is for auditors only."""
 
 
@@ -97,19 +97,19 @@ def _is_report(path: Path) -> bool:
     return isinstance(found, dict) and str(found.get("format", "")).startswith("leafgate/")
 
 
-def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict: bool) -> Told:
-    from leafgate.diff.policies import changes_of, foreseen
+def _of_policies(old: Path, new: Path, report: Path | None, base: str, *, strict: bool) -> DiffOutcome:
+    from leafgate.diff.policies import changes_of, expected_outcomes
     from leafgate.disclosure.stored import read_report
 
     _, newer, changes = changes_of(old, new, strict=strict, revision=base)
     stored = None if report is None else read_report(report)
-    expected = [] if stored is None else foreseen(stored, newer, changes)
-    told: dict[str, Any] = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
+    expected = [] if stored is None else expected_outcomes(stored, newer, changes)
+    document: dict[str, Any] = {"format": "leafgate/diff/1", "of": "policies", "changes": [*map(_change, changes)]}
     if stored is not None:
-        told["report"] = [{"finding": f.finding, "outcome": f.outcome, "reason": f.reason} for f in expected]
+        document["report"] = [{"finding": f.finding, "outcome": f.outcome, "reason": f.reason} for f in expected]
     lines = [*_policy_lines(changes), *_foreseen_lines(expected), _counted([one.kind for one in changes])]
     private = stored is not None and stored["audience"] == "auditor"
-    return told, lines, int(any(_blocks(one, strict=strict) for one in changes)), private
+    return document, lines, int(any(_blocks(one, strict=strict) for one in changes)), private
 
 
 def _blocks(change: Change, *, strict: bool) -> bool:
@@ -117,32 +117,33 @@ def _blocks(change: Change, *, strict: bool) -> bool:
 
 
 def _change(change: Change) -> dict[str, Any]:
-    told = {"kind": change.kind, "place": change.place, "old": change.old, "new": change.new}
+    fields = {"kind": change.kind, "place": change.place, "old": change.old, "new": change.new}
     where = {"old_where": _where(change.old_line), "new_where": _where(change.new_line)}
-    return told | {key: line for key, line in where.items() if line}
+    return fields | {key: line for key, line in where.items() if line}
 
 
-def _where(line: Line | None) -> dict[str, Any]:
+def _where(line: SourceLine | None) -> dict[str, Any]:
     return {} if line is None else {"file": line.file, "line": line.number}
 
 
 def _policy_lines(changes: Sequence[Change]) -> Iterator[str]:
-    from leafgate.policy.inherit import shown
+    from leafgate.policy.inherit import quoted_value
 
     for change in changes:
         where = [f"{line.file}:{line.number}" for line in (change.old_line, change.new_line) if line is not None]
         stands = f" ({', '.join(dict.fromkeys(where))})" if where else ""
-        yield f"{change.kind:9}  {shown(change.place)}: {shown(change.old)} became {shown(change.new)}{stands}"
+        was, now = quoted_value(change.old), quoted_value(change.new)
+        yield f"{change.kind:9}  {quoted_value(change.place)}: {was} became {now}{stands}"
 
 
-def _foreseen_lines(expected: Sequence[Foreseen]) -> Iterator[str]:
-    from leafgate.policy.inherit import shown
+def _foreseen_lines(expected: Sequence[ExpectedOutcome]) -> Iterator[str]:
+    from leafgate.policy.inherit import quoted_value
 
     for one in expected:
-        yield f"{one.outcome:15}  {shown(one.finding)}" + (f": {one.reason}" if one.reason else "")
+        yield f"{one.outcome:15}  {quoted_value(one.finding)}" + (f": {one.reason}" if one.reason else "")
 
 
-def _of_reports(old: Path, new: Path) -> Told:
+def _of_reports(old: Path, new: Path) -> DiffOutcome:
     from leafgate.diff.reports import WORSE, moved
     from leafgate.disclosure.stored import read_report
 
@@ -152,15 +153,15 @@ def _of_reports(old: Path, new: Path) -> Told:
         {"kind": one.kind, "finding": one.finding or None, "what": one.what, "old": one.old, "new": one.new}
         for one in found
     ]
-    told = {"format": "leafgate/diff/1", "of": "reports", "changes": changes}
+    fields = {"format": "leafgate/diff/1", "of": "reports", "changes": changes}
     lines = [*_report_lines(found), _counted([one.kind for one in found])]
     private = any(report["audience"] == "auditor" for report in stored)
-    return told, lines, int(any(one.kind in WORSE for one in found)), private
+    return fields, lines, int(any(one.kind in WORSE for one in found)), private
 
 
 def _report_lines(found: Sequence[Moved]) -> Iterator[str]:
     from leafgate.disclosure.text import file_words, number, printable
-    from leafgate.policy.inherit import shown
+    from leafgate.policy.inherit import quoted_value
 
     for one in found:
         if one.what == "file":
@@ -168,14 +169,15 @@ def _report_lines(found: Sequence[Moved]) -> Iterator[str]:
             yield f"{one.kind:9}  the audited file is another: {' became '.join(files)}"
             continue
         was, now = (
-            shown(told if told is None or isinstance(told, bool) else number(told)) for told in (one.old, one.new)
+            quoted_value(result if result is None or isinstance(result, bool) else number(result))
+            for result in (one.old, one.new)
         )
         if one.what in {"policy", "data", "release"}:
             yield f"{one.kind:9}  the {one.what} is another"
         else:
-            yield f"{one.kind:9}  {shown(one.finding) or 'report'}: {one.what} {was} became {now}"
+            yield f"{one.kind:9}  {quoted_value(one.finding) or 'report'}: {one.what} {was} became {now}"
 
 
 def _counted(kinds: Sequence[str]) -> str:
-    told = [f"{count} {kind}" for kind, count in Counter(kinds).items()]
-    return f"{', '.join(told)}." if told else "No difference."
+    items = [f"{count} {kind}" for kind, count in Counter(kinds).items()]
+    return f"{', '.join(items)}." if items else "No difference."

@@ -15,21 +15,21 @@ NAMED = ("attacks", "metrics")
 Place = tuple[str, ...]
 
 
-def untold(old: Compared, new: Compared, changes: Sequence[Change]) -> Iterator[Change]:
+def unexplained_changes(old: Compared, new: Compared, changes: Sequence[Change]) -> Iterator[Change]:
     """A change for each place that the two digests cover otherwise, and that no change is at, in or around.
 
     A file about people that one side cannot read, as where it is in no commit, is compared by its name alone.
     """
     if old.digested is None or new.digested is None:
         return
-    told, common = {_key(change) for change in changes}, _names(old.digested) & _names(new.digested)
+    result, common = {_key(change) for change in changes}, _names(old.digested) & _names(new.digested)
     for place, before, after in _apart(_by_name(old.digested, common), _by_name(new.digested, common), ()):
         key = ".".join(place)
         if ABOUT_PEOPLE + UNREADABLE in (before, after):
             continue
-        if not any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for one in told):
+        if not any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for one in result):
             was, now = _place(old, place), _place(new, place)
-            lines = line_at(old.written, was, told=before), line_at(new.written, now, told=after)
+            lines = line_at(old.written, was, value=before), line_at(new.written, now, value=after)
             name = place[1] if place[0] in NAMED and len(place) > 1 else ""
             yield Change("different", was, *_shown(before, after), *lines, name=name)
 
@@ -47,7 +47,7 @@ def uncompared(old: Compared, new: Compared) -> Iterator[Change]:
     unread = (set(_unread(_by_name(each.digested, common), ())) for each in (old, new) if each.digested is not None)
     for place in sorted(set.intersection(*unread)):
         was, now = _place(old, place), _place(new, place)
-        lines = line_at(old.written, was, told=UNREADABLE), line_at(new.written, now, told=UNREADABLE)
+        lines = line_at(old.written, was, value=UNREADABLE), line_at(new.written, now, value=UNREADABLE)
         yield Change("different", was, UNREADABLE, UNREADABLE, *lines)
 
 
@@ -105,12 +105,14 @@ def _shown(old: Any, new: Any) -> tuple[Any, Any]:
 
     Of files about people it is told that they are others, and no digest: whoever reads it could try a guess on that.
     """
-    if any(isinstance(told, str) and told.startswith(ABOUT_PEOPLE) for told in (old, new)):
+    if any(isinstance(result, str) and result.startswith(ABOUT_PEOPLE) for result in (old, new)):
         return old and "people of one file", new and "those of another"
     if isinstance(old, list) and isinstance(new, list) and sorted(map(repr, old)) == sorted(map(repr, new)):
         return "in one order", "in another"
     return _digest(old), _digest(new)
 
 
-def _digest(told: Any) -> Any:
-    return f"sha256 {told[:16]}" if isinstance(told, str) and re.fullmatch("[0-9a-f]{64}", told) else told
+def _digest(document: Any) -> Any:
+    return (
+        f"sha256 {document[:16]}" if isinstance(document, str) and re.fullmatch("[0-9a-f]{64}", document) else document
+    )

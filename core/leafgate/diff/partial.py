@@ -13,10 +13,10 @@ from pydantic import Field, ValidationError, ValidationInfo, create_model, field
 from leafgate.api.paths import UNREAD
 from leafgate.api.registry import Plugins
 from leafgate.errors import PolicyError
-from leafgate.policy.inherit import inherited, told_where
+from leafgate.policy.inherit import inherited, with_source_locations
 from leafgate.policy.load import as_json, homes_of, policy_model
 from leafgate.policy.models import ColumnSpec, Data, Policy
-from leafgate.policy.sources import Written, read_chain
+from leafgate.policy.sources import PolicyDocument, load_extends_chain
 from leafgate.policy.validation import problems_of
 
 LEFT_OUT: Mapping[str, Any] = {"name": "", "build": None, "attacks": (), "metrics": ()}
@@ -38,13 +38,13 @@ class PartialData(Data):
 class Compared:
     """A policy as it is written, and what its digest covers; that is None where a component says not what it uses."""
 
-    written: Written
+    written: PolicyDocument
     digested: Mapping[str, Any] | None
 
 
 def read_one(path: Path, plugins: Plugins) -> Compared:
     """A policy with all it extends; it need not be complete. PolicyError for whatever else is wrong with it."""
-    written, loosened = inherited(read_chain(path))
+    written, loosened = inherited(load_extends_chain(path))
     if loosened:
         raise PolicyError.listing(loosened)
     context = {"beside": path.parent, "root": path.parent}
@@ -52,10 +52,10 @@ def read_one(path: Path, plugins: Plugins) -> Compared:
         policy = _partial_model(plugins).model_validate_json(as_json(written.document), context=context)
     except ValidationError as error:
         if wrong := problems_of(error, written.document, plugins):
-            with told_where(written):
+            with with_source_locations(written):
                 raise PolicyError.listing(wrong) from None
         return Compared(written, None)
-    return Compared(written, homes_of(written).settled(policy).digested(UNREAD))
+    return Compared(written, homes_of(written).resolve(policy).digested(UNREAD))
 
 
 def _partial_model(plugins: Plugins) -> type[Policy]:

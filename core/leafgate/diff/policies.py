@@ -11,13 +11,13 @@ from typing import Any
 
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import load_plugins
-from leafgate.diff.digests import uncompared, untold
+from leafgate.diff.digests import uncompared, unexplained_changes
 from leafgate.diff.partial import read_one
 from leafgate.diff.reports import scored_in
 from leafgate.disclosure.intervals import Direction, range_of_value, share
 from leafgate.errors import InvalidError
 from leafgate.policy.load import as_json
-from leafgate.policy.sources import Written, name_of
+from leafgate.policy.sources import PolicyDocument, name_of
 from leafgate.policy.strictness import Change, compared
 
 ELSEWHERE = {"build", "publish", "data", "knows", "seed"}
@@ -28,7 +28,7 @@ JUDGED = {"at_least", "at_most", "allow", "average", "of", "secret"}
 
 def changes_of(
     old: Path, new: Path, *, strict: bool = False, revision: str = ""
-) -> tuple[Written, Written, list[Change]]:
+) -> tuple[PolicyDocument, PolicyDocument, list[Change]]:
     """Both policies, and every change from the first to the second: whatever their digests cover, and waivers.
 
     Where it is `strict`, what could not be compared is a change that is `different`. `revision` is where the older
@@ -39,7 +39,7 @@ def changes_of(
         before = read_one(old, plugins)
     after = read_one(new, plugins)
     changes = compared(before.written, after.written, plugins)
-    changes += untold(before, after, changes)
+    changes += unexplained_changes(before, after, changes)
     changes += uncompared(before, after) if strict else ()
     return before.written, after.written, [_of_revision(revision, change) for change in changes]
 
@@ -50,7 +50,7 @@ def _told_of(revision: str) -> Iterator[None]:
         yield
     except InvalidError as error:
         prefix = f"{revision}:" if revision else ""
-        listed = (replace(problem, place=f"{prefix}{problem.place}") for problem in error.problems)
+        listed = (replace(problem, location=f"{prefix}{problem.location}") for problem in error.problems)
         raise type(error).listing(listed) from None
 
 
@@ -62,7 +62,7 @@ def _of_revision(revision: str, change: Change) -> Change:
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class ExpectedOutcome:
     """What would become of one finding: `outcome` is one of OUTCOMES, `reason` why it cannot be told."""
 
     finding: str
@@ -73,41 +73,49 @@ class Foreseen:
 OUTCOMES = ("would fail", "would pass", "cannot tell", "no longer asked", "still fails", "still passes")
 
 
-def foreseen(report: Mapping[str, Any], new: Written, changes: Sequence[Change]) -> list[Foreseen]:
+def expected_outcomes(
+    report: Mapping[str, Any], new: PolicyDocument, changes: Sequence[Change]
+) -> list[ExpectedOutcome]:
     """What the newer policy's limits would make of each finding of a stored report, as far as its numbers tell."""
     metrics = {name_of(item): item for item in new.document.get("metrics", ())}
     attacks = {name_of(item) for item in new.document.get("attacks", ())}
     limits = [found for found in report["findings"] if found["limit"] and not found["id"].startswith("guarantee:")]
-    told = [_foresee(found, metrics.get(found["metric"]), attacks, changes, report["audience"]) for found in limits]
+    items = [_foresee(found, metrics.get(found["metric"]), attacks, changes, report["audience"]) for found in limits]
     missing = [name for name in metrics if name not in {found["metric"] for found in limits}]
-    untried = [one.name for one in changes if one.whole and one.place.startswith("attacks[") and one.old is None]
-    told += [Foreseen(str(name), "cannot tell", "the report has no finding of this metric") for name in missing]
-    return told + [Foreseen(name, "cannot tell", "the report has not tried this attack") for name in untried]
+    untried = [
+        one.name
+        for one in changes
+        if one.is_addition_or_removal and one.place.startswith("attacks[") and one.old is None
+    ]
+    items += [ExpectedOutcome(str(name), "cannot tell", "the report has no finding of this metric") for name in missing]
+    return items + [ExpectedOutcome(name, "cannot tell", "the report has not tried this attack") for name in untried]
 
 
 def _foresee(
     finding: Mapping[str, Any],
-    told: Mapping[str, Any] | None,
+    document: Mapping[str, Any] | None,
     attacks: set[Any],
     changes: Sequence[Change],
     audience: str,
-) -> Foreseen:
-    name, asked = finding["id"], told is not None and finding["attack"] in {None, *attacks}
-    if told is None or not asked or any(told.get(k) not in {None, finding[w]} for k, w in SCOPE.items()):
-        return Foreseen(name, "no longer asked")
+) -> ExpectedOutcome:
+    name, asked = finding["id"], document is not None and finding["attack"] in {None, *attacks}
+    if document is None or not asked or any(document.get(k) not in {None, finding[w]} for k, w in SCOPE.items()):
+        return ExpectedOutcome(name, "no longer asked")
     other = next(_otherwise(finding, changes), "")
     if other or finding["passed"] is None:
-        return Foreseen(name, "cannot tell", other or "the report could not tell either")
-    metric = _metric(told)
+        return ExpectedOutcome(name, "cannot tell", other or "the report could not tell either")
+    metric = _metric(document)
     if _judged_otherwise(finding, metric):
         scored = scored_in(finding["limit"])
-        return Foreseen(name, "cannot tell", f"the report is by `scored: {scored}`, the policy by another distribution")
+        return ExpectedOutcome(
+            name, "cannot tell", f"the report is by `scored: {scored}`, the policy by another distribution"
+        )
     passes = _passes(finding, metric, audience)
     if passes is None:
-        return Foreseen(name, "cannot tell", "what the report tells of the number does not decide it")
+        return ExpectedOutcome(name, "cannot tell", "what the report tells of the number does not decide it")
     if passes == finding["passed"]:
-        return Foreseen(name, "still passes" if passes else "still fails")
-    return Foreseen(name, "would pass" if passes else "would fail")
+        return ExpectedOutcome(name, "still passes" if passes else "still fails")
+    return ExpectedOutcome(name, "would pass" if passes else "would fail")
 
 
 def _judged_otherwise(finding: Mapping[str, Any], metric: Metric) -> bool:
@@ -120,8 +128,8 @@ def _judged_otherwise(finding: Mapping[str, Any], metric: Metric) -> bool:
     return metric.scored != scored_in(finding["limit"])
 
 
-def _metric(told: Mapping[str, Any]) -> Metric:
-    found = load_plugins().by_name[str(told["use"])].model_validate_json(as_json(dict(told)))
+def _metric(document: Mapping[str, Any]) -> Metric:
+    found = load_plugins().by_name[str(document["use"])].model_validate_json(as_json(dict(document)))
     assert isinstance(found, Metric)
     return found
 
@@ -130,7 +138,7 @@ def _otherwise(finding: Mapping[str, Any], changes: Sequence[Change]) -> Iterato
     """Why the stored number would be another."""
     for change in changes:
         root, option = re.split(r"[.\[]", change.place)[0], change.place.rpartition(".")[2]
-        mine = change.name in {finding["attack"], finding["metric"]} and not change.whole
+        mine = change.name in {finding["attack"], finding["metric"]} and not change.is_addition_or_removal
         if root in ELSEWHERE or (mine and root == "attacks") or (mine and root == "metrics" and option not in JUDGED):
             yield f"{change.place} is another"
 
@@ -162,8 +170,8 @@ def _worst(finding: Mapping[str, Any], direction: Direction, limit: float) -> bo
     """Does the number that was judged keep to a limit?"""
     if finding["evidence"].get("unbounded"):
         return False
-    told = range_of_value(finding)
-    return None if told is None else told.holds(direction, limit)
+    result = range_of_value(finding)
+    return None if result is None else result.holds(direction, limit)
 
 
 def _share_allowed(finding: Mapping[str, Any], stricter: float, allow: float) -> bool | None:

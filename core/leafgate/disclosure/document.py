@@ -6,23 +6,23 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from leafgate.disclosure.figures import distributions, guesses_told, tree_told
-from leafgate.disclosure.limit_leakage import notes_on_verdicts
+from leafgate.disclosure.figures import accuracies_shown, distributions, tree_figure
+from leafgate.disclosure.limit_leakage import leakage_notes
 from leafgate.disclosure.masking import (
     COARSEST,
     Audience,
-    Shown,
-    coarse,
+    CountMask,
     has_small_groups,
     is_plain,
+    redact,
+    round_coarsely,
+    round_to_grid,
+    rounding_base,
     score_shown,
     share_count,
     shown_in,
-    step_around,
-    step_of,
-    told,
 )
-from leafgate.types.evidence import Private
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.report import FORMAT, Finding, Report, SecondaryScore
 
 
@@ -35,7 +35,7 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         _finding(finding, shown, audience, hide_data) | {"distribution": bars}
         for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)
     ]
-    telling = notes_on_verdicts(report, findings) if audience == "public" else []
+    telling = leakage_notes(report, findings) if audience == "public" else []
     return {
         "format": FORMAT,
         "verdict": report.verdict,
@@ -44,12 +44,12 @@ def document(report: Report, audience: Audience) -> dict[str, Any]:
         **({"judged_on": report.judged_on} if report.waivers else {}),
         "policy": dict(report.policy),
         "data": {} if hide_data else _data(report.data, shown, audience),
-        "release": None if report.release is None else told(report.release, shown, audience),
+        "release": None if report.release is None else redact(report.release, shown, audience),
         "findings": findings,
         "method": dict(report.method),
         **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
-        "guesses": [] if hide_data else guesses_told(report, shown, audience),
-        "tree": tree_told(report, shown, audience),
+        "guesses": [] if hide_data else accuracies_shown(report, shown, audience),
+        "tree": tree_figure(report, shown, audience),
         "versions": dict(report.versions),
         "notes": [
             *report.notes,
@@ -66,20 +66,20 @@ _OUTSIDE = (
 )
 
 
-def _data(data: Mapping[str, Any], shown: Shown, audience: Audience) -> dict[str, Any]:
+def _data(data: Mapping[str, Any], shown: CountMask, audience: Audience) -> dict[str, Any]:
     """What is told of the table; how many people it has as they are, for all counts are of these."""
-    everyone = {} if shown.total is None else {"people": shown.whole(shown.total)}
-    seen: dict[str, Any] = told(data, shown, audience)
+    everyone = {} if shown.total is None else {"people": shown.total_count(shown.total)}
+    seen: dict[str, Any] = redact(data, shown, audience)
     return seen | everyone
 
 
-def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool) -> dict[str, Any]:
-    total, beyond = finding.people, finding.beyond
+def _finding(finding: Finding, shown: CountMask, audience: Audience, hide_data: bool) -> dict[str, Any]:
+    total, beyond = finding.people, finding.violations
     if audience == "public":
         finding, beyond = _without_secrets(finding, hide_data), None if finding.private else beyond
         finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
     known = total is not None and not hide_data
-    step = step_of(finding, shown.smallest) if finding.value is not None else 0.0
+    step = rounding_base(finding, shown.smallest) if finding.value is not None else 0.0
     return {
         "id": finding.id,
         "attack": finding.attack,
@@ -90,10 +90,10 @@ def _finding(finding: Finding, shown: Shown, audience: Audience, hide_data: bool
         **({"step": step} if 0 < step <= COARSEST else {}),
         "limit": dict(finding.limit),
         "passed": finding.passed,
-        "people": shown.whole(total) if known and total is not None else None,
+        "people": shown.total_count(total) if known and total is not None else None,
         "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
-        "evidence": told(_with_secondary_scores(finding, shown, hide_data), shown, audience),
-        **({"alarm": finding.alarm} if finding.alarm else {}),
+        "evidence": redact(_with_secondary_scores(finding, shown, hide_data), shown, audience),
+        **({"alarm": finding.plain_failure} if finding.plain_failure else {}),
         "plugin": finding.plugin,
         "where": dict(finding.where),
         **({"waiver": dict(finding.waiver)} if finding.waiver is not None else {}),
@@ -111,7 +111,7 @@ def _without_secrets(finding: Finding, hide_data: bool) -> Finding:
 
 
 def _among(evidence: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    return {key: told for key, told in evidence.items() if key in keys}
+    return {key: result for key, result in evidence.items() if key in keys}
 
 
 def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:
@@ -124,26 +124,26 @@ def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:
     return evidence
 
 
-def _with_secondary_scores(finding: Finding, shown: Shown, hide_data: bool) -> dict[str, Any]:
+def _with_secondary_scores(finding: Finding, shown: CountMask, hide_data: bool) -> dict[str, Any]:
     """The evidence with each secondary score as the finding's own would be shown, and without it where that would not.
 
     A secondary average is rounded as a judged one: so few people as must not be shown cannot move it by a step.
     """
     evidence = dict(finding.evidence)
     for key, content in finding.evidence.items():
-        score = content.content if isinstance(content, Private) else content
+        score = content.content if isinstance(content, AuditorOnly) else content
         if not isinstance(score, SecondaryScore):
             continue
-        judged = replace(finding, value=score.value, spread=score.spread, fewest=score.fewest)
+        judged = replace(finding, value=score.value, score_range=score.spread, people_at_value=score.fewest)
         value = _value(judged, shown, hide_data)
         if value is None and score.value is not None:
             del evidence[key]
         else:
-            evidence[key] = Private(value) if isinstance(content, Private) else value
+            evidence[key] = AuditorOnly(value) if isinstance(content, AuditorOnly) else value
     return evidence
 
 
-def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
+def _value(finding: Finding, shown: CountMask, hide_data: bool) -> Any:
     """A score; one that is itself a count or a share of people is shown like a count."""
     value, total, people = finding.value, finding.people, share_count(finding)
     average = finding.limit.get("average") and finding.unit != "share"
@@ -154,42 +154,42 @@ def _value(finding: Finding, shown: Shown, hide_data: bool) -> Any:
     if average:
         return _average(value, finding, shown)
     if finding.unit == "people":
-        told = shown.count(int(value))
-        return told if isinstance(told, dict) else value
+        result = shown.count(int(value))
+        return result if isinstance(result, dict) else value
     if finding.unit == "one over people":
-        told = shown.count(round(1 / value))
-        return _one_over(told) if isinstance(told, dict) else value
+        result = shown.count(round(1 / value))
+        return _one_over(result) if isinstance(result, dict) else value
     if finding.unit == "people left" and total is not None:
-        told = shown.whole(total)
-        return {key: n - total + int(value) for key, n in told.items()} if isinstance(told, dict) else value
+        result = shown.total_count(total)
+        return {key: n - total + int(value) for key, n in result.items()} if isinstance(result, dict) else value
     if people is None or total is None:
         return value
-    if hide_data or isinstance(shown.whole(total), dict):
+    if hide_data or isinstance(shown.total_count(total), dict):
         return None
-    told = shown.part(people, total)
-    return {key: round(n / total, 6) for key, n in told.items()} if isinstance(told, dict) else value
+    result = shown.part(people, total)
+    return {key: round(n / total, 6) for key, n in result.items()} if isinstance(result, dict) else value
 
 
-def _average(value: float, finding: Finding, shown: Shown) -> Any:
+def _average(value: float, finding: Finding, shown: CountMask) -> Any:
     """An average of people's scores; of groups that are all alike it is each one's."""
     if not finding.unit and has_small_groups(finding, shown.smallest):
-        return step_around(value)
+        return round_to_grid(value)
     few = finding.unit == "people" and 0 < value < shown.smallest
     return {"fewer_than": shown.smallest} if few else _coarse(value, finding, shown)
 
 
 def _in_steps(finding: Finding, step: float) -> float | None:
     """A score in steps that fewer people than the smallest cell cannot move it by; None where too coarse."""
-    return None if finding.value is None or step > COARSEST else coarse(finding.value, step)
+    return None if finding.value is None or step > COARSEST else round_coarsely(finding.value, step)
 
 
-def _coarse(value: float, finding: Finding, shown: Shown) -> float:
+def _coarse(value: float, finding: Finding, shown: CountMask) -> float:
     """An average, so coarse that fewer people than the smallest cell cannot move it by a step."""
-    return coarse(value, shown.smallest * finding.spread / max(finding.people or 1, 1))
+    return round_coarsely(value, shown.smallest * finding.score_range / max(finding.people or 1, 1))
 
 
-def _one_over(told: Mapping[str, int]) -> dict[str, float]:
+def _one_over(document: Mapping[str, int]) -> dict[str, float]:
     """One over a veiled count."""
-    if "fewer_than" in told:
-        return {"more_than": round(1 / told["fewer_than"], 6)}
-    return {"from": round(1 / told["to"], 6), "to": round(1 / told["from"], 6)}
+    if "fewer_than" in document:
+        return {"more_than": round(1 / document["fewer_than"], 6)}
+    return {"from": round(1 / document["to"], 6), "to": round(1 / document["from"], 6)}

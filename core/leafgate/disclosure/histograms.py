@@ -28,10 +28,10 @@ class Bar:
     people: int
     past: bool | None
 
-    def joined(self, other: Bar) -> Bar:
+    def joined(self, next_bar: Bar) -> Bar:
         """This bar and the next one as one."""
-        past = self.past if self.past == other.past else None
-        return replace(self, high=other.high, people=self.people + other.people, past=past)
+        past = self.past if self.past == next_bar.past else None
+        return replace(self, high=next_bar.high, people=self.people + next_bar.people, past=past)
 
 
 def distribution(finding: Finding) -> tuple[Bar, ...]:
@@ -100,7 +100,7 @@ def _nice(step: float) -> float:
 # --- Histograms of scores as the public may see them: no edge that only few people's score could have ---
 
 
-def without_few(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
+def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
     """The bars, joined and their ends moved until no edge tells of fewer people than the smallest cell.
 
     Sizes of groups below the cell are one bar on each side of the limit. Scores that count nobody have edges on the
@@ -176,7 +176,7 @@ def _outwards(bar: Bar, limit: float) -> Bar:
 # --- Histograms as the public may see them: bars joined until no small number of people can be worked out ---
 
 
-def veiled(bars: Sequence[Bar], smallest: int) -> tuple[Bar, ...]:
+def suppress_secondary(bars: Sequence[Bar], smallest: int) -> tuple[Bar, ...]:
     """The bars, joined until every count they tell is nobody or at least `smallest` people.
 
     A histogram tells the people of each bar, and by addition those below and above each edge. None of these
@@ -188,7 +188,7 @@ def veiled(bars: Sequence[Bar], smallest: int) -> tuple[Bar, ...]:
     return tuple(kept)
 
 
-def counts_told(bars: Sequence[Bar]) -> Iterator[tuple[int, int]]:
+def published_counts(bars: Sequence[Bar]) -> Iterator[tuple[int, int]]:
     """Each count that a histogram tells, with an edge (1 to bars - 1) without which it would not."""
     everyone, below = sum(bar.people for bar in bars), 0
     for i, bar in enumerate(bars):
@@ -201,7 +201,7 @@ def counts_told(bars: Sequence[Bar]) -> Iterator[tuple[int, int]]:
 
 def _telling(bars: Sequence[Bar], smallest: int) -> int | None:
     """An edge without which less is told that must not be; None where all is well."""
-    for count, edge in counts_told(bars):
+    for count, edge in published_counts(bars):
         if 0 < count < smallest:
             return edge
     return None

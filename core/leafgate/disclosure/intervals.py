@@ -32,13 +32,13 @@ class Range:
             return True
         return False if self.high < bound or (self.below and self.high <= limit) else None
 
-    def better(self, other: Range, direction: Direction) -> bool | None:
+    def better(self, another: Range, direction: Direction) -> bool | None:
         """Is this number safer than the other? None where they may be equal, or cannot be told apart."""
         if direction == "at_most":
-            return self._turned.better(other._turned, "at_least")
-        if self.low > lenient(other.high) or (other.below and self.low >= other.high):
+            return self._turned.better(another._turned, "at_least")
+        if self.low > lenient(another.high) or (another.below and self.low >= another.high):
             return True
-        return False if lenient(self.high) < other.low or (self.below and self.high <= other.low) else None
+        return False if lenient(self.high) < another.low or (self.below and self.high <= another.low) else None
 
     @property
     def _turned(self) -> Range:
@@ -46,28 +46,28 @@ class Range:
         return Range(-self.high, -self.low, self.above, self.below)
 
 
-def range_of(told: Any) -> Range | None:
+def range_of(value: Any) -> Range | None:
     """The range of a count or a score as reports have it; None where nothing is told."""
-    if isinstance(told, Mapping):
-        if "fewer_than" in told:
-            return Range(-math.inf, told["fewer_than"], below=True)
-        if "more_than" in told:
-            return Range(told["more_than"] - ROUNDED, math.inf, above=True)
-        exact = all(isinstance(told[key], int) for key in ("from", "to"))
+    if isinstance(value, Mapping):
+        if "fewer_than" in value:
+            return Range(-math.inf, value["fewer_than"], below=True)
+        if "more_than" in value:
+            return Range(value["more_than"] - ROUNDED, math.inf, above=True)
+        exact = all(isinstance(value[key], int) for key in ("from", "to"))
         slack = 0.0 if exact else ROUNDED
-        return Range(told["from"] - slack, told["to"] + slack)
-    return None if told is None else Range(told, told)
+        return Range(value["from"] - slack, value["to"] + slack)
+    return None if value is None else Range(value, value)
 
 
 def range_of_value(finding: Mapping[str, Any]) -> Range | None:
     """The range of a finding's score, which the public may be told in steps."""
-    told, half = range_of(finding["value"]), finding.get("step", 0.0) / 2
-    return told if told is None or not half else Range(told.low - half - ROUNDED, told.high + half + ROUNDED)
+    result, half = range_of(finding["value"]), finding.get("step", 0.0) / 2
+    return result if result is None or not half else Range(result.low - half - ROUNDED, result.high + half + ROUNDED)
 
 
-def share(part: Any, whole: Any) -> Range | None:
+def share(part: Any, total: Any) -> Range | None:
     """The range of one count's share of another."""
-    some, everyone = range_of(part), range_of(whole)
+    some, everyone = range_of(part), range_of(total)
     if some is None or everyone is None or everyone.low <= 0:
         return None
     return Range(max(some.low, 0) / everyone.high, some.high / everyone.low, below=some.below)

@@ -30,7 +30,7 @@ NARROW = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class LimitQuery:
     """A limit on a score of this unit, that one person can move by so much, as findings and waivers have it."""
 
     metric: str
@@ -59,16 +59,18 @@ class Asked:
         """Is it about groups that are too small to be shown?"""
         return self.people is not None and 1 < self.people < cell
 
-    def said(self, words: str, cell: int) -> str:
+    def describe(self, words: str, cell: int) -> str:
         from leafgate.disclosure.text import wanted
 
         limit = wanted({"limit": dict(self.limit)})
         return words.format(metric=self.metric, limit=limit, cell=cell, people=self.people)
 
 
-def notes_on_verdicts(report: Report, told: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a public report says of limits, its own and its waivers', whose verdict tells more than what is `told`."""
-    pairs = [pair for pair in zip(report.findings, told, strict=True) if {"at_least", "at_most"} & set(pair[0].limit)]
+def leakage_notes(report: Report, published: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Notes of a public report on limits and waived limits whose verdict discloses more than what is `published`."""
+    pairs = [
+        pair for pair in zip(report.findings, published, strict=True) if {"at_least", "at_most"} & set(pair[0].limit)
+    ]
     asked = [(_asked(found, found.limit), shown) for found, shown in pairs if found.passed is not None]
     by_id = {found.id: (found, shown) for found, shown in pairs}
     for waiver in report.waivers:
@@ -79,31 +81,31 @@ def notes_on_verdicts(report: Report, told: Sequence[Mapping[str, Any]]) -> list
     return list(dict.fromkeys(f"{note[0].upper()}{note[1:]}." for note in said if note))
 
 
-def _asked(finding: Finding, limit: Mapping[str, Any]) -> Asked:
-    return Asked(finding.metric, finding.unit, limit, finding.moved_by_one)
+def _asked(finding: Finding, limit: Mapping[str, Any]) -> LimitQuery:
+    return LimitQuery(finding.metric, finding.unit, limit, finding.sensitivity)
 
 
-def _note(asked: Asked, shown: Mapping[str, Any], cell: int) -> str:
-    told = shown["value"]
-    large = isinstance(told, int | float) or (isinstance(told, Mapping) and "from" in told)
-    if told is None and asked.moved_by_one * cell > 1:
-        return asked.said(TEST, cell)
+def _note(asked: LimitQuery, shown: Mapping[str, Any], cell: int) -> str:
+    value = shown["value"]
+    large = isinstance(value, int | float) or (isinstance(value, Mapping) and "from" in value)
+    if value is None and asked.moved_by_one * cell > 1:
+        return asked.describe(TEST, cell)
     if asked.small(cell) and not large:
-        return asked.said(SMALL, cell)
-    return asked.said(NARROW, cell) if _narrows(asked, shown) else ""
+        return asked.describe(SMALL, cell)
+    return asked.describe(NARROW, cell) if _narrows(asked, shown) else ""
 
 
-def _narrows(asked: Asked, shown: Mapping[str, Any]) -> bool:
+def _narrows(asked: LimitQuery, shown: Mapping[str, Any]) -> bool:
     """Is a number of few people among those shown, which leave open whether the limit holds?
 
     What a verdict tells of numbers from the smallest cell up narrows a count that might be shown.
     """
     if not asked.limit.get("average") and _few(shown["value"]) and asked.people != 1:
-        told = range_of(shown["value"])
-        if told is not None and "fewer_than" in shown["value"]:  # and somebody
+        result = range_of(shown["value"])
+        if result is not None and "fewer_than" in shown["value"]:  # and somebody
             whole = isinstance(shown["value"]["fewer_than"], int)
-            told = replace(told, low=1 if whole else 0, above=not whole)
-        if told is not None and told.holds(asked.direction, asked.bound) is None:
+            result = replace(result, low=1 if whole else 0, above=not whole)
+        if result is not None and result.holds(asked.direction, asked.bound) is None:
             return True
     allowed = asked.limit.get("allow")
     beyond = share(shown["beyond"], shown["people"]) if allowed and _few(shown["beyond"]) else None

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from leafgate.types.evidence import OfRelease, People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.types.report import Finding, Report
 
 Audience = Literal["public", "auditor"]
 
 
 @dataclass(frozen=True)
-class Shown:
+class CountMask:
     """How counts of people are shown: none below `smallest`, all others as the step of one grid they lie on.
 
     The steps are as wide as the smallest cell, and the same in every report. So neither sums and differences of what
@@ -27,7 +27,7 @@ class Shown:
     total: int | None = None
     released: bool = False
 
-    def whole(self, people: int) -> Any:
+    def total_count(self, people: int) -> Any:
         """A count that parts may be of: the table's total, or like any other."""
         return people if people == self.total and people >= self.smallest else self.count(people)
 
@@ -52,11 +52,11 @@ class Shown:
         return {"from": start, "to": start + self.smallest - 1}
 
 
-def shown_in(report: Report, smallest: int) -> Shown:
+def shown_in(report: Report, smallest: int) -> CountMask:
     """How the counts of one report are shown."""
     total = report.data.get("people")
-    people = total.count if isinstance(total, People) else None
-    return Shown(smallest, people, released=report.verdict == "pass")
+    people = total.count if isinstance(total, PeopleCount) else None
+    return CountMask(smallest, people, released=report.verdict == "pass")
 
 
 def share_count(finding: Finding) -> int | None:
@@ -71,40 +71,40 @@ COARSEST = 0.1
 """Shares in coarser steps say nothing."""
 
 
-def coarse(value: float, step: float) -> float:
+def round_coarsely(value: float, step: float) -> float:
     """A number rounded to the next power of ten above a step that must not show."""
     return round(value, -math.ceil(math.log10(step))) + 0.0 if step > 0 else value
 
 
-def step_of(finding: Finding, smallest: int) -> float:
+def rounding_base(finding: Finding, smallest: int) -> float:
     """In which steps a score that single people move is told: a power of ten, 0 where nobody can move it."""
-    moved = 0.0 if smallest == 1 else smallest * finding.moved_by_one
+    moved = 0.0 if smallest == 1 else smallest * finding.sensitivity
     return 10.0 ** math.ceil(math.log10(moved)) if moved > 0 else 0.0
 
 
-def told(thing: Any, shown: Shown, audience: Audience) -> Any:
+def redact(thing: Any, mask: CountMask, audience: Audience) -> Any:
     """Evidence with counts shown as they may be; what is private falls away for the public."""
-    if isinstance(thing, People):
-        return shown.count(thing.count)
-    if isinstance(thing, OfRelease):
+    if isinstance(thing, PeopleCount):
+        return mask.count(thing.count)
+    if isinstance(thing, ReleaseOnly):
         return thing.content if audience == "auditor" else thing.public
-    if isinstance(thing, Private):
-        return told(thing.content, shown, audience)
+    if isinstance(thing, AuditorOnly):
+        return redact(thing.content, mask, audience)
     if isinstance(thing, Mapping):
-        kept = {str(key): value for key, value in thing.items() if _is_for(value, shown, audience)}
-        return {key: told(value, shown, audience) for key, value in kept.items()}
+        kept = {str(key): value for key, value in thing.items() if _is_for(value, mask, audience)}
+        return {key: redact(value, mask, audience) for key, value in kept.items()}
     if isinstance(thing, Sequence) and not isinstance(thing, str):
-        return [told(item, shown, audience) for item in thing if _is_for(item, shown, audience)]
+        return [redact(item, mask, audience) for item in thing if _is_for(item, mask, audience)]
     return thing
 
 
-def _is_for(thing: Any, shown: Shown, audience: Audience) -> bool:
+def _is_for(thing: Any, shown: CountMask, audience: Audience) -> bool:
     """May the audience see anything of it?"""
     if audience == "auditor":
         return True
-    if isinstance(thing, OfRelease):
+    if isinstance(thing, ReleaseOnly):
         return shown.released and thing.public is not None
-    return not isinstance(thing, Private)
+    return not isinstance(thing, AuditorOnly)
 
 
 # --- How the public sees a score of people that counts nothing: as a step of a grid, and of few people not at all ---
@@ -118,7 +118,7 @@ def is_plain(finding: Finding) -> bool:
     return finding.scored is not None and not finding.unit and not finding.limit.get("average")
 
 
-def step_around(value: float) -> dict[str, float]:
+def round_to_grid(value: float) -> dict[str, float]:
     """The step of the grid that a score lies on."""
     low = edge_below(value)
     return {"from": low, "to": round(low + width_at(value), 9)}
@@ -131,12 +131,12 @@ def has_small_groups(finding: Finding, smallest: int) -> bool:
 
 def score_shown(value: float | None, finding: Finding, smallest: int) -> Any:
     """A score as it is told: {"from", "to"}, a whole number, or None where few people share it."""
-    few = finding.fewest is not None and finding.fewest < smallest
+    few = finding.people_at_value is not None and finding.people_at_value < smallest
     if value is None or (few and not float(value).is_integer()):
         return None
     if float(value).is_integer():
         return value
-    return step_around(value)
+    return round_to_grid(value)
 
 
 def width_at(value: float) -> float:

@@ -49,7 +49,7 @@ Value = float | FewerThan | MoreThan | FromTo
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class BarTold(Strict):
+class BarDocument(Strict):
     """People at some scores."""
 
     low: float | None = Field(None, alias="from")
@@ -58,7 +58,7 @@ class BarTold(Strict):
     past: bool | None
 
 
-class GuessTold(Strict):
+class AttackAccuracyDocument(Strict):
     """How often an attack's best guess is right."""
 
     attack: str
@@ -67,7 +67,7 @@ class GuessTold(Strict):
     commonest: Share
 
 
-class NodeTold(Strict):
+class NodeDocument(Strict):
     """A node of the tree, after its parent."""
 
     parent: Annotated[int, Field(ge=0)] | None
@@ -79,8 +79,8 @@ class NodeTold(Strict):
     past: dict[str, Whole] = {}  # noqa: RUF012  a pydantic field
     way: str = ""
     words: str = ""
-    beliefs: tuple[BeliefTold, ...] = ()
-    equivalence_class: ClassTold | None = None
+    beliefs: tuple[BeliefDocument, ...] = ()
+    equivalence_class: ClassDocument | None = None
 
     @model_validator(mode="after")
     def _of_somebody(self) -> Self:
@@ -91,14 +91,14 @@ class NodeTold(Strict):
         return self
 
 
-class ClassTold(Strict):
+class ClassDocument(Strict):
     """Of a leaf: the smallest equivalence class of its people, and what tests ask that the adversary does not know."""
 
     people: Whole
     unknown: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class BeliefTold(Strict):
+class BeliefDocument(Strict):
     """What an attack believes of a leaf's people, and what is true."""
 
     attack: str
@@ -107,13 +107,13 @@ class BeliefTold(Strict):
     true: dict[str, Whole]
 
 
-class TreeTold(Strict):
+class TreeDocument(Strict):
     """The tree to draw."""
 
     trees: Whole
     number: Whole = 1
     coloured: bool
-    nodes: Annotated[tuple[NodeTold, ...], Field(min_length=1)]
+    nodes: Annotated[tuple[NodeDocument, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _parents_first(self) -> Self:
@@ -148,7 +148,7 @@ class TriedTold(BaseModel):
     model_config = OPEN
 
 
-class DisclosedTold(BaseModel):
+class DisclosureDocument(BaseModel):
     """One thing a model's file tells."""
 
     model_config = OPEN
@@ -164,7 +164,7 @@ class EvidenceTold(BaseModel):
 
     worst: tuple[GroupTold, ...] = ()
     tried: dict[str, TriedTold] = {}
-    discloses: tuple[DisclosedTold, ...] = ()
+    discloses: tuple[DisclosureDocument, ...] = ()
     derived: Value | None = None
     composition: Value | None = None
     scored_because: str = ""
@@ -178,10 +178,10 @@ class EvidenceTold(BaseModel):
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-def _a_day(told: str) -> str:
+def _a_day(text: str) -> str:
     """The text, if there is such a day."""
-    date.fromisoformat(told)
-    return told
+    date.fromisoformat(text)
+    return text
 
 
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_a_day)]
@@ -267,7 +267,7 @@ class FindingTold(Strict):
     plugin: str
     where: WhereTold | Nowhere = Nowhere()
     waiver: WaiverTold = Field(None)  # type: ignore[assignment]
-    distribution: tuple[BarTold, ...] = ()
+    distribution: tuple[BarDocument, ...] = ()
 
     @model_validator(mode="after")
     def _waived_only_if_failed(self) -> Self:
@@ -362,8 +362,8 @@ class ReportTold(Strict):
     findings: tuple[FindingTold, ...]
     method: MethodTold | None = None
     waivers: tuple[WaiverJudged, ...] = ()
-    guesses: tuple[GuessTold, ...] = ()
-    tree: TreeTold | None = None
+    guesses: tuple[AttackAccuracyDocument, ...] = ()
+    tree: TreeDocument | None = None
     versions: dict[str, str]
     notes: tuple[str, ...]
 

@@ -60,18 +60,18 @@ def _broken(finding: Mapping[str, Any], audience: str) -> bool:
 
 def _untrue_waiver(finding: Mapping[str, Any], report: Mapping[str, Any], place: str) -> Iterator[Problem]:
     """What a waiver on a finding cannot be."""
-    told = finding["waiver"]
+    waiver = finding["waiver"]
     if not finding["metric"] or not finding["limit"] or finding["id"].startswith("guarantee:"):
         yield Problem(place, "is waived, and is no limit of the policy")
-    if same_person(told["owner"], told["approved_by"]):
+    if same_person(waiver["owner"], waiver["approved_by"]):
         yield Problem(f"{place}.waiver", "its owner approves it")
-    days = (date.fromisoformat(told["expires"]) - date.fromisoformat(told["issued"])).days
+    days = (date.fromisoformat(waiver["expires"]) - date.fromisoformat(waiver["issued"])).days
     if days > MOST_DAYS:
         yield Problem(f"{place}.waiver", f"lasts longer than {MOST_DAYS} days, which no policy allows")
-    if not told["issued"] <= report.get("judged_on", "") <= told["expires"]:
+    if not waiver["issued"] <= report.get("judged_on", "") <= waiver["expires"]:
         yield Problem(f"{place}.waiver", "does not hold on the day the report was judged on")
     listed = [one for one in report.get("waivers", ()) if (one["status"], one["finding"]) == ("applied", finding["id"])]
-    if [{key: one[key] for key in WHO} for one in listed] != [told]:
+    if [{key: one[key] for key in WHO} for one in listed] != [waiver]:
         yield Problem(f"{place}.waiver", "is not the one that the report's `waivers` say applies")
     if report["verdict"] == "pass" and not all(_is_of_the_release(one, report["release"] or {}) for one in listed):
         yield Problem(f"{place}.waiver", "is for another release")
@@ -135,23 +135,23 @@ def report_bytes(path: Path) -> bytes:
 
 def parse_report(content: bytes, place: str) -> dict[str, Any]:
     """The report in these bytes; `place` is what errors call it."""
-    told = parse_json(content, ReportError, place)
-    if not isinstance(told, dict) or told.get("format") != "leafgate/report/1":
+    result = parse_json(content, ReportError, place)
+    if not isinstance(result, dict) or result.get("format") != "leafgate/report/1":
         raise ReportError("is no report", place=place, remedy="name the report.json of an audit")
     try:
-        ReportTold.model_validate_json(canonical(told))
+        ReportTold.model_validate_json(canonical(result))
     except ValidationError as error:
         wrongs = error.errors(include_url=False, include_input=False, include_context=False)
-        problems = dict.fromkeys(Problem(_place(place, told, wrong), _said(wrong)) for wrong in wrongs)
+        problems = dict.fromkeys(Problem(_place(place, result, wrong), _said(wrong)) for wrong in wrongs)
         raise ReportError.listing(problems) from None
-    if untrue := list(contradictions(told, place)):
+    if untrue := list(contradictions(result, place)):
         raise ReportError.listing(untrue)
-    return told
+    return result
 
 
-def _place(file: str, told: Any, wrong: ErrorDetails) -> str:
+def _place(file: str, document: Any, wrong: ErrorDetails) -> str:
     """The file, and where in it: as far as the document goes, without the names of models that were tried."""
-    parts, here = "", told
+    parts, here = "", document
     for part in wrong["loc"][: -1 if wrong["type"] in SAID else None]:
         found = (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int))
         if not found:

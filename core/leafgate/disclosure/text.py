@@ -23,18 +23,18 @@ LEFT_OUT = {"dropped": "for missing cells", "commented": "as comments"}
 MARKS = {True: "ok  ", False: "FAIL", None: "????"}
 
 
-def number(told: Any) -> str:
+def number(value: Any) -> str:
     """A number or a veiled count, as people read it."""
-    if isinstance(told, Mapping):
-        if "fewer_than" in told:
-            limit = told["fewer_than"]
+    if isinstance(value, Mapping):
+        if "fewer_than" in value:
+            limit = value["fewer_than"]
             return f"{'less' if isinstance(limit, float) else 'fewer'} than {number(limit)}"
-        if "more_than" in told:
-            return f"more than {number(told['more_than'])}"
-        return f"{number(told['from'])} to {number(told['to'])}"
-    if isinstance(told, float) and not told.is_integer():
-        return f"{told:.4g}"
-    return f"{int(told):,}" if isinstance(told, int | float) else str(told)
+        if "more_than" in value:
+            return f"more than {number(value['more_than'])}"
+        return f"{number(value['from'])} to {number(value['to'])}"
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.4g}"
+    return f"{int(value):,}" if isinstance(value, int | float) else str(value)
 
 
 def middle(count: Any) -> float:
@@ -168,8 +168,8 @@ def details(finding: Mapping[str, Any]) -> Iterator[str]:
     if finding["beyond"]:
         yield f"{number(finding['beyond'])} of {number(finding['people'])} people are past the limit"
     if "waiver" in finding:
-        told = finding["waiver"]
-        yield f"waived until {told['expires']} by {told['approved_by']} for {told['owner']}: {told['reason']}"
+        waiver = finding["waiver"]
+        yield f"waived until {waiver['expires']} by {waiver['approved_by']} for {waiver['owner']}: {waiver['reason']}"
     evidence = finding["evidence"]
     yield from _distribution_lines(finding)
     yield from (f"the file tells ({item['severity']}): {item['says']}" for item in evidence.get("discloses", ()))
@@ -199,11 +199,11 @@ def _distribution_lines(finding: Mapping[str, Any]) -> Iterator[str]:
     if reason and reason not in {GROUPS_ALONE, DERIVED_ALONE, HIDDEN_CELLS}:  # nobody expects these to be otherwise
         yield f"judged is what is derived: {reason}"
     if "derived" in evidence:
-        told = "unbounded" if evidence["derived"] is None else number(evidence["derived"])
-        yield f"what the adversary can derive is {told}"
+        text = "unbounded" if evidence["derived"] is None else number(evidence["derived"])
+        yield f"what the adversary can derive is {text}"
     if "composition" in evidence:
-        told = "unbounded" if evidence["composition"] is None else number(evidence["composition"])
-        yield f"the groups' true composition is {told}"
+        text = "unbounded" if evidence["composition"] is None else number(evidence["composition"])
+        yield f"the groups' true composition is {text}"
 
 
 def group_words(group: Mapping[str, Any], secret: str | None) -> str:

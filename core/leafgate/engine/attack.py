@@ -11,13 +11,13 @@ from types import TracebackType
 from leafgate.api.components import AttackModel, Component
 from leafgate.api.registry import Plugins, use_of
 from leafgate.errors import InconclusiveError, LeafgateError, NoReleaseError, PolicyError, ReleaseError
-from leafgate.io.release_codec import Sealed
-from leafgate.types.adversary import Known, lent
+from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import Belief, checked
 
 
 @dataclass(frozen=True)
-class Attempt:
+class AttackResult:
     """What came of one attack: beliefs, or the reason why there are none."""
 
     attack: AttackModel
@@ -27,39 +27,47 @@ class Attempt:
 
 
 def announce_attack(
-    attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins, announce: Callable[[str], None]
+    attack: AttackModel,
+    sealed: ReleaseArtifact,
+    known: AdversaryKnowledge,
+    plugins: Plugins,
+    announce: Callable[[str], None],
 ) -> None:
     """Pass on what an attack forecasts of its run; what goes wrong with that is told by the attack itself."""
     try:
-        with plugin_trouble(attack, plugins):
-            text = attack.forecast(sealed.release, lent(known))
+        with isolate_plugin_errors(attack, plugins):
+            text = attack.forecast(sealed.release, defensive_copy(known))
     except LeafgateError:
         return
     if text:
         announce(f"attack {attack.called}: {text}")
 
 
-def attempt(attack: AttackModel, sealed: Sealed, known: Known, plugins: Plugins) -> Attempt:
+def run_attack(
+    attack: AttackModel, sealed: ReleaseArtifact, known: AdversaryKnowledge, plugins: Plugins
+) -> AttackResult:
     """Run one attack; whatever it does wrong becomes the reason why there is no belief."""
     origin, release = plugins.origin(attack), sealed.release
-    if release.counted not in attack.reads:
-        return Attempt(attack, origin, problem=f"cannot read a release whose numbers are {release.counted}")
+    if release.count_semantics not in attack.reads:
+        return AttackResult(
+            attack, origin, problem=f"cannot read a release whose numbers are {release.count_semantics}"
+        )
     if release.model not in attack.models:
-        return Attempt(attack, origin, problem=f"cannot read a release whose model is {release.model}")
+        return AttackResult(attack, origin, problem=f"cannot read a release whose model is {release.model}")
     try:
-        with plugin_trouble(attack, plugins):
-            beliefs = tuple(checked(belief, known, release) for belief in attack.infer(release, lent(known)))
+        with isolate_plugin_errors(attack, plugins):
+            beliefs = tuple(checked(belief, known, release) for belief in attack.infer(release, defensive_copy(known)))
     except LeafgateError as error:
-        return Attempt(attack, origin, problem=str(error))
+        return AttackResult(attack, origin, problem=str(error))
     secrets = [belief.secret for belief in beliefs]
     if not beliefs or len(set(secrets)) < len(secrets):
         problem = "speaks twice of one secret" if beliefs else "returned no belief"
-        return Attempt(attack, origin, problem=problem)
-    return Attempt(attack, origin, beliefs)
+        return AttackResult(attack, origin, problem=problem)
+    return AttackResult(attack, origin, beliefs)
 
 
 @contextmanager
-def plugin_trouble(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
+def isolate_plugin_errors(component: Component | type[Component], plugins: Plugins) -> Iterator[None]:
     """Turn whatever a plugin raises into an InconclusiveError that names the plugin; what it prints goes to stderr.
 
     Errors about the policy, a release file, or that it could not be told, are passed on. Of any other

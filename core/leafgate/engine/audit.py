@@ -14,21 +14,21 @@ from typing import Any
 from leafgate.algorithms.routing import count_leaves
 from leafgate.api.components import Component
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import announce_attack, attempt
+from leafgate.engine.attack import announce_attack, run_attack
 from leafgate.engine.build import build, knowledge
-from leafgate.engine.checks import check_claims, doubts, verified
+from leafgate.engine.checks import check_claims, soundness_checks, verified
 from leafgate.engine.figures import guesses, tree_view
-from leafgate.engine.report_facts import DataFiles, data_facts, files_of, method_facts
-from leafgate.engine.score import Consistency, Judged, judge
-from leafgate.engine.waivers import FindingPlaces, Waivers, never, passes, waived
+from leafgate.engine.report_facts import DataFiles, data_facts, describe_threat_model, files_of
+from leafgate.engine.score import AuditState, Consistency, judge
+from leafgate.engine.waivers import SourceLocations, Waivers, never, passes, waived
 from leafgate.errors import NoReleaseError
-from leafgate.io.release_codec import Sealed
-from leafgate.models.checks import told_by_file
+from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.models.checks import file_disclosure_check
 from leafgate.policy.knowledge import facts_of
 from leafgate.policy.models import Policy
-from leafgate.policy.sources import NOWHERE, Source
+from leafgate.policy.sources import IN_MEMORY, PolicyOrigin
 from leafgate.policy.waivers import waivers_sha256
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report
 from leafgate.types.table import Table
 
@@ -55,7 +55,7 @@ class Audit:
     """
 
     report: Report
-    sealed: Sealed | None = None
+    sealed: ReleaseArtifact | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ def audit(
     population: Table | None = None,
     people: Table | None = None,
     *,
-    source: Source = NOWHERE,
+    source: PolicyOrigin = IN_MEMORY,
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
 ) -> Audit:
@@ -90,7 +90,7 @@ def audit(
     itself fails; a failing attack or metric is a finding and takes nothing else down.
     """
     seconds: dict[str, float] = {}
-    places = FindingPlaces(policy, source.lines, source.elsewhere)
+    places = SourceLocations(policy, source.lines, source.elsewhere)
     facts_of(policy.knows, table)  # what is wrong with them is told before the work begins
     files = files_of(policy, table, {"test": test, "population": population, "people": people})
     try:
@@ -105,9 +105,9 @@ def audit(
     for attack in policy.attacks:
         announce_attack(attack, sealed, known, plugins, announce)
         with _timed(seconds, f"attack {attack.called}"):
-            attempts.append(attempt(attack, sealed, known, plugins))
+            attempts.append(run_attack(attack, sealed, known, plugins))
     with _timed(seconds, "judge"):
-        judged = Judged(
+        judged = AuditState(
             table,
             test,
             sealed.release,
@@ -118,11 +118,11 @@ def audit(
             sealed.origins,
             built=sealed.built,
         )
-        doubtful = places.of_build(doubts(policy, plugins, judged))
-        claims = places.of_build(check_claims(judged, lambda attack: attempt(attack, sealed, known, plugins)))
+        doubtful = places.of_build(soundness_checks(policy, plugins, judged))
+        claims = places.of_build(check_claims(judged, lambda attack: run_attack(attack, sealed, known, plugins)))
         judged = replace(judged, verified_claims=verified(claims))
         limits = places.of_limits(judge(policy.metrics, judged))
-        disclosed = places.of_build(told_by_file(policy, plugins, judged))
+        disclosed = places.of_build(file_disclosure_check(policy, plugins, judged))
         limits, waivers = waived(
             policy, sealed, limits, [*doubtful, *disclosed, *claims], passes(judged), places, today
         )
@@ -141,13 +141,15 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
 
 
 def _no_release(policy: Policy, plugins: Plugins, error: NoReleaseError) -> Finding:
-    evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].remedy}
+    evidence: dict[str, Any] = {"reason": error.problems[0].message, "remedy": error.problems[0].hint}
     if error.people is not None:
-        evidence["people"] = People(error.people)
+        evidence["people"] = PeopleCount(error.people)
     if error.details:
-        evidence["reason_in_full"] = Private(error.details)
+        evidence["reason_in_full"] = AuditorOnly(error.details)
     origin = plugins.origin(policy.build)
-    return Finding("build", "build", passed=False, evidence=evidence, plugin=origin, alarm="no release could be built")
+    return Finding(
+        "build", "build", passed=False, evidence=evidence, plugin=origin, plain_failure="no release could be built"
+    )
 
 
 def _report(
@@ -155,12 +157,12 @@ def _report(
     plugins: Plugins,
     table: Table,
     files: DataFiles,
-    sealed: Sealed | None,
+    sealed: ReleaseArtifact | None,
     findings: Sequence[Finding],
-    source: Source,
+    source: PolicyOrigin,
     waivers: Waivers,
 ) -> Report:
-    private = "epsilon" in (policy.build.promises if sealed is None else sealed.release.guarantee)
+    private = "epsilon" in (policy.build.guarantees if sealed is None else sealed.release.guarantee)
     repeated = [f"Some values of the identifier {name!r} {REPEATED}" for name in table.repeated_identifiers]
     open_domains = [column.name for column in table.schema.columns if not column.declared and "key" not in column.roles]
     return Report(
@@ -171,7 +173,7 @@ def _report(
         versions=versions_of(policy, plugins),
         smallest_cell=policy.report.smallest_cell,
         differentially_private=private,
-        method=method_facts(policy, None if sealed is None else sealed.release, table.schema),
+        method=describe_threat_model(policy, None if sealed is None else sealed.release, table.schema),
         notes=[
             *_weights_declared(policy),
             *_drawn_once(sealed),
@@ -203,8 +205,8 @@ def _extremes_declared(table: Table) -> Iterator[str]:
 
 
 def _policy_facts(policy: Policy) -> dict[str, Any]:
-    told = {"name": policy.name, "sha256": policy.sha256}
-    return told | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
+    fields = {"name": policy.name, "sha256": policy.sha256}
+    return fields | ({"waivers_sha256": waivers_sha256(policy.waivers)} if policy.waivers else {})
 
 
 def _weights_declared(policy: Policy) -> Iterator[str]:
@@ -218,11 +220,11 @@ def _weights_declared(policy: Policy) -> Iterator[str]:
         yield f"{name!r} {WEIGHTED}"
 
 
-def _drawn_once(sealed: Sealed | None) -> list[str]:
+def _drawn_once(sealed: ReleaseArtifact | None) -> list[str]:
     return [DRAWN] if sealed is not None and sealed.release.noise else []
 
 
-def _training_declared(sealed: Sealed | None) -> list[str]:
+def _training_declared(sealed: ReleaseArtifact | None) -> list[str]:
     """What the policy says of a model's training, as far as its file's numbers are read otherwise for it."""
     numbers = None if sealed is None else sealed.node_numbers
     if numbers is None:
@@ -233,13 +235,13 @@ def _training_declared(sealed: Sealed | None) -> list[str]:
     return [f"The policy says of the model's training, and nobody can check, {' and '.join(said)}."] if said else []
 
 
-def _release_facts(policy: Policy, sealed: Sealed) -> dict[str, Any]:
+def _release_facts(policy: Policy, sealed: ReleaseArtifact) -> dict[str, Any]:
     release = sealed.release
-    told: dict[str, Any] = {} if sealed.audited_file is None else {"file": sealed.audited_file.described()}
-    told |= {"sha256": sealed.sha256, "builder": dict(release.builder)}
-    told |= {"trees": len(release.trees), "leaves": count_leaves(release)}
-    told |= {"drawn_once": True} if policy.build.unrepeatable else {}
-    return told | ({} if release.records is None else {"records": People(len(release.records.rows))})
+    document: dict[str, Any] = {} if sealed.audited_file is None else {"file": sealed.audited_file.described()}
+    document |= {"sha256": sealed.sha256, "builder": dict(release.builder)}
+    document |= {"trees": len(release.trees), "leaves": count_leaves(release)}
+    document |= {"drawn_once": True} if policy.build.one_shot else {}
+    return document | ({} if release.records is None else {"records": PeopleCount(len(release.records.rows))})
 
 
 def versions_of(policy: Policy, plugins: Plugins) -> dict[str, str]:

@@ -11,14 +11,14 @@ import numpy as np
 from leafgate.algorithms.sampling import sampled
 from leafgate.api.components import TreeBuilder
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import plugin_trouble
+from leafgate.engine.attack import isolate_plugin_errors
 from leafgate.errors import InconclusiveError, PolicyError, ReleaseError
-from leafgate.io.release_codec import Sealed, seal
+from leafgate.io.release_codec import ReleaseArtifact, serialize
 from leafgate.models.load import check_options, with_policy_columns
 from leafgate.policy.knowledge import facts_of
 from leafgate.policy.models import Policy
-from leafgate.types.adversary import Known
-from leafgate.types.evidence import sayable
+from leafgate.types.adversary import AdversaryKnowledge
+from leafgate.types.evidence import is_json_encodable
 from leafgate.types.release import Publish, Release, published
 from leafgate.types.table import Table
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leafgate.types.adversary import Fact, Mechanism
 
 
-def known_of(
+def grant_knowledge(
     table: Table,
     *,
     distribution: bool = False,
@@ -36,7 +36,7 @@ def known_of(
     people: Table | None = None,
     facts: Sequence[Fact] = (),
     release: Release | None = None,
-) -> Known:
+) -> AdversaryKnowledge:
     """What an adversary knows of the people in `table` under a policy's `knows`.
 
     A secret's distribution is over its values, each with its share of the people. Of a `release` that needs it the
@@ -56,20 +56,22 @@ def known_of(
     accuracies, votes = None, None
     if release is not None and needed:
         accuracies, votes = label_accuracies(release, table), vote_accuracies(release, table)
-    return Known(schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies, votes)
+    return AdversaryKnowledge(
+        schema, public, shares, mechanism, seed, population, people, tuple(facts), accuracies, votes
+    )
 
 
-def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> Sealed:
+def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
     """The release as its file says it: built, cut down to what is published, written and read back.
 
     Raises PolicyError when the release tells more than the policy publishes and cannot be cut down,
     InconclusiveError when the builder fails or makes what no file can hold.
     """
     builder = policy.build
-    rng = np.random.default_rng(None if builder.unrepeatable else policy.seed)
+    rng = np.random.default_rng(None if builder.one_shot else policy.seed)
     origin = f"{builder.use} ({plugins.origin(builder)})"
-    with plugin_trouble(builder, plugins):
-        draft = builder.build(table.without_key.lent(), rng, **_more(builder, test))
+    with isolate_plugin_errors(builder, plugins):
+        draft = builder.build(table.without_key.defensive_copy(), rng, **_more(builder, test))
         if not isinstance(draft, Release):
             raise InconclusiveError(f"{origin} returned a {type(draft).__name__} where a Release belongs")
         _check_origins(draft, table.without_key, origin)
@@ -77,16 +79,16 @@ def build(policy: Policy, plugins: Plugins, table: Table, test: Table | None = N
     from_file = draft.sealed is not None
     if from_file:
         check_options(draft, plugins)
-    sealed = cut_and_seal(policy, plugins, draft)
+    sealed = publish(policy, plugins, draft)
     return replace(sealed, release=with_policy_columns(sealed.release, table.schema)) if from_file else sealed
 
 
-def cut_and_seal(policy: Policy, plugins: Plugins, draft: Release) -> Sealed:
+def publish(policy: Policy, plugins: Plugins, draft: Release) -> ReleaseArtifact:
     """A builder's draft cut down to what the policy publishes, written and read back; raises as `build` does."""
     builder, level = policy.build, _level(policy, draft)
     try:
-        with plugin_trouble(builder, plugins):
-            return seal(published(draft, level, builder.tells_measure))
+        with isolate_plugin_errors(builder, plugins):
+            return serialize(published(draft, level, builder.measure_options))
     except ReleaseError as error:
         origin = f"{builder.use} ({plugins.origin(builder)})"
         raise InconclusiveError(f"{origin} built a release that no file can hold: {error}") from error
@@ -103,7 +105,7 @@ def _check_origins(draft: Release, table: Table, origin: str) -> None:
 
 def _check_trail(draft: Release, origin: str) -> None:
     """What the builder did is what JSON can say; InconclusiveError where it is not."""
-    if not all(isinstance(step, dict) and sayable(step) for step in draft.trail):
+    if not all(isinstance(step, dict) and is_json_encodable(step) for step in draft.trail):
         raise InconclusiveError(f"{origin} kept a trail that JSON cannot say")
 
 
@@ -113,7 +115,7 @@ def _more(builder: TreeBuilder, test: Table | None) -> dict[str, Table]:
         return {}
     if test is None:
         raise PolicyError("this builder needs a test table", place="data.test", remedy="name one, or give --test FILE")
-    return {"test": test.without_key.lent()}
+    return {"test": test.without_key.defensive_copy()}
 
 
 def _level(policy: Policy, draft: Release) -> Publish:
@@ -146,8 +148,8 @@ def _tells_classes(draft: Release) -> bool:
 
 
 def knowledge(
-    policy: Policy, table: Table, sealed: Sealed, population: Table | None = None, people: Table | None = None
-) -> Known:
+    policy: Policy, table: Table, sealed: ReleaseArtifact, population: Table | None = None, people: Table | None = None
+) -> AdversaryKnowledge:
     """What the policy grants the adversary; the algorithm too, cut down like the release, where it is public.
 
     `people` are those whose secrets a file tells, all of them in `table`; a policy may have them drawn instead.
@@ -155,10 +157,10 @@ def knowledge(
     builder, level, share = policy.build, sealed.release.publish, policy.knows.sample
 
     def mechanism(own: Table, rng: np.random.Generator) -> Release:
-        return published(builder.bare.build(own, rng), level, builder.tells_measure)
+        return published(builder.mechanism_only.build(own, rng), level, builder.measure_options)
 
     public = builder.public_algorithm and level.measure and not builder.wants_test
-    return known_of(
+    return grant_knowledge(
         table,
         distribution=policy.knows.distribution,
         mechanism=mechanism if public else None,

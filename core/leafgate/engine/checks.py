@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from leafgate.algorithms.consistency import follows_from_records, is_mislabelled, tells_of_missing_cells
+from leafgate.algorithms.consistency import counts_missing_cells, follows_from_records, is_mislabelled
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.components import AttackModel
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import Attempt, plugin_trouble
-from leafgate.engine.score import Judged, inconclusive, score_beliefs, score_one
+from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError
 from leafgate.policy.models import Policy
-from leafgate.types.evidence import Private
+from leafgate.types.evidence import AuditorOnly
 from leafgate.types.report import Finding
 
-Attack = Callable[[AttackModel], Attempt]
+Attack = Callable[[AttackModel], AttackResult]
 WORST_FIRST = (False, None, True)
 BROKEN = "the release does not keep what it claims of {}"
 MAX_EPSILON = 10.0
@@ -34,7 +34,7 @@ DEFAULT_DELTA = 1e-6
 """At which epsilon is claimed where a claim says nothing of delta."""
 
 
-def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
+def check_claims(judged: AuditState, attack: Attack) -> Iterator[Finding]:
     """One finding for each guarantee the release claims: the worst of what its checks find.
 
     A claim is refuted by an attack's evidence, or when it does not hold for some secret; nobody who can check
@@ -45,9 +45,9 @@ def check_claims(judged: Judged, attack: Attack) -> Iterator[Finding]:
         checked = (found for one in _each(promised) for found in _checked(claim, one, judged, attack))
         found = [*_refuted(claim, judged), *checked]
         nobody = Finding("", claim, passed=None, evidence={"problem": "no installed plugin can check this claim"})
-        worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _margin(finding)))
+        worst = min(found or [nobody], key=lambda finding: (WORST_FIRST.index(finding.passed), _slack(finding)))
         evidence = {"claim": promised} | _tried(claim, judged) | dict(worst.evidence)
-        yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, alarm=BROKEN.format(claim))
+        yield replace(worst, id=f"guarantee:{claim}", evidence=evidence, plain_failure=BROKEN.format(claim))
 
 
 def verified(findings: Iterable[Finding]) -> frozenset[str]:
@@ -68,7 +68,7 @@ def _bounds_beliefs(promised: Any) -> bool:
     )
 
 
-def _margin(finding: Finding) -> float:
+def _slack(finding: Finding) -> float:
     """By how much a score keeps to its limit; nothing to spare where there is no number.
 
     Nor where there is none for the public: which of several is the worst would tell of it.
@@ -86,18 +86,18 @@ def _each(promised: Any) -> list[Any]:
     return promised if several and promised else [promised]
 
 
-def _tried(claim: str, judged: Judged) -> dict[str, Any]:
+def _tried(claim: str, judged: AuditState) -> dict[str, Any]:
     """What attacks that tried to refute a claim, and did not, came to."""
-    told = {
+    fields = {
         attempt.attack.called: dict(belief.evidence)
         for attempt in judged.attempts
         for belief in attempt.beliefs
         if claim in belief.evidence.get("tries", ()) and claim not in belief.evidence.get("refutes", ())
     }
-    return {"tried": told} if told else {}
+    return {"tried": fields} if fields else {}
 
 
-def _refuted(claim: str, judged: Judged) -> Iterator[Finding]:
+def _refuted(claim: str, judged: AuditState) -> Iterator[Finding]:
     for attempt in judged.attempts:
         for belief in attempt.beliefs:
             if claim in belief.evidence.get("refutes", ()):
@@ -106,7 +106,7 @@ def _refuted(claim: str, judged: Judged) -> Iterator[Finding]:
                 yield Finding("", claim, False, name, belief.secret, evidence=evidence, plugin=attempt.plugin)
 
 
-def _checked(claim: str, promised: Any, judged: Judged, attack: Attack) -> Iterator[Finding]:
+def _checked(claim: str, promised: Any, judged: AuditState, attack: Attack) -> Iterator[Finding]:
     for checker in judged.plugins.kind(Metric):
         if issubclass(checker, Metric) and checker.checks == claim:
             try:
@@ -116,10 +116,10 @@ def _checked(claim: str, promised: Any, judged: Judged, attack: Attack) -> Itera
                 yield Finding("", claim, passed=None, evidence={"problem": str(error)}, plugin=origin)
 
 
-def _by(checker: type[Metric], promised: Any, judged: Judged, attack: Attack) -> Iterator[Finding]:
+def _by(checker: type[Metric], promised: Any, judged: AuditState, attack: Attack) -> Iterator[Finding]:
     """What one metric finds: of the release, or of everything its attack believes."""
-    with plugin_trouble(checker, judged.plugins):
-        metric = checker.of_claim(promised)
+    with isolate_plugin_errors(checker, judged.plugins):
+        metric = checker.from_claim(promised)
     if not isinstance(metric, RecordMetric):
         yield score_one(metric, judged, "", None, None)
         return
@@ -130,14 +130,14 @@ def _by(checker: type[Metric], promised: Any, judged: Judged, attack: Attack) ->
     yield from found or [inconclusive(metric, judged, "", "there is no belief to check this claim by")]
 
 
-def _attempts(checker: type[Metric], judged: Judged, attack: Attack) -> list[Attempt]:
+def _attempts(checker: type[Metric], judged: AuditState, attack: Attack) -> list[AttackResult]:
     """The attack a checker names, with its defaults; every attack of the policy if it names none."""
     if checker.checked_by is None:
         return list(judged.attempts)
     chosen = judged.plugins.by_name.get(checker.checked_by)
     if chosen is None or not issubclass(chosen, AttackModel):
         raise InconclusiveError(f"nobody offers the attack {checker.checked_by!r}")
-    with plugin_trouble(chosen, judged.plugins):
+    with isolate_plugin_errors(chosen, judged.plugins):
         wanted = chosen.model_validate({"use": checker.checked_by})
     return [next((a for a in judged.attempts if a.attack == wanted), None) or attack(wanted)]
 
@@ -145,10 +145,10 @@ def _attempts(checker: type[Metric], judged: Judged, attack: Attack) -> list[Att
 # --- What leaves an audit inconclusive whatever its limits say ---
 
 
-def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
+def soundness_checks(policy: Policy, plugins: Plugins, judged: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
     origin = plugins.origin(policy.build)
-    told = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
+    items = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
     evidence = _evidence(judged)
     return [
         Finding(
@@ -158,29 +158,29 @@ def doubts(policy: Policy, plugins: Plugins, judged: Judged) -> list[Finding]:
             secret=secret,
             evidence={"problem": problem, **evidence.get(name, {})},
             plugin=origin,
-            alarm="a pass would prove nothing",
+            plain_failure="a pass would prove nothing",
         )
-        for name, secret, problem in told
+        for name, secret, problem in items
     ]
 
 
-Doubt = tuple[str, str | None, str]
+SoundnessProblem = tuple[str, str | None, str]
 """A finding's id, the secret it is about, and what is doubtful."""
 
 
-def _rehearsed(policy: Policy, judged: Judged) -> Iterator[Doubt]:
+def _rehearsed(policy: Policy, judged: AuditState) -> Iterator[SoundnessProblem]:
     """Coins that a seed repeats, which others may know."""
-    if policy.build.rehearses or judged.release.builder.get("rehearsal") is True:
+    if policy.build.is_rehearsal or judged.release.builder.get("rehearsal") is True:
         problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
         yield "rehearsal", None, problem
 
 
-def _counted(judged: Judged) -> Iterator[Doubt]:
+def _counted(judged: AuditState) -> Iterator[SoundnessProblem]:
     """Leaves or records that claim to count this table's people and do not, or do and claim to count others."""
-    if judged.strange:
-        yield "counted", None, judged.strange
+    if judged.inconsistency:
+        yield "counted", None, judged.inconsistency
     elif is_mislabelled(judged.release, judged.table):
-        label = judged.release.counted
+        label = judged.release.count_semantics
         problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
         yield "counted", None, problem
     elif _may_tell_dropped_people(judged):
@@ -193,22 +193,22 @@ DROPPED_PEOPLE = (
 )
 
 
-def _may_tell_dropped_people(judged: Judged) -> bool:
+def _may_tell_dropped_people(judged: AuditState) -> bool:
     """May a leaf's numbers be those of people whom the table has left out?
 
     Not where the release was built from the table in this audit, or where a claim of differential privacy is checked.
     """
     release, table = judged.release, judged.table
     known = judged.built or "epsilon" in release.guarantee
-    return table.dropped > 0 and not known and tells_of_missing_cells(release, table)
+    return table.dropped > 0 and not known and counts_missing_cells(release, table)
 
 
-def _unread_parts(judged: Judged) -> Iterator[Doubt]:
+def _unread_parts(judged: AuditState) -> Iterator[SoundnessProblem]:
     """Published parts that no attack of the policy, of those that could run, takes into account."""
     release = judged.release
     ran = [tried.attack for tried in judged.attempts if not tried.problem]
     read = frozenset[str]().union(*(attack.parts for attack in ran))
-    published = {"records": release.records is not None, "alternatives": len(release.learned) > len(release.trees)}
+    published = {"records": release.records is not None, "alternatives": len(release.fitted_trees) > len(release.trees)}
     for part, is_there in published.items():
         if is_there and ran and part not in read:
             problem = f"no attack of the policy takes the published {part} into account: try one that does (linking)"
@@ -221,15 +221,15 @@ def _unread_parts(judged: Judged) -> Iterator[Doubt]:
         yield "unread#noisy_alternatives", None, problem
 
 
-def _evidence(judged: Judged) -> dict[str, dict[str, Any]]:
+def _evidence(judged: AuditState) -> dict[str, dict[str, Any]]:
     """What is told beside a doubt, by its name: for auditors, what the file and the table have at the node."""
     wrong = judged.consistency.contradiction
     if wrong is None or judged.consistency.release_mismatch:
         return {}
-    return {"counted": {"remedy": REMEDY, "numbers": Private({"file": wrong.told, "table": wrong.expected})}}
+    return {"counted": {"remedy": REMEDY, "numbers": AuditorOnly({"file": wrong.stated, "table": wrong.expected})}}
 
 
-def _unattacked(judged: Judged) -> Iterator[Doubt]:
+def _unattacked(judged: AuditState) -> Iterator[SoundnessProblem]:
     """Secret cells that no attack's belief is about: noisy ones of secrets, and protected ones."""
     release = judged.release
     shown = () if release.records is None else release.records.columns
@@ -239,21 +239,21 @@ def _unattacked(judged: Judged) -> Iterator[Doubt]:
             problem = "noise hides the records' cells of this secret, and no attack tried to see through it"
             yield f"records#{column.name}", column.name, problem
     for name, marks in judged.table.without_key.protected.items():
-        told = {judged.origins[cell] for cell in _cells_told(name, judged)} if judged.origins is not None else set()
-        if not set(marks.nonzero()[0].tolist()) <= told:
+        items = {judged.origins[cell] for cell in _cells_told(name, judged)} if judged.origins is not None else set()
+        if not set(marks.nonzero()[0].tolist()) <= items:
             problem = "no attack says anything of some protected cells: are they withheld, and does one speak of cells?"
             yield f"protected#{name}", name, problem
 
 
-def _cells_told(column: str, judged: Judged) -> Iterator[int]:
+def _cells_told(column: str, judged: AuditState) -> Iterator[int]:
     """The records whose cells some belief is about."""
     for tried in judged.attempts:
         for belief in tried.beliefs:
-            if belief.secret == column and belief.cells is not None:
-                yield from belief.cells.tolist()
+            if belief.secret == column and belief.record_positions is not None:
+                yield from belief.record_positions.tolist()
 
 
-def _noisy_cells(column: str, judged: Judged) -> set[int]:
+def _noisy_cells(column: str, judged: AuditState) -> set[int]:
     """The records that show a number in the column."""
     records = judged.release.records
     if records is None:

@@ -10,17 +10,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.derivable import tells_shares, uses_background_knowledge
+from leafgate.algorithms.derivable import group_shares_derivable, uses_background_knowledge
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api.context import Case
-from leafgate.engine.attack import Attempt
-from leafgate.engine.score import Judged
+from leafgate.api.context import ScoringContext
+from leafgate.engine.attack import AttackResult
+from leafgate.engine.score import AuditState
 from leafgate.engine.tree_layout import Drawn, TreeLayout, layout_of, unfolded
 from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.types.belief import Belief
-from leafgate.types.evidence import OfRelease, People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.types.release import Release
-from leafgate.types.report import Finding, Guess
+from leafgate.types.report import AttackAccuracy, Finding
 from leafgate.types.tree import Leaf
 
 Risk = Literal["past", "allowed", "within", "nobody"]
@@ -51,7 +51,7 @@ class Risks:
     level: NDArray[np.int64]
 
 
-def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
+def tree_view(judged: AuditState, findings: Sequence[Finding]) -> TreeView | None:
     """The release's first tree with what was found about the people in its leaves; None without a tree."""
     if not judged.release.trees:
         return None
@@ -61,7 +61,7 @@ def tree_view(judged: Judged, findings: Sequence[Finding]) -> TreeView | None:
     laid = layout_of(tree, judged.release.schema)
     risks = _risks(leaf, laid.leaves, findings, judged)
     drawn = unfolded(laid, _by_urgency(risks, laid))
-    shown = {laid.number[one.nodes[0]] for one in drawn if not one.together} - {-1}
+    shown = {laid.number[one.nodes[0]] for one in drawn if not one.is_folded} - {-1}
     beliefs, classes = _beliefs(judged, leaf, shown), _larger_classes(judged, leaf, laid, risks, shown)
     coloured = _nodes(laid, drawn, risks, beliefs, classes, open_=_private(judged.release))
     plain = _bare(laid, judged.release)
@@ -88,7 +88,7 @@ def _private(release: Release) -> bool:
     return "epsilon" in release.guarantee
 
 
-def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], judged: Judged) -> Risks:
+def _risks(leaf: NDArray[np.int64], leaves: int, findings: Sequence[Finding], judged: AuditState) -> Risks:
     reached = leaf != NOWHERE
 
     def count(weight: NDArray[Any]) -> NDArray[np.int64]:
@@ -125,10 +125,10 @@ def _nodes(
 
     Once the release may be published everybody may see its tests and what it predicts; its numbers only if `open_`.
     """
-    told = []
+    items = []
     for one in drawn:
         node = one.nodes[0]
-        number = -1 if one.together else laid.number[node]
+        number = -1 if one.is_folded else laid.number[node]
         spans = [laid.span[each] for each in one.nodes]
         here: dict[str, Any] = {
             "parent": one.parent,
@@ -136,17 +136,17 @@ def _nodes(
             "leaves": sum(last - first for first, last in spans),
         }
         here |= {} if risks is None else _risk_facts(risks, spans)
-        here |= {} if one.parent is None else {"way": OfRelease(_way(laid, one), _way(laid, one))}
+        here |= {} if one.parent is None else {"way": ReleaseOnly(_way(laid, one), _way(laid, one))}
         public = laid.words[node] if open_ else laid.label[node]
-        here |= {} if here["kind"] == "folded" else {"words": OfRelease(laid.words[node], public)}
-        here |= {"beliefs": Private(beliefs[number])} if number in beliefs else {}
-        here |= {"equivalence_class": Private(classes[number])} if number in classes else {}
-        told.append(here)
-    return told
+        here |= {} if here["kind"] == "folded" else {"words": ReleaseOnly(laid.words[node], public)}
+        here |= {"beliefs": AuditorOnly(beliefs[number])} if number in beliefs else {}
+        here |= {"equivalence_class": AuditorOnly(classes[number])} if number in classes else {}
+        items.append(here)
+    return items
 
 
 def _way(laid: TreeLayout, one: Drawn) -> str:
-    return f"{len(one.nodes)} others" if one.together else laid.way[one.nodes[0]]
+    return f"{len(one.nodes)} others" if one.is_folded else laid.way[one.nodes[0]]
 
 
 def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
@@ -156,16 +156,16 @@ def _risk_facts(risks: Risks, spans: Sequence[tuple[int, int]]) -> dict[str, Any
     return {
         "risk": ORDER[int(risks.level[here].min())],
         "leaves_past": int((risks.level[here] == ORDER.index("past")).sum()),
-        "people": Private(People(int(risks.people[here].sum()))),
-        "past": Private({name: People(count) for name, count in past.items() if count}),
+        "people": AuditorOnly(PeopleCount(int(risks.people[here].sum()))),
+        "past": AuditorOnly({name: PeopleCount(count) for name, count in past.items() if count}),
     }
 
 
-def _beliefs(judged: Judged, leaf: NDArray[np.int64], numbers: set[int]) -> dict[int, list[dict[str, Any]]]:
+def _beliefs(judged: AuditState, leaf: NDArray[np.int64], numbers: set[int]) -> dict[int, list[dict[str, Any]]]:
     """For each of these leaves what every attack believes of its people's secrets on average, and what is true."""
-    told: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
+    document: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
     for name, case in _about_everyone(judged):
-        chances, truth = case.chances.to_numpy(dtype=float), judged.table.codes(case.secret.name)
+        chances, truth = case.posterior.to_numpy(dtype=float), judged.table.codes(case.secret.name)
         for number in sorted(numbers):
             rows = leaf == number
             if not rows.any():
@@ -174,19 +174,19 @@ def _beliefs(judged: Judged, leaf: NDArray[np.int64], numbers: set[int]) -> dict
             mean = weight @ chances[rows] / weight.sum()
             true = np.bincount(truth[rows], weights=weight, minlength=len(case.secret.domain))
             top, domain = int(mean.argmax()), case.secret.domain
-            told[number].append(
+            document[number].append(
                 {
                     "attack": name,
                     "secret": case.secret.name,
                     "believed": {str(domain[top]): round(float(mean[top]), 6)},
-                    "true": {str(domain[i]): People(int(n)) for i, n in enumerate(true) if n},
+                    "true": {str(domain[i]): PeopleCount(int(n)) for i, n in enumerate(true) if n},
                 }
             )
-    return told
+    return document
 
 
 def _larger_classes(
-    judged: Judged, leaf: NDArray[np.int64], laid: TreeLayout, risks: Risks, numbers: set[int]
+    judged: AuditState, leaf: NDArray[np.int64], laid: TreeLayout, risks: Risks, numbers: set[int]
 ) -> dict[int, dict[str, Any]]:
     """The leaves that fewer people reach than share an equivalence class, which is what limits on groups are about.
 
@@ -196,7 +196,7 @@ def _larger_classes(
     smallest: dict[int, int] = {}
     for attempt in judged.attempts:
         for belief in attempt.beliefs:
-            if belief.groups is None or belief.cells is not None:
+            if belief.equivalence_class is None or belief.record_positions is not None:
                 continue
             sizes = judged.case(belief).sizes.to_numpy()
             for number in numbers:
@@ -204,23 +204,23 @@ def _larger_classes(
                     size = int(sizes[leaf == number].min())
                     smallest[number] = min(size, smallest.get(number, size))
     schema = judged.release.schema
-    told = {}
+    fields = {}
     for number in sorted(number for number, size in smallest.items() if size > risks.people[number]):
         asked = dict.fromkeys(laid.words[node] for node in laid.path(laid.place_of_leaf[number]))
         unknown = [name for name in asked if not schema[name].public]
         if unknown:
-            told[number] = {"people": People(smallest[number]), "unknown": unknown}
-    return told
+            fields[number] = {"people": PeopleCount(smallest[number]), "unknown": unknown}
+    return fields
 
 
-def _about_everyone(judged: Judged) -> Iterator[tuple[str, Case]]:
+def _about_everyone(judged: AuditState) -> Iterator[tuple[str, ScoringContext]]:
     for attempt in judged.attempts:
         for belief in attempt.beliefs:
-            if belief.chances is not None and belief.cells is None and not belief.unread:
+            if belief.posterior is not None and belief.record_positions is None and not belief.incomplete:
                 yield attempt.attack.called, judged.case(belief)
 
 
-def guesses(judged: Judged) -> list[Guess]:
+def guesses(judged: AuditState) -> list[AttackAccuracy]:
     """One for each attack and secret it has chances of, about everyone or about the people behind hidden cells."""
     found = []
     for attempt, belief in _told(judged):
@@ -229,20 +229,22 @@ def guesses(judged: Judged) -> list[Guess]:
     return found
 
 
-def _told(judged: Judged) -> Iterator[tuple[Attempt, Belief]]:
+def _told(judged: AuditState) -> Iterator[tuple[AttackResult, Belief]]:
     for attempt in judged.attempts:
         for belief in attempt.beliefs:
-            if belief.chances is not None and not belief.unread:
+            if belief.posterior is not None and not belief.incomplete:
                 yield attempt, belief
 
 
-def _guess(judged: Judged, attempt: Attempt, belief: Belief) -> Guess:
+def _guess(judged: AuditState, attempt: AttackResult, belief: Belief) -> AttackAccuracy:
     case = judged.case(belief)
-    chances, truth = case.chances.to_numpy(dtype=float), case.table.codes(case.secret.name)
+    chances, truth = case.posterior.to_numpy(dtype=float), case.table.codes(case.secret.name)
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-9)
     right = best[np.arange(len(truth)), truth] / best.sum(axis=1)
     weight = case.table.persons
     commonest = int(np.bincount(truth, weights=weight).max())
-    told = tells_shares(case, alike=True) and not case.table.weighted
-    private = uses_background_knowledge(case, attempt) or not told
-    return Guess(attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private)
+    result = group_shares_derivable(case, alike=True) and not case.table.weighted
+    private = uses_background_knowledge(case, attempt) or not result
+    return AttackAccuracy(
+        attempt.attack.called, case.secret.name, int(weight.sum()), float(weight @ right), commonest, private
+    )

@@ -12,7 +12,7 @@ from typing import Any
 from leafgate.api.paths import digest
 from leafgate.errors import PolicyError
 from leafgate.policy.models import Policy
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -46,21 +46,21 @@ class DataFiles:
         keyed = {} if self.key is None else {"keyed_sha256": self.keyed(self.key)}
         if keyed and differentially_private:
             return keyed
-        others = {"files": Private(dict(self.others))} if self.others else {}
-        return {"sha256": Private(self.table), **others, **keyed}
+        others = {"files": AuditorOnly(dict(self.others))} if self.others else {}
+        return {"sha256": AuditorOnly(self.table), **others, **keyed}
 
     def keyed(self, key: bytes) -> str:
         """HMAC-SHA256 of the table's digest in hexadecimal and, a line each, the names and digests of the others."""
-        lines = [self.table, *(f"{name} {told}" for name, told in sorted(self.others.items()))]
+        lines = [self.table, *(f"{name} {result}" for name, result in sorted(self.others.items()))]
         return hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).hexdigest()
 
 
 def files_of(policy: Policy, table: Table, others: Mapping[str, Table | None]) -> DataFiles:
     """The files that an audit reads people from; PolicyError for a key that is none."""
     key = None if policy.report.digest_key is None else read_key(policy.report.digest_key)
-    told = {name: other.sha256 for name, other in others.items() if other is not None and other.sha256}
-    told |= {name: digest(path) for name, path in policy.build.people_files.items()}
-    return DataFiles(table.sha256, told, key)
+    fields = {name: other.sha256 for name, other in others.items() if other is not None and other.sha256}
+    fields |= {name: digest(path) for name, path in policy.build.people_files.items()}
+    return DataFiles(table.sha256, fields, key)
 
 
 def read_key(path: Path) -> bytes:
@@ -83,27 +83,27 @@ def data_facts(table: Table, files: DataFiles, *, differentially_private: bool) 
     else the `weight`, that is the people whom the rows are said to stand for.
     """
     counted = {"dropped": table.dropped, "commented": table.commented}
-    left_out = {key: People(count) for key, count in counted.items() if count}
-    told = files.facts(differentially_private=differentially_private)
+    left_out = {key: PeopleCount(count) for key, count in counted.items() if count}
+    result = files.facts(differentially_private=differentially_private)
     beside = {}
     if table.rows is not None:
         beside = {"rows": table.rows} if table.counts_people else {"weight": table.weight}
-    counts = {key: People(int(each.sum())) for key, each in ({"people": table.persons} | beside).items()}
-    return {**counts, "distinct": Private(People(len(table))), **told, **left_out}
+    counts = {key: PeopleCount(int(each.sum())) for key, each in ({"people": table.persons} | beside).items()}
+    return {**counts, "distinct": AuditorOnly(PeopleCount(len(table))), **result, **left_out}
 
 
 # --- How an audit was made, in what reports can say of it: what is published, who attacks, and with what
 #     knowledge ---
 
 
-def method_facts(policy: Policy, release: Release | None, schema: Schema) -> dict[str, Any]:
+def describe_threat_model(policy: Policy, release: Release | None, schema: Schema) -> dict[str, Any]:
     """The columns by what the adversary knows of them, what else it is granted, its attacks, and what is published.
 
     Nothing in it comes from the data: it follows from the policy, its plugins and what the release claims.
     """
     known = [column.name for column in schema.public]
     secrets = [column.name for column in schema.secrets]
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "known": known,
         "secret": secrets,
         "unknown": [column.name for column in schema.columns if _unknown(column.roles, column.name, known, secrets)],
@@ -111,8 +111,11 @@ def method_facts(policy: Policy, release: Release | None, schema: Schema) -> dic
         "attacks": [{"name": attack.called, "assumes": attack.threat_model} for attack in policy.attacks],
     }
     if release is not None:
-        told |= {"publishes": release.publish.leaves if release.trees else "records", "claims": dict(release.guarantee)}
-    return told
+        document |= {
+            "publishes": release.publish.leaves if release.trees else "records",
+            "claims": dict(release.guarantee),
+        }
+    return document
 
 
 def _unknown(roles: frozenset[str], name: str, known: list[str], secrets: list[str]) -> bool:

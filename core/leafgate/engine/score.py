@@ -12,20 +12,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.consistency import strange_leaves, strange_records
-from leafgate.algorithms.derivable import columns_spoken_of, must_hide, read_untold, uses_background_knowledge
+from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
+from leafgate.algorithms.derivable import columns_spoken_of, must_hide, undisclosed_reads, uses_background_knowledge
 from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
 from leafgate.api.components import Distribution, Scored
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import Plugins
-from leafgate.engine.attack import Attempt, plugin_trouble
-from leafgate.engine.validation import laid_out
+from leafgate.engine.attack import AttackResult, isolate_plugin_errors
+from leafgate.engine.validation import align_to_records
 from leafgate.engine.worst_groups import witnesses
 from leafgate.errors import InconclusiveError, LeafgateError, UnreadableError
-from leafgate.types.adversary import Known, lent
+from leafgate.types.adversary import AdversaryKnowledge, defensive_copy
 from leafgate.types.belief import Belief
-from leafgate.types.evidence import RESERVED, Private, checked_evidence
+from leafgate.types.evidence import RESERVED, AuditorOnly, checked_evidence
 from leafgate.types.release import Release
 from leafgate.types.report import (
     DERIVED_ALONE,
@@ -45,13 +45,13 @@ Scores = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-def scores_of(metric: Metric, plugins: Plugins, case: Case) -> Any:
+def scores_of(metric: Metric, plugins: Plugins, case: ScoringContext) -> Any:
     """The metric's score of every record, or of the release; InconclusiveError where it is nonsense."""
-    with plugin_trouble(metric, plugins):
+    with isolate_plugin_errors(metric, plugins):
         return _checked(metric.score(case), metric, case)
 
 
-def _checked(scores: object, metric: Metric, case: Case) -> Any:
+def _checked(scores: object, metric: Metric, case: ScoringContext) -> Any:
     """Numbers, one a record or one for the release, infinite on the unsafe side only; else the plugin's nonsense."""
     wanted = (len(case.table),) if isinstance(metric, RecordMetric) else ()
     try:
@@ -66,14 +66,14 @@ def _checked(scores: object, metric: Metric, case: Case) -> Any:
     return numbers
 
 
-def value_of(metric: RecordMetric, scores: Scores, case: Case) -> float:
+def value_of(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
     """What the policy judges: the mean over people, or the worst-off person's score."""
     if metric.average:
         return _mean(metric, scores, case)
     return float(scores.min() if metric.direction == "at_least" else scores.max())
 
 
-def _mean(metric: RecordMetric, scores: Scores, case: Case) -> float:
+def _mean(metric: RecordMetric, scores: Scores, case: ScoringContext) -> float:
     """The mean over people, to the last digit the same however many rows these people share.
 
     Where weights count no people, the worse of the means over rows and by weights.
@@ -95,7 +95,7 @@ def finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def unbounded(value: float) -> dict[str, Any]:
+def is_unbounded(value: float) -> dict[str, Any]:
     """The evidence of a score without bound."""
     return {} if np.isfinite(value) else {"unbounded": True}
 
@@ -120,9 +120,9 @@ class Consistency:
     @cached_property
     def release_mismatch(self) -> str:
         """What is wrong with a release that claims to count this table's people and does not; else empty."""
-        if strange_leaves(self.release, self.table):
+        if inconsistent_leaves(self.release, self.table):
             return "some leaves tell numbers that are not those of this table: was the tree learned from other people?"
-        return strange_records(self.release, self.table)
+        return inconsistent_records(self.release, self.table)
 
     @cached_property
     def contradiction(self) -> Contradiction | None:
@@ -133,34 +133,42 @@ class Consistency:
 
 
 @dataclass(frozen=True)
-class Judged:
+class AuditState:
     """Everything the judge has before it. `verified_claims` names the release's claims that this audit has verified."""
 
     table: Table
     test: Table | None
     release: Release
-    known: Known
-    attempts: Sequence[Attempt]
+    known: AdversaryKnowledge
+    attempts: Sequence[AttackResult]
     plugins: Plugins
     consistency: Consistency
     origins: Sequence[int] | None = None
     verified_claims: frozenset[str] = frozenset()
     built: bool = False
 
-    def case(self, belief: Belief | None, scored: Distribution = "derived") -> Case:
-        test = None if self.test is None else self.test.lent()
+    def case(self, belief: Belief | None, scored: Distribution = "derived") -> ScoringContext:
+        test = None if self.test is None else self.test.defensive_copy()
         table = self.table
         if belief is not None:
-            if belief.cells is not None:
-                belief, table = laid_out(belief, self.release, self.origins, table.without_key)
-            belief = replace(belief, chances=_copy(belief.chances), baseline=_copy(belief.baseline))
-        strange = bool(self.strange)
-        return Case(
-            table.lent(), test, self.release, lent(self.known), belief, scored, self.origins, strange, self.built
+            if belief.record_positions is not None:
+                belief, table = align_to_records(belief, self.release, self.origins, table.without_key)
+            belief = replace(belief, posterior=_copy(belief.posterior), prior=_copy(belief.prior))
+        strange = bool(self.inconsistency)
+        return ScoringContext(
+            table.defensive_copy(),
+            test,
+            self.release,
+            defensive_copy(self.known),
+            belief,
+            scored,
+            self.origins,
+            strange,
+            self.built,
         )
 
     @property
-    def strange(self) -> str:
+    def inconsistency(self) -> str:
         """What is wrong with a release or a model's file that counts other people than this table's; else empty."""
         contradiction = self.consistency.contradiction
         if self.consistency.release_mismatch or contradiction is None:
@@ -177,7 +185,9 @@ def _copy(chances: pd.DataFrame | None) -> pd.DataFrame | None:
     return None if chances is None else chances.copy(deep=False)
 
 
-def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, named: bool = True) -> Iterator[Finding]:
+def score_beliefs(
+    metric: RecordMetric, judged: AuditState, attempt: AttackResult, *, named: bool = True
+) -> Iterator[Finding]:
     """A finding for each belief of an attempt that the metric is about and can read; `named` gives it an id."""
     for belief in attempt.beliefs:
         if not belief.of_people or metric.secret not in {None, belief.secret}:
@@ -190,26 +200,26 @@ def score_beliefs(metric: RecordMetric, judged: Judged, attempt: Attempt, *, nam
 
 
 def _for_every_belief(
-    metric: RecordMetric, judged: Judged, attempt: Attempt, belief: Belief, finding: Finding
+    metric: RecordMetric, judged: AuditState, attempt: AttackResult, belief: Belief, finding: Finding
 ) -> Finding:
     """The finding, inconclusive where the limit does not come out the same for the belief's alternatives."""
     if finding.passed is None:
         return finding
-    at_worst = judged.case(belief, "derived").at_worst if belief.unread else ()
-    for other in (*belief.alternatives, *at_worst):
-        twin = replace(belief, chances=other, alternatives=())
+    at_worst = judged.case(belief, "derived").worst_case_posteriors if belief.incomplete else ()
+    for other in (*belief.alternative_posteriors, *at_worst):
+        twin = replace(belief, posterior=other, alternative_posteriors=())
         if score_one(metric, judged, "", attempt, twin).passed != finding.passed:
             problem = "the attack found several beliefs, and the limit holds for some of them only"
             return replace(finding, passed=None, evidence={**finding.evidence, "problem": problem})
     return finding
 
 
-def _id(metric: Metric, attempt: Attempt, belief: Belief) -> str:
+def _id(metric: Metric, attempt: AttackResult, belief: Belief) -> str:
     secret = f"#{belief.secret}" if belief.secret is not None else ""
     return f"{metric.called}@{attempt.attack.called}{secret}"
 
 
-def choose_distribution(metric: RecordMetric, judged: Judged, belief: Belief) -> tuple[Scored, str]:
+def choose_distribution(metric: RecordMetric, judged: AuditState, belief: Belief) -> tuple[Scored, str]:
     """By which distribution of the secret a limit is judged on a belief, and why not by the worse of both.
 
     The reason is empty where the policy chose. `worst` needs a metric that can score it and a belief about people of
@@ -221,7 +231,7 @@ def choose_distribution(metric: RecordMetric, judged: Judged, belief: Belief) ->
     if metric.scored != "worst":
         only_derived = metric.scored == "derived" and not metric.can_score("worst")
         return metric.scored, DERIVED_ALONE if only_derived else ""
-    if belief.cells is not None or belief.groups is None:
+    if belief.record_positions is not None or belief.equivalence_class is None:
         return "derived", HIDDEN_CELLS
     if "epsilon" in judged.verified_claims:
         return "derived", VERIFIED_PRIVACY
@@ -234,12 +244,14 @@ def choose_distribution(metric: RecordMetric, judged: Judged, belief: Belief) ->
 class _ScoredCase:
     """Everybody's scores by one distribution of the secret, and what the metric says beside them."""
 
-    case: Case
+    case: ScoringContext
     scores: Scores
     evidence: dict[str, Any]
 
 
-def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> Finding:
+def score_one(
+    metric: Metric, judged: AuditState, id: str, attempt: AttackResult | None, belief: Belief | None
+) -> Finding:
     """The finding for one belief (or for the release); UnreadableError when it is not for this metric."""
     if isinstance(metric, RecordMetric):
         if attempt is None or belief is None:
@@ -249,19 +261,19 @@ def score_one(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, 
         case = judged.case(None)
         value = float(scores_of(metric, judged.plugins, case))
         evidence = _evidence(metric, judged, case, value)
-        with plugin_trouble(metric, judged.plugins):
-            moved = float(metric.moved_by_one(case))
+        with isolate_plugin_errors(metric, judged.plugins):
+            moved = float(metric.sensitivity(case))
     except UnreadableError:
         return inconclusive(metric, judged, id, "there is no belief to read")
     except LeafgateError as error:
         return inconclusive(metric, judged, id, str(error))
-    common = _common(metric, judged, id, None, None) | {"private": must_hide(metric, case, None), "moved_by_one": moved}
+    common = _common(metric, judged, id, None, None) | {"private": must_hide(metric, case, None), "sensitivity": moved}
     people = int(judged.table.persons.sum()) if metric.unit in {"share", "people left"} else None
-    passed, evidence = metric.holds(value), unbounded(value) | evidence
+    passed, evidence = metric.holds(value), is_unbounded(value) | evidence
     return Finding(value=finite(value), passed=passed, people=people, limit=_limit(metric), evidence=evidence, **common)
 
 
-def _score_belief(metric: RecordMetric, judged: Judged, id: str, attempt: Attempt, belief: Belief) -> Finding:
+def _score_belief(metric: RecordMetric, judged: AuditState, id: str, attempt: AttackResult, belief: Belief) -> Finding:
     """The finding for one belief; by `worst`, each person's score is the worse of the two distributions' scores.
 
     Where only one of the two could be scored the other might break the limit: it then fails or is inconclusive.
@@ -272,7 +284,7 @@ def _score_belief(metric: RecordMetric, judged: Judged, id: str, attempt: Attemp
     errors: dict[Distribution, LeafgateError] = {}
     for distribution in wanted:
         same_as = cases.get("derived")
-        if same_as is not None and "chances" not in vars(same_as.case):
+        if same_as is not None and "posterior" not in vars(same_as.case):
             break  # whatever the distribution is, the metric does not look at it
         try:
             cases[distribution] = _score_case(metric, judged, judged.case(belief, distribution), same_as)
@@ -298,16 +310,18 @@ def _score_belief(metric: RecordMetric, judged: Judged, id: str, attempt: Attemp
     return finding
 
 
-def _score_case(metric: RecordMetric, judged: Judged, case: Case, derived: _ScoredCase | None) -> _ScoredCase:
+def _score_case(
+    metric: RecordMetric, judged: AuditState, case: ScoringContext, derived: _ScoredCase | None
+) -> _ScoredCase:
     """Everybody's scores of a case; those of what is `derived`, where the release tells that both are the same."""
-    if derived is not None and _same_chances(case, derived.case) and "composition" not in set(read_untold(case)):
+    if derived is not None and _same_chances(case, derived.case) and "composition" not in set(undisclosed_reads(case)):
         return replace(derived, case=case)
     scores = scores_of(metric, judged.plugins, case)
     return _ScoredCase(case, scores, _evidence(metric, judged, case, scores) if derived is None else {})
 
 
-def _same_chances(case: Case, other: Case) -> bool:
-    return bool(np.allclose(case.chances, other.chances, rtol=0, atol=SAME_CHANCE))
+def _same_chances(case: ScoringContext, other: ScoringContext) -> bool:
+    return bool(np.allclose(case.posterior, other.posterior, rtol=0, atol=SAME_CHANCE))
 
 
 def _worse(metric: Metric, scores: Sequence[Scores]) -> Scores:
@@ -317,10 +331,10 @@ def _worse(metric: Metric, scores: Sequence[Scores]) -> Scores:
 
 def _secondary_scores(
     metric: RecordMetric,
-    judged: Judged,
+    judged: AuditState,
     cases: dict[Distribution, _ScoredCase],
     scored: Scored,
-    attempt: Attempt,
+    attempt: AttackResult,
 ) -> dict[str, Any]:
     """The scores beside the judged one: by `worst` both, else that of the other distribution.
 
@@ -328,9 +342,9 @@ def _secondary_scores(
     would tell something of it that they are not there.
     """
     first = next(iter(cases.values())).case
-    if first.belief is None or first.belief.groups is None or "chances" not in vars(first):
+    if first.belief is None or first.belief.equivalence_class is None or "posterior" not in vars(first):
         return {}
-    untold = "composition" in cases and "composition" in set(read_untold(cases["composition"].case))
+    untold = "composition" in cases and "composition" in set(undisclosed_reads(cases["composition"].case))
     cases = dict(cases)
     for distribution in DISTRIBUTIONS:
         if scored != "worst" and distribution not in cases and metric.can_score(distribution):
@@ -343,13 +357,13 @@ def _secondary_scores(
     several = [each.scores for each in cases.values()]
     if not untold and all(np.array_equal(several[0], each) for each in several[1:]):
         return {}
-    told: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for distribution, each in cases.items():
         if distribution != scored:
             hidden = must_hide(metric, each.case, attempt)
             score = _secondary_score(metric, each)
-            told[distribution] = Private(score) if hidden else score
-    return told
+            document[distribution] = AuditorOnly(score) if hidden else score
+    return document
 
 
 def _secondary_score(metric: RecordMetric, scored: _ScoredCase) -> SecondaryScore:
@@ -358,7 +372,9 @@ def _secondary_score(metric: RecordMetric, scored: _ScoredCase) -> SecondaryScor
     return SecondaryScore(finite(value), _spread(scored.scores), fewest)
 
 
-def _common(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, belief: Belief | None) -> dict[str, Any]:
+def _common(
+    metric: Metric, judged: AuditState, id: str, attempt: AttackResult | None, belief: Belief | None
+) -> dict[str, Any]:
     """What findings say whatever the scores are."""
     secret = belief.secret if belief else None
     return {
@@ -370,37 +386,39 @@ def _common(metric: Metric, judged: Judged, id: str, attempt: Attempt | None, be
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
         "of_release": metric.of_release,
-        "alarm": metric.alarm_about(secret),
+        "alarm": metric.plain_failure_of(secret),
     }
 
 
-def _told_by(case: Case, attempt: Attempt | None) -> dict[str, Any]:
+def _told_by(case: ScoringContext, attempt: AttackResult | None) -> dict[str, Any]:
     """What the attack tells beside its belief; for auditors, where that rests on what only the policy grants it."""
-    told = dict(case.belief.evidence) if case.belief else {}
-    return {key: Private(what) for key, what in told.items()} if uses_background_knowledge(case, attempt) else told
+    result = dict(case.belief.evidence) if case.belief else {}
+    return (
+        {key: AuditorOnly(what) for key, what in result.items()} if uses_background_knowledge(case, attempt) else result
+    )
 
 
-def _evidence(metric: Metric, judged: Judged, case: Case, scores: Any) -> dict[str, Any]:
+def _evidence(metric: Metric, judged: AuditState, case: ScoringContext, scores: Any) -> dict[str, Any]:
     """What the metric adds to its finding. It has read the belief: nothing can be unreadable any more."""
     mine = pd.Series(scores.copy()) if isinstance(metric, RecordMetric) else float(scores)
     kept = RESERVED | set(case.belief.evidence if case.belief else ())
     kept -= set() if isinstance(metric, RecordMetric) else {"worst"}
     try:
-        with plugin_trouble(metric, judged.plugins):
+        with isolate_plugin_errors(metric, judged.plugins):
             return checked_evidence(metric.evidence(case, mine), kept, f"{metric.use}: its")
     except UnreadableError as error:
         raise InconclusiveError(str(error)) from error
 
 
 def _judge_people(
-    metric: RecordMetric, scores: Scores, case: Case, found: dict[str, Any], told: dict[str, Any]
+    metric: RecordMetric, scores: Scores, case: ScoringContext, found: dict[str, Any], document: dict[str, Any]
 ) -> Finding:
     weight = case.table.persons
     people = int(weight.sum())
     value = value_of(metric, scores, case)
-    evidence = unbounded(value)
-    everyone = case.belief is None or case.belief.cells is None
-    found["spread"] = _spread(scores)
+    evidence = is_unbounded(value)
+    everyone = case.belief is None or case.belief.record_positions is None
+    found["score_range"] = _spread(scores)
     found["smallest_group"] = _fewest(case, np.ones(len(scores), dtype=bool))
     if metric.average:
         found["scored"] = ScoredPeople(scores, weight, np.zeros(len(scores), dtype=bool), everyone)
@@ -409,12 +427,12 @@ def _judge_people(
     past = np.array([not metric.holds(float(value)) for value in values])[which]
     beyond = int(weight[past].sum())
     found["scored"] = ScoredPeople(scores, weight, past, everyone)
-    found["fewest"] = _fewest(case, scores == value)
-    evidence |= told
+    found["people_at_value"] = _fewest(case, scores == value)
+    evidence |= document
     if beyond:
         evidence["worst"] = witnesses(case, pd.Series(scores), past, metric.direction)
     passed = all(int(each[past].sum()) / int(each.sum()) <= metric.allow for each in counted_by(case.table))
-    return Finding(value=finite(value), passed=passed, people=people, beyond=beyond, evidence=evidence, **found)
+    return Finding(value=finite(value), passed=passed, people=people, violations=beyond, evidence=evidence, **found)
 
 
 def _spread(scores: Scores) -> float:
@@ -423,9 +441,9 @@ def _spread(scores: Scores) -> float:
     return float(np.ptp(bounded)) if len(bounded) else 0.0
 
 
-def _fewest(case: Case, rows: NDArray[np.bool_]) -> int | None:
+def _fewest(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
     """The people of the smallest group that these records are in; None where no groups are told."""
-    if case.belief is None or case.belief.groups is None or not rows.any():
+    if case.belief is None or case.belief.equivalence_class is None or not rows.any():
         return None
     return int(case.sizes.to_numpy()[rows].min())
 
@@ -438,7 +456,7 @@ def _limit(metric: Metric, scored: Scored | None = None) -> dict[str, Any]:
     return limit
 
 
-def inconclusive(metric: Metric, judged: Judged, id: str, problem: str, scored: Scored | None = None) -> Finding:
+def inconclusive(metric: Metric, judged: AuditState, id: str, problem: str, scored: Scored | None = None) -> Finding:
     """The finding that it could not be told whether the limit holds."""
     origin = judged.plugins.origin(metric)
     return Finding(
@@ -448,7 +466,7 @@ def inconclusive(metric: Metric, judged: Judged, id: str, problem: str, scored: 
         limit=_limit(metric, scored),
         evidence={"problem": problem},
         plugin=origin,
-        alarm=metric.alarm_about(None),
+        plain_failure=metric.plain_failure_of(None),
         use=_renamed(metric),
     )
 
@@ -463,21 +481,21 @@ def _renamed(metric: Metric) -> str:
 ATTACKED = "an attack that must be tried gets at anybody"
 
 
-def judge(metrics: Sequence[Metric], judged: Judged) -> list[Finding]:
+def judge(metrics: Sequence[Metric], judged: AuditState) -> list[Finding]:
     """One finding for each failed attack, then for each of the policy's limits."""
     failed = [_failed(attempt) for attempt in judged.attempts if attempt.problem]
     return [*failed, *(finding for metric in metrics for finding in _limits(metric, judged))]
 
 
-def _failed(attempt: Attempt) -> Finding:
+def _failed(attempt: AttackResult) -> Finding:
     name = attempt.attack.called
     evidence = {"problem": attempt.problem}
     return Finding(
-        f"attack:{name}", "", passed=None, attack=name, evidence=evidence, plugin=attempt.plugin, alarm=ATTACKED
+        f"attack:{name}", "", passed=None, attack=name, evidence=evidence, plugin=attempt.plugin, plain_failure=ATTACKED
     )
 
 
-def _limits(metric: Metric, judged: Judged) -> Iterator[Finding]:
+def _limits(metric: Metric, judged: AuditState) -> Iterator[Finding]:
     if not isinstance(metric, RecordMetric):
         yield score_one(metric, judged, metric.called, None, None)
         return

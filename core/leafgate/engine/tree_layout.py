@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Cut, Fan, Leaf, Node
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit
 
 WIDEST = 8
 """So many values of a way are named; of more, their number is said."""
@@ -80,18 +80,18 @@ def _spans(laid: TreeLayout) -> list[tuple[int, int]]:
 
 def ways(node: Node, schema: Schema) -> Iterator[tuple[str, Node]]:
     """Each child with the answer that leads to it, in words; where missing cells go only if there may be any."""
-    if isinstance(node, Cut):
+    if isinstance(node, NumericSplit):
         low, high = ("<", ">=") if node.strict else ("<=", ">")
         side = node.missing if schema[node.column].missing else None
         missing = {way: ", or missing" if way == side else "" for way in ("low", "high")}
         yield f"{low} {node.at:.6g}{missing['low']}", node.low
         yield f"{high} {node.at:.6g}{missing['high']}", node.high
-    elif isinstance(node, Fan):
+    elif isinstance(node, CategoricalSplit):
         for branch in node.branches:
             values = branch.values
             yield ", ".join(map(str, values)) if len(values) <= WIDEST else f"{len(values)} values", branch.node
-        if node.other is not None:
-            yield "any other", node.other
+        if node.default is not None:
+            yield "any other", node.default
 
 
 # --- Which nodes of a tree are drawn: the paths to the leaves that matter, and as much of the rest as has room ---
@@ -112,7 +112,7 @@ class Drawn:
     opened: bool
 
     @property
-    def together(self) -> bool:
+    def is_folded(self) -> bool:
         return len(self.nodes) > 1
 
 

@@ -25,7 +25,7 @@ def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
     """
     import numpy as np
 
-    cells = np.array(belief.cells)
+    cells = np.array(belief.record_positions)
     records = None if release is None else release.records
     if release is None or records is None or belief.secret not in records.columns:
         raise InconclusiveError("its belief is about cells that no record shows")
@@ -46,11 +46,13 @@ def hidden_cells(belief: Belief, release: Release | None) -> NDArray[Any]:
     return cells
 
 
-def laid_out(belief: Belief, release: Release, origins: Sequence[int] | None, table: Table) -> tuple[Belief, Table]:
+def align_to_records(
+    belief: Belief, release: Release, origins: Sequence[int] | None, table: Table
+) -> tuple[Belief, Table]:
     """The part of a belief that is judged, and the people behind its cells; `table` is the one built from."""
     mine = _judged_part(belief, origins, table)
-    assert mine.cells is not None  # laid out are beliefs about cells
-    return mine, people_behind(mine.cells, release, origins, table)
+    assert mine.record_positions is not None  # laid out are beliefs about cells
+    return mine, records_of_cells(mine.record_positions, release, origins, table)
 
 
 def _judged_part(belief: Belief, origins: Sequence[int] | None, table: Table) -> Belief:
@@ -62,12 +64,12 @@ def _judged_part(belief: Belief, origins: Sequence[int] | None, table: Table) ->
     import numpy as np
 
     secret = str(belief.secret)
-    if belief.cells is None or origins is None or "sensitive" in table.schema[secret].roles:
+    if belief.record_positions is None or origins is None or "sensitive" in table.schema[secret].roles:
         return belief
     marks = table.protected.get(secret)
     if marks is None:
         raise UnreadableError("no cell of this column is protected")
-    mine = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.cells]])
+    mine = np.flatnonzero(marks[np.asarray(origins, dtype=np.int64)[belief.record_positions]])
     if not len(mine):
         raise UnreadableError("none of the cells is protected")
 
@@ -76,15 +78,15 @@ def _judged_part(belief: Belief, origins: Sequence[int] | None, table: Table) ->
 
     return replace(
         belief,
-        cells=belief.cells[mine],
-        chances=some(belief.chances),
-        baseline=some(belief.baseline),
-        groups=None if belief.groups is None else belief.groups[mine],
+        record_positions=belief.record_positions[mine],
+        posterior=some(belief.posterior),
+        prior=some(belief.prior),
+        equivalence_class=None if belief.equivalence_class is None else belief.equivalence_class[mine],
         estimates=None if belief.estimates is None else np.asarray(belief.estimates)[mine],
     )
 
 
-def people_behind(cells: NDArray[Any], release: Release, origins: Sequence[int] | None, table: Table) -> Table:
+def records_of_cells(cells: NDArray[Any], release: Release, origins: Sequence[int] | None, table: Table) -> Table:
     """The people whose published records hold the cells: a row for each, in their order, as they are in the table.
 
     `table` is the one the release was built from; InconclusiveError where it is not known who they are.

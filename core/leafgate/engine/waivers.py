@@ -9,14 +9,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.metrics import Metric
-from leafgate.io.release_codec import Sealed
+from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.policy.models import Policy
-from leafgate.policy.sources import Line
+from leafgate.policy.sources import SourceLine
 from leafgate.policy.waivers import Waiver, metric_of
 from leafgate.types.report import Finding
 
 if TYPE_CHECKING:
-    from leafgate.engine.score import Judged
+    from leafgate.engine.score import AuditState
 
 
 Holds = Callable[[Metric, str], bool]
@@ -45,21 +45,21 @@ class Waiving:
     others: Sequence[Finding]
     holds: Holds
     file: str | None = None
-    lines: Mapping[str, Line] = field(default_factory=dict)
+    lines: Mapping[str, SourceLine] = field(default_factory=dict)
 
     def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
         """The limits' findings with the waivers that apply, and what became of every waiver."""
         applied: dict[str, Waiver] = {}
-        told = []
+        items = []
         for i, waiver in enumerate(self.waivers):
             status, message = self._status(waiver)
             if status == "applied":
                 applied[waiver.finding] = waiver
-            told.append(_told(waiver, status, message) | self._where(i))
+            items.append(_told(waiver, status, message) | self._where(i))
         findings = [
             replace(found, waiver=_facts(applied[found.id])) if found.id in applied else found for found in self.limits
         ]
-        return findings, told
+        return findings, items
 
     def _where(self, number: int) -> dict[str, Any]:
         line = self.lines.get(f"waivers[{number}]")
@@ -121,8 +121,8 @@ def outside_days(issued: date, expires: date, today: date) -> tuple[str, str] | 
 def _facts(waiver: Waiver) -> dict[str, Any]:
     """What stands beside a finding that is waived."""
     keys = ("id", "owner", "approved_by", "reason", "issued", "expires")
-    told = waiver.model_dump(mode="json", exclude_none=True)
-    return {key: told[key] for key in keys}
+    document = waiver.model_dump(mode="json", exclude_none=True)
+    return {key: document[key] for key in keys}
 
 
 def _told(waiver: Waiver, status: str, message: str) -> dict[str, Any]:
@@ -134,14 +134,14 @@ def _told(waiver: Waiver, status: str, message: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class FindingPlaces:
+class SourceLocations:
     """Where a policy's file has what findings are about; nothing is told of a policy that is in no file.
 
     `elsewhere` are the folders of files that do not lie below the policy's.
     """
 
     policy: Policy
-    lines: Mapping[str, Line] = field(default_factory=dict)
+    lines: Mapping[str, SourceLine] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
@@ -170,11 +170,11 @@ Waivers = Mapping[str, Any]
 
 def waived(
     policy: Policy,
-    sealed: Sealed | None,
+    sealed: ReleaseArtifact | None,
     limits: list[Finding],
     others: Sequence[Finding],
     holds: Holds,
-    places: FindingPlaces,
+    places: SourceLocations,
     today: date | None,
 ) -> tuple[list[Finding], Waivers]:
     """The limits' findings as the policy's waivers leave them, and what the report says of these."""
@@ -183,15 +183,15 @@ def waived(
     day, release = today or utc_today(), None if sealed is None else sealed.sha256
     file = None if sealed is None or sealed.audited_file is None else sealed.audited_file.sha256
     waiving = Waiving(policy.waivers, policy.metrics, day, release, limits, others, holds, file, places.lines)
-    findings, told = waiving.judged()
-    return findings, {"waivers": told, "judged_on": day.isoformat()}
+    findings, result = waiving.judged()
+    return findings, {"waivers": result, "judged_on": day.isoformat()}
 
 
 def never(metric: Metric, id: str) -> bool:
     return False
 
 
-def passes(judged: Judged) -> Holds:
+def passes(judged: AuditState) -> Holds:
     """Does a finding pass by another limit than the policy's? It is judged anew, by everything the attacks believe."""
     from leafgate.engine.score import judge
 

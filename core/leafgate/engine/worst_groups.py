@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.types.belief import Belief
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 
 SHOWN = 3
 """How many groups a finding shows."""
 
 
-def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction: str) -> list[dict[str, Any]]:
+def witnesses(case: ScoringContext, scores: pd.Series, past: NDArray[np.bool_], direction: str) -> list[dict[str, Any]]:
     """The groups furthest past the limit; among equals the smallest, and those with the fewest possible values, first.
 
     Each says how many people share it and how many values their secret can still have; for auditors
@@ -39,17 +39,17 @@ def witnesses(case: Case, scores: pd.Series, past: NDArray[np.bool_], direction:
     ]
 
 
-def _groups(case: Case) -> pd.Series:
+def _groups(case: ScoringContext) -> pd.Series:
     """Each row's group; a hidden cell whose attack speaks of no groups is one by itself."""
-    alone = case.belief is not None and case.belief.groups is None
-    return pd.Series(np.arange(len(case.table))) if alone else case.groups
+    alone = case.belief is not None and case.belief.equivalence_class is None
+    return pd.Series(np.arange(len(case.table))) if alone else case.equivalence_class
 
 
-def _possible_values(case: Case) -> NDArray[np.int64] | int:
+def _possible_values(case: ScoringContext) -> NDArray[np.int64] | int:
     """How many values of the secret are believed possible, of each record; 0 where nothing is believed."""
-    if case.belief is None or case.belief.chances is None:
+    if case.belief is None or case.belief.posterior is None:
         return 0
-    return np.asarray((case.chances.to_numpy() > 0).sum(axis=1), dtype=np.int64)
+    return np.asarray((case.posterior.to_numpy() > 0).sum(axis=1), dtype=np.int64)
 
 
 def _path(belief: Belief | None, group: int) -> str:
@@ -61,23 +61,23 @@ def _path(belief: Belief | None, group: int) -> str:
     return words if isinstance(words, str) else ""
 
 
-def _told(case: Case, group: int, people: int, worst: int) -> dict[str, Any]:
+def _told(case: ScoringContext, group: int, people: int, worst: int) -> dict[str, Any]:
     """A group, and what is believed of the worst-off record in it."""
     rows = _groups(case).to_numpy() == group
-    told: dict[str, Any] = {"people": People(people)}
+    document: dict[str, Any] = {"people": PeopleCount(people)}
     belief = case.belief
     path = _path(belief, group)
     if path:
-        told["path"] = Private(path)
-    if not case.release.trees or (belief is not None and belief.cells is not None):
-        told["shares"] = "records"
-    if belief is not None and belief.cells is not None:
-        told["record"] = Private(int(belief.cells[worst]))
-    if belief is None or belief.chances is None:
-        return told
-    chances = case.chances.iloc[worst]
-    told["possible_values"] = int((chances > 0).sum())
-    told["believed"] = Private({str(chances.idxmax()): round(float(chances.max()), 6)})
+        document["path"] = AuditorOnly(path)
+    if not case.release.trees or (belief is not None and belief.record_positions is not None):
+        document["shares"] = "records"
+    if belief is not None and belief.record_positions is not None:
+        document["record"] = AuditorOnly(int(belief.record_positions[worst]))
+    if belief is None or belief.posterior is None:
+        return document
+    chances = case.posterior.iloc[worst]
+    document["possible_values"] = int((chances > 0).sum())
+    document["believed"] = AuditorOnly({str(chances.idxmax()): round(float(chances.max()), 6)})
     truth = pd.Series(case.table.persons)[rows].groupby(case.truth[rows], observed=True).sum()
-    told["true"] = Private({str(value): People(int(count)) for value, count in truth.items()})
-    return told
+    document["true"] = AuditorOnly({str(value): PeopleCount(int(count)) for value, count in truth.items()})
+    return document

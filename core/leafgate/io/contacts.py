@@ -18,15 +18,15 @@ U+1D159).
 """
 
 
-def seen(text: str) -> str:
+def visible_text(text: str) -> str:
     """What of a text somebody sees, side by side: no spaces, no control signs, nothing blank."""
     return "".join(sign for sign in BLANK.sub("", text) if unicodedata.category(sign)[0] not in "CZ")
 
 
-def person(name: str) -> str:
+def normalize_person_name(name: str) -> str:
     """A name without what does not make it another's: case, spaces, forms of letters, signs nobody sees."""
-    plain = unicodedata.normalize("NFKC", seen(name)).casefold()
-    return unicodedata.normalize("NFC", seen(unicodedata.normalize("NFKC", plain)))
+    plain = unicodedata.normalize("NFKC", visible_text(name)).casefold()
+    return unicodedata.normalize("NFC", visible_text(unicodedata.normalize("NFKC", plain)))
 
 
 BRACKETS = re.compile(r"<([^<>]*)>")
@@ -84,16 +84,16 @@ def address_of(text: str) -> str:
     return _exact(written) if whole and ADDRESS.fullmatch(written) else ""
 
 
-def same_person(one: str, another: str) -> bool:
+def same_person(entry: str, another: str) -> bool:
     """Could two entries be one person, as far as they say? In doubt they are.
 
     They are where a mailbox, or the visible name, is the same. Where one of them has no address, they are also where
     the other's local part spells its name: `Jane Doe` beside jane@, doe@, jane.doe@, jdoe@ and doe.jane@example.org.
     What they do not say is not known: two mailboxes of one person are two people here.
     """
-    if person(one) == person(another):
+    if normalize_person_name(entry) == normalize_person_name(another):
         return True
-    first, second = contact(one), contact(another)
+    first, second = contact(entry), contact(another)
     if first.mailboxes & second.mailboxes or first.names & second.names:
         return True
     return any(

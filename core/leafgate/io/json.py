@@ -56,9 +56,9 @@ def is_number(thing: Any) -> bool:
         return False
 
 
-def refuse_unknown(told: Collection[str], known: Collection[str], error: type[InvalidError], place: str) -> None:
+def refuse_unknown(keys: Collection[str], known: Collection[str], error: type[InvalidError], place: str) -> None:
     """Raise `error` when an object has keys nobody would look at: what is not read is not audited."""
-    strange = set(told) - set(known)
+    strange = set(keys) - set(known)
     if strange:
         message = f"{len(strange)} key(s) that this version does not know"
         raise error(message, place=place, remedy="take them out; what is not understood cannot be audited")
@@ -112,44 +112,44 @@ def _write(thing: Any, line: str, pieces: list[str]) -> None:
 # --- Parts of a release file: objects and lists, checked ---
 
 
-def object_at(told: Any, place: str) -> dict[str, Any]:
-    """The JSON object `told`; ReleaseError when it is none."""
-    if not isinstance(told, dict):
+def object_at(document: Any, place: str) -> dict[str, Any]:
+    """The JSON object `document`; ReleaseError when it is none."""
+    if not isinstance(document, dict):
         raise ReleaseError("must be an object", place=place)
-    return told
+    return document
 
 
-def list_at(told: Mapping[str, Any], key: str, place: str) -> list[Any]:
+def list_at(document: Mapping[str, Any], key: str, place: str) -> list[Any]:
     """The list under a key; ReleaseError when there is none."""
-    found = told.get(key)
+    found = document.get(key)
     if not isinstance(found, list):
         raise ReleaseError("must be a list", place=f"{place}.{key}")
     return found
 
 
-def are_texts(told: Any) -> bool:
+def are_texts(value: Any) -> bool:
     """Is it a list of texts?"""
-    return isinstance(told, list) and all(isinstance(item, str) for item in told)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def are_numbers(told: Any) -> bool:
+def are_numbers(value: Any) -> bool:
     """Is it a list of numbers?"""
-    return isinstance(told, list) and all(map(is_number, told))
+    return isinstance(value, list) and all(map(is_number, value))
 
 
-def flag_at(told: Mapping[str, Any], key: str, place: str) -> bool:
+def flag_at(document: Mapping[str, Any], key: str, place: str) -> bool:
     """True or false under a key, false where there is none; ReleaseError for anything else."""
-    found = told.get(key, False)
+    found = document.get(key, False)
     if not isinstance(found, bool):
         raise ReleaseError("must be true or false", place=f"{place}.{key}")
     return found
 
 
-def one_of(told: Any, choice: Any, place: str) -> Any:
+def one_of(value: Any, choice: Any, place: str) -> Any:
     """The text, if it is among the words of a Literal."""
-    if not isinstance(told, str) or told not in get_args(choice):
+    if not isinstance(value, str) or value not in get_args(choice):
         raise ReleaseError(f"must be one of {', '.join(get_args(choice))}", place=place)
-    return told
+    return value
 
 
 # --- Numbers as texts ---

@@ -28,7 +28,7 @@ from leafgate.types.release import (
     AuditedFile,
     Combine,
     Counted,
-    Disclosure,
+    FileDisclosure,
     Level,
     Model,
     ModelFile,
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
     from leafgate.algorithms.node_counts import FileNumbers
 
 
-def read_model_file(told: Any, place: str) -> ModelFile | None:
+def read_model_file(document: Any, place: str) -> ModelFile | None:
     """The part `file` of a release file; ReleaseError where it cannot be meant."""
-    if told is None:
+    if document is None:
         return None
-    told = object_at(told, place)
-    refuse_unknown(told, ("format", "sha256", "discloses"), ReleaseError, place)
-    if not all(isinstance(told.get(key), str) for key in ("format", "sha256")):
+    document = object_at(document, place)
+    refuse_unknown(document, ("format", "sha256", "discloses"), ReleaseError, place)
+    if not all(isinstance(document.get(key), str) for key in ("format", "sha256")):
         raise ReleaseError("`format` and `sha256` must be texts", place=place)
-    items = enumerate(list_at(told, "discloses", place))
+    items = enumerate(list_at(document, "discloses", place))
     found = tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in items)
-    return ModelFile(told["format"], told["sha256"], found)
+    return ModelFile(document["format"], document["sha256"], found)
 
 
-def read_disclosure(told: Any, place: str) -> Disclosure:
+def read_disclosure(document: Any, place: str) -> FileDisclosure:
     """One item of a file's disclosures."""
-    item: Mapping[str, Any] = object_at(told, place)
+    item: Mapping[str, Any] = object_at(document, place)
     refuse_unknown(item, ("kind", "severity", "says", "level"), ReleaseError, place)
     if not all(isinstance(item.get(key), str) for key in ("kind", "severity", "says")):
         raise ReleaseError("`kind`, `severity` and `says` must be texts", place=place)
@@ -68,7 +68,7 @@ def read_disclosure(told: Any, place: str) -> Disclosure:
         raise ReleaseError("has a `severity` or a `level` that there is not", place=place)
     kind = item["kind"] if item["kind"] in KINDS else "other_content"
     known = kind == item["kind"] and re.sub("[0-9]{1,9}", "#", item["says"]) in OWN_TEXTS
-    return Disclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
+    return FileDisclosure(kind, item["severity"], item["says"] if known else FOREIGN_WORDS, item.get("level"))
 
 
 FOREIGN_WORDS = "something that its file describes in words that leafgate does not write"
@@ -162,13 +162,13 @@ out the people of each class at small leaves; whether so could not be told
 """What leafgate says of disclosures in its files, with `#` for each number: all that is printed of what a file says."""
 
 
-def read_naive_bayes(told: Any, schema: Schema, place: str) -> NaiveBayes | None:
+def read_naive_bayes(document: Any, schema: Schema, place: str) -> NaiveBayes | None:
     """The model in a release file, if there is one; ReleaseError where it is none."""
-    if told is None:
+    if document is None:
         return None
-    told = object_at(told, place)
-    refuse_unknown(told, ("shares", "normals"), ReleaseError, place)
-    shares = object_at(told.get("shares"), f"{place}.shares")
+    document = object_at(document, place)
+    refuse_unknown(document, ("shares", "normals"), ReleaseError, place)
+    shares = object_at(document.get("shares"), f"{place}.shares")
     if not shares or any(label not in schema.classes for label in shares):
         raise ReleaseError("needs shares of the classes", place=f"{place}.shares")
     if (
@@ -177,7 +177,7 @@ def read_naive_bayes(told: Any, schema: Schema, place: str) -> NaiveBayes | None
     ):
         raise ReleaseError("shares are above 0 and sum to 1", place=f"{place}.shares")
     normals: dict[str, dict[str, tuple[float, float]]] = {}
-    for name, within in object_at(told.get("normals"), f"{place}.normals").items():
+    for name, within in object_at(document.get("normals"), f"{place}.normals").items():
         within = object_at(within, f"{place}.normals.{name}")
         if name not in schema or not schema[name].numeric or set(within) != set(shares):
             raise ReleaseError("needs columns of numbers, and each class", place=f"{place}.normals.{name}")
@@ -199,13 +199,13 @@ def records_document(records: Records) -> dict[str, Any]:
     }
 
 
-def read_records(told: Any, schema: Schema, noise: Mapping[str, Noise], place: str) -> Records | None:
+def read_records(document: Any, schema: Schema, noise: Mapping[str, Noise], place: str) -> Records | None:
     """The published records, if there are any; numbers under noise may lie outside their column's bounds."""
-    if told is None:
+    if document is None:
         return None
-    told = object_at(told, place)
-    refuse_unknown(told, ("columns", "rows", "weight"), ReleaseError, place)
-    columns, rows, weight = (list_at(told, key, place) for key in ("columns", "rows", "weight"))
+    document = object_at(document, place)
+    refuse_unknown(document, ("columns", "rows", "weight"), ReleaseError, place)
+    columns, rows, weight = (list_at(document, key, place) for key in ("columns", "rows", "weight"))
     if not are_texts(columns) or any(name not in schema for name in columns):
         raise ReleaseError("names a column the schema does not have", place=f"{place}.columns")
     if len(set(columns)) != len(columns) or not rows:
@@ -241,10 +241,10 @@ def _is_value(cell: Any, column: Column) -> bool:
     return is_number(cell) and bool(low <= cell <= high)
 
 
-def read_noise(told: Any, schema: Schema, place: str) -> dict[str, Noise]:
+def read_noise(document: Any, schema: Schema, place: str) -> dict[str, Noise]:
     """Each noisy column's law."""
     found = {}
-    for name, law in object_at(told, place).items():
+    for name, law in object_at(document, place).items():
         law = object_at(law, f"{place}.{name}")
         refuse_unknown(law, ("law", "scale"), ReleaseError, f"{place}.{name}")
         if name not in schema or not schema[name].numeric:
@@ -271,7 +271,7 @@ NUMBER_BYTES = 6
 
 
 @dataclass(frozen=True, repr=False)
-class Sealed:
+class ReleaseArtifact:
     """A release together with the very bytes that are audited and published.
 
     `origins`, which those do not hold, say for each published record which row of the table it was made from;
@@ -296,10 +296,10 @@ class Sealed:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def seal(release: Release) -> Sealed:
+def serialize(release: Release) -> ReleaseArtifact:
     """The release as anyone will read it: written, and read back from what was written."""
     content = release.sealed if release.sealed is not None else readable(document(release))
-    return Sealed(
+    return ReleaseArtifact(
         read_release(content, "release"),
         content,
         release.origins,
@@ -312,13 +312,13 @@ def seal(release: Release) -> Sealed:
 
 def document(release: Release) -> dict[str, Any]:
     """The release as the JSON document of design 4.3."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "format": FORMAT,
         "builder": dict(release.builder),
         "target": release.target if release.schema.having("class") else None,
         "classes": list(release.classes) if release.schema.having("class") else [],
         "publish": {"leaves": release.publish.leaves, "measure": measure_of(release)},
-        "counted": release.counted,
+        "counted": release.count_semantics,
         "selection": None if release.selection is None else dict(release.selection),
         "schema": release.schema.described(),
         "guarantee": dict(release.guarantee),
@@ -329,14 +329,14 @@ def document(release: Release) -> dict[str, Any]:
         "trees": [tree_document(tree) for tree in release.trees],
     }
     if release.noise:
-        told["noise"] = {name: noise.described() for name, noise in release.noise.items()}
+        fields["noise"] = {name: noise.described() for name, noise in release.noise.items()}
     if release.bayes is not None:
-        told["bayes"] = release.bayes.described()
+        fields["bayes"] = release.bayes.described()
     if release.file is not None:
-        told["file"] = release.file.described()
+        fields["file"] = release.file.described()
     if not release.publish.measure:
-        del told["selection"]
-    return told
+        del fields["selection"]
+    return fields
 
 
 def measure_of(release: Release) -> str | None:
@@ -346,57 +346,60 @@ def measure_of(release: Release) -> str | None:
 
 def read_release(content: bytes, place: str) -> Release:
     """The release in a file's bytes; ReleaseError says what is wrong with it, and where."""
-    told = object_at(parse_json(content, ReleaseError, place), place)
-    if told.get("format") != FORMAT:
+    document = object_at(parse_json(content, ReleaseError, place), place)
+    if document.get("format") != FORMAT:
         raise ReleaseError(f"is not a release file: its `format` is not {FORMAT!r}", place=place)
-    refuse_unknown(told, KEYS, ReleaseError, place)
+    refuse_unknown(document, KEYS, ReleaseError, place)
     if (
-        len(list_at(told, "trees", place)) + len(object_at(told.get("alternatives", {}), f"{place}.alternatives"))
+        len(list_at(document, "trees", place))
+        + len(object_at(document.get("alternatives", {}), f"{place}.alternatives"))
         > MAX_TREES
     ):
         raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
-    schema = _schema(told.get("schema"), f"{place}.schema")
-    _check_class(told, schema, place)
-    _check_implied(content, len(told["classes"]), place)
-    publish = object_at(told.get("publish"), f"{place}.publish")
+    schema = _schema(document.get("schema"), f"{place}.schema")
+    _check_class(document, schema, place)
+    _check_implied(content, len(document["classes"]), place)
+    publish = object_at(document.get("publish"), f"{place}.publish")
     refuse_unknown(publish, ("leaves", "measure"), ReleaseError, f"{place}.publish")
-    selection = told.get("selection")
-    noise = read_noise(told.get("noise", {}), schema, f"{place}.noise")
+    selection = document.get("selection")
+    noise = read_noise(document.get("noise", {}), schema, f"{place}.noise")
     release = Release(
-        builder=object_at(told.get("builder"), f"{place}.builder"),
+        builder=object_at(document.get("builder"), f"{place}.builder"),
         schema=schema,
         trees=tuple(
-            read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(told, "trees", place))
+            read_tree(tree, schema, f"{place}.trees[{i}]") for i, tree in enumerate(list_at(document, "trees", place))
         ),
-        publish=Publish(one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in told),
-        counted=one_of(told.get("counted"), Counted, f"{place}.counted"),
+        publish=Publish(
+            one_of(publish.get("leaves"), Level, f"{place}.publish.leaves"), measure="selection" in document
+        ),
+        count_semantics=one_of(document.get("counted"), Counted, f"{place}.counted"),
         selection=None if selection is None else object_at(selection, f"{place}.selection"),
-        guarantee=object_at(told.get("guarantee", {}), f"{place}.guarantee"),
-        combine=one_of(told.get("combine", "one"), Combine, f"{place}.combine"),
-        model=one_of(told.get("model", "trees"), Model, f"{place}.model"),
+        guarantee=object_at(document.get("guarantee", {}), f"{place}.guarantee"),
+        combine=one_of(document.get("combine", "one"), Combine, f"{place}.combine"),
+        model=one_of(document.get("model", "trees"), Model, f"{place}.model"),
         alternatives={
             name: read_tree(tree, schema, f"{place}.alternatives.{name}")
-            for name, tree in object_at(told.get("alternatives", {}), f"{place}.alternatives").items()
+            for name, tree in object_at(document.get("alternatives", {}), f"{place}.alternatives").items()
         },
-        records=read_records(told.get("records"), schema, noise, f"{place}.records"),
+        records=read_records(document.get("records"), schema, noise, f"{place}.records"),
         noise=noise,
-        bayes=read_naive_bayes(told.get("bayes"), schema, f"{place}.bayes"),
-        file=read_model_file(told.get("file"), f"{place}.file"),
+        bayes=read_naive_bayes(document.get("bayes"), schema, f"{place}.bayes"),
+        file=read_model_file(document.get("file"), f"{place}.file"),
         sealed=content,
     )
     _check_whole(release, publish.get("measure"), place)
     return release
 
 
-def _check_class(told: Mapping[str, Any], schema: Schema, place: str) -> None:
+def _check_class(document: Mapping[str, Any], schema: Schema, place: str) -> None:
     """Trees predict one class; records alone need none."""
     found = schema.having("class")
-    needed = bool(told.get("trees")) or bool(told.get("alternatives")) or told.get("model") != "none"
+    needed = bool(document.get("trees")) or bool(document.get("alternatives")) or document.get("model") != "none"
     if len(found) > 1 or any(column.values is None for column in found) or (needed and not found):
         raise ReleaseError("needs one column with the role `class`, and its `values`", place=f"{place}.schema")
     target = found[0].name if found else None
     classes = list(found[0].values or ()) if found else []
-    if told.get("target") != target or told.get("classes") != classes:
+    if document.get("target") != target or document.get("classes") != classes:
         raise ReleaseError("`target` and `classes` do not agree with `schema`", place=place)
 
 
@@ -421,8 +424,8 @@ def _check_whole(release: Release, measure: Any, place: str) -> None:
         raise ReleaseError("says `one`, and there are several trees", place=f"{place}.combine")
     for tree in (*release.trees, *release.alternatives.values()):
         for leaf in leaves(tree):
-            told = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
-            more = [level for level, fact in told.items() if fact is not None and level != release.publish.leaves]
+            fields = {"counts": leaf.counts, "shares": leaf.shares, "error_rates": leaf.error_rate}
+            more = [level for level, fact in fields.items() if fact is not None and level != release.publish.leaves]
             more += ["scores"] if leaf.scores is not None and not _may_score(release) else []
             if more or (release.publish.leaves == "counts" and leaf.counts is None):
                 raise ReleaseError("leaves tell other statistics than it says", place=f"{place}.publish.leaves")
@@ -433,14 +436,14 @@ def _may_score(release: Release) -> bool:
     return release.publish.leaves == "counts" or release.combine == "boost"
 
 
-def _schema(told: Any, place: str) -> Schema:
-    return Schema(tuple(_column(name, spec, f"{place}.{name}") for name, spec in object_at(told, place).items()))
+def _schema(document: Any, place: str) -> Schema:
+    return Schema(tuple(_column(name, spec, f"{place}.{name}") for name, spec in object_at(document, place).items()))
 
 
-def _column(name: str, told: Any, place: str) -> Column:
-    told = object_at(told, place)
-    refuse_unknown(told, ("role", "values", "bounds", "ordered", "missing", "bins", "edges"), ReleaseError, place)
-    roles, values, bounds = told.get("role"), told.get("values"), told.get("bounds")
+def _column(name: str, document: Any, place: str) -> Column:
+    document = object_at(document, place)
+    refuse_unknown(document, ("role", "values", "bounds", "ordered", "missing", "bins", "edges"), ReleaseError, place)
+    roles, values, bounds = document.get("role"), document.get("values"), document.get("bounds")
     if not are_texts(roles) or not set(roles) <= set(get_args(Role)):
         raise ReleaseError(f"`role` must be a list of {', '.join(get_args(Role))}", place=place)
     if values is not None and (not are_texts(values) or len(set(values)) != len(values)):
@@ -452,15 +455,15 @@ def _column(name: str, told: Any, place: str) -> Column:
         frozenset(roles),
         values=None if values is None else tuple(values),
         bounds=None if bounds is None else (float(bounds[0]), float(bounds[1])),
-        ordered=flag_at(told, "ordered", place),
-        missing=flag_at(told, "missing", place),
-        bins=_bins(told, place),
-        edges=_edges(told, place),
+        ordered=flag_at(document, "ordered", place),
+        missing=flag_at(document, "missing", place),
+        bins=_bins(document, place),
+        edges=_edges(document, place),
     )
 
 
-def _bins(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
-    bins = told.get("bins")
+def _bins(document: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
+    bins = document.get("bins")
     if bins is None:
         return None
     if not are_numbers(bins) or len(bins) < 2 or sorted(set(bins)) != bins:
@@ -468,11 +471,11 @@ def _bins(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
     return tuple(bins)
 
 
-def _edges(told: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
+def _edges(document: Mapping[str, Any], place: str) -> tuple[float, ...] | None:
     """Of a class of numbers: where its intervals, which are its values, begin and end."""
-    edges = told.get("edges")
+    edges = document.get("edges")
     if edges is None:
         return None
-    if not are_numbers(edges) or len(edges) < 3 or list(bin_names(edges)) != told.get("values"):
+    if not are_numbers(edges) or len(edges) < 3 or list(bin_names(edges)) != document.get("values"):
         raise ReleaseError("`edges` must be the numbers that the `values` begin and end at", place=place)
     return tuple(map(float, edges))

@@ -9,7 +9,7 @@ from typing import Any
 from leafgate.errors import ReleaseError
 from leafgate.io.json import flag_at, is_number, refuse_unknown
 from leafgate.types.schema import Schema, Value
-from leafgate.types.tree import MAX_DEPTH, Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
 MAX_TREES = 20_000
 """Files of more trees are refused: the largest ensembles that people fit have a few thousand, and each tree has a cost
@@ -28,17 +28,17 @@ def tree_document(node: Node) -> dict[str, Any]:
                 "value": node.value,
                 "scores": node.scores,
             }
-            told = {name: dict(fact) if isinstance(fact, Mapping) else fact for name, fact in facts.items()}
-            return {"kind": "leaf"} | {name: fact for name, fact in told.items() if fact is not None}
-        case Cut():
+            fields = {name: dict(fact) if isinstance(fact, Mapping) else fact for name, fact in facts.items()}
+            return {"kind": "leaf"} | {name: fact for name, fact in fields.items() if fact is not None}
+        case NumericSplit():
             options = {"missing": node.missing, "strict": node.strict, "float32": node.float32}
             below = {"low": tree_document(node.low), "high": tree_document(node.high)}
             return (
                 {"kind": "cut", "column": node.column, "at": node.at} | {k: v for k, v in options.items() if v} | below
             )
-        case Fan():
+        case CategoricalSplit():
             branches = [{"values": list(b.values), "node": tree_document(b.node)} for b in node.branches]
-            other = {} if node.other is None else {"other": tree_document(node.other)}
+            other = {} if node.default is None else {"other": tree_document(node.default)}
             return {"kind": "fan", "column": node.column, "branches": branches} | other
 
 
@@ -49,23 +49,23 @@ KEYS = {
 }
 
 
-def read_tree(told: Any, schema: Schema, place: str, depth: int = 0) -> Node:
+def read_tree(document: Any, schema: Schema, place: str, depth: int = 0) -> Node:
     """The tree a document describes; ReleaseError names the node that is wrong."""
     if depth > MAX_DEPTH:
         raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place[:60])
-    kind = told.get("kind") if isinstance(told, dict) else None
+    kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in tuple(KEYS):
         raise ReleaseError("must be an object whose `kind` is leaf, cut or fan", place=place)
-    refuse_unknown(told, KEYS[kind], ReleaseError, place)
+    refuse_unknown(document, KEYS[kind], ReleaseError, place)
     if kind == "leaf":
-        return _leaf(told, schema, place)
-    if not isinstance(told.get("column"), str) or told["column"] not in schema:
+        return _leaf(document, schema, place)
+    if not isinstance(document.get("column"), str) or document["column"] not in schema:
         raise ReleaseError("asks about a column the schema does not have", place=place)
-    return (_cut if kind == "cut" else _fan)(told, schema, place, depth)
+    return (_cut if kind == "cut" else _fan)(document, schema, place, depth)
 
 
-def _leaf(told: dict[str, Any], schema: Schema, place: str) -> Leaf:
-    label, error_rate, value = told.get("label"), told.get("error_rate"), told.get("value")
+def _leaf(document: dict[str, Any], schema: Schema, place: str) -> Leaf:
+    label, error_rate, value = document.get("label"), document.get("error_rate"), document.get("value")
     if label is not None and label not in schema.classes:
         raise ReleaseError("`label` is not one of the classes", place=place)
     if error_rate is not None and not (is_number(error_rate) and 0 <= error_rate <= 1):
@@ -75,17 +75,17 @@ def _leaf(told: dict[str, Any], schema: Schema, place: str) -> Leaf:
     if value is not None and schema.target.edges is None:
         remedy = "give the class `bins` if the tree predicts numbers, else take the values out"
         raise ReleaseError("`value` is for a class of numbers, and this class has none", place=place, remedy=remedy)
-    shares = _per_class(told, "shares", schema, place)
+    shares = _per_class(document, "shares", schema, place)
     if shares is not None and abs(sum(shares.values()) - 1) > 1e-6:
         raise ReleaseError("`shares` must sum to 1", place=place)
-    scores = _per_class(told, "scores", schema, place, least=-math.inf)
-    return Leaf(label, _per_class(told, "counts", schema, place), shares, error_rate, value, scores)
+    scores = _per_class(document, "scores", schema, place, least=-math.inf)
+    return Leaf(label, _per_class(document, "counts", schema, place), shares, error_rate, value, scores)
 
 
 def _per_class(
-    told: dict[str, Any], key: str, schema: Schema, place: str, *, least: float = 0
+    document: dict[str, Any], key: str, schema: Schema, place: str, *, least: float = 0
 ) -> dict[str, Any] | None:
-    found = told.get(key)
+    found = document.get(key)
     if found is None:
         return None
     if not isinstance(found, dict) or not set(found) <= set(schema.classes):
@@ -96,22 +96,22 @@ def _per_class(
     return {name: found.get(name, 0) for name in schema.classes}
 
 
-def _cut(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Cut:
-    column, at = told["column"], told.get("at")
+def _cut(document: dict[str, Any], schema: Schema, place: str, depth: int) -> NumericSplit:
+    column, at = document["column"], document.get("at")
     if not schema[column].numeric:
         raise ReleaseError("cuts a column that has `values`", place=place)
     if at is None or not is_number(at):
         raise ReleaseError("`at` must be a finite number", place=place)
-    if told.get("missing") not in (None, "low", "high"):
+    if document.get("missing") not in (None, "low", "high"):
         raise ReleaseError("`missing` must be low or high", place=place)
-    low = read_tree(told.get("low"), schema, f"{place}.low", depth + 1)
-    high = read_tree(told.get("high"), schema, f"{place}.high", depth + 1)
-    strict, float32 = flag_at(told, "strict", place), flag_at(told, "float32", place)
-    return Cut(column, at, low, high, told.get("missing"), strict, float32)
+    low = read_tree(document.get("low"), schema, f"{place}.low", depth + 1)
+    high = read_tree(document.get("high"), schema, f"{place}.high", depth + 1)
+    strict, float32 = flag_at(document, "strict", place), flag_at(document, "float32", place)
+    return NumericSplit(column, at, low, high, document.get("missing"), strict, float32)
 
 
-def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
-    column, written = told["column"], told.get("branches")
+def _fan(document: dict[str, Any], schema: Schema, place: str, depth: int) -> CategoricalSplit:
+    column, written = document["column"], document.get("branches")
     if schema[column].numeric:
         raise ReleaseError("fans out over a numeric column", place=place)
     domain = schema[column].domain_set
@@ -131,6 +131,6 @@ def _fan(told: dict[str, Any], schema: Schema, place: str, depth: int) -> Fan:
             raise ReleaseError("names a value that has a branch already", place=here)
         named |= set(values)
         branches.append(Branch(tuple(values), read_tree(branch.get("node"), schema, f"{here}.node", depth + 1)))
-    other = told.get("other")
+    other = document.get("other")
     below = None if other is None else read_tree(other, schema, f"{place}.other", depth + 1)
-    return Fan(column, tuple(branches), below)
+    return CategoricalSplit(column, tuple(branches), below)

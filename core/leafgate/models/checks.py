@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leafgate.api.registry import Plugins
-from leafgate.engine.score import Judged
+from leafgate.engine.score import AuditState
 from leafgate.policy.models import Policy
-from leafgate.types.release import LEVELS, Disclosure, Level, more
+from leafgate.types.release import LEVELS, FileDisclosure, Level, discloses_more
 from leafgate.types.report import Finding
 
 WORST_FIRST = ("high", "medium", "low")
 
 
-def told_by_file(policy: Policy, plugins: Plugins, judged: Judged) -> Iterator[Finding]:
+def file_disclosure_check(policy: Policy, plugins: Plugins, judged: AuditState) -> Iterator[Finding]:
     """One finding where the release is a model file: what that tells, held against the level the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
@@ -24,7 +24,7 @@ def told_by_file(policy: Policy, plugins: Plugins, judged: Judged) -> Iterator[F
     found = sorted(release.file.discloses, key=lambda item: WORST_FIRST.index(item.severity))
     level = effective_level(release.publish.leaves, found)
     claim = level if policy.publish is None else policy.publish.leaves
-    broken = more(level, claim)
+    broken = discloses_more(level, claim)
     evidence = {
         "claimed": claim,
         "effective": level,
@@ -43,11 +43,11 @@ def told_by_file(policy: Policy, plugins: Plugins, judged: Judged) -> Iterator[F
         not broken,
         evidence=evidence,
         plugin=origin,
-        alarm=alarm,
+        plain_failure=alarm,
         of_release=True,
     )
 
 
-def effective_level(leaves: Level, discloses: list[Disclosure]) -> Level:
+def effective_level(leaves: Level, discloses: list[FileDisclosure]) -> Level:
     """The most that stands on the leaves or follows from what else the file tells."""
     return max([leaves, *(item.level for item in discloses if item.level is not None)], key=LEVELS.index)

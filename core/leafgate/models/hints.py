@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from leafgate.models.ir.features import Absent, Coded, Number, Unknown, known_by
+from leafgate.models.ir.features import CategoryCodes, MissingIndicator, Numeric, Unresolved, known_by
 from leafgate.models.lowering.encoding import plainly
 from leafgate.models.lowering.release import asked_features
 from leafgate.models.reader import read_bounded, read_foreign
@@ -17,7 +17,7 @@ BETWEEN = "_=-.: "
 
 
 @dataclass(frozen=True)
-class Hints:
+class ModelHints:
     """The model's file, its level and classes; columns it takes as numbers, as values; features nobody can place.
 
     `classes` are empty where it predicts numbers, `texts` the columns that are none, `known` the values that it
@@ -29,13 +29,13 @@ class Hints:
     classes: tuple[str, ...]
     numbers: frozenset[str]
     values: frozenset[str]
-    riddles: tuple[str, ...]
+    unresolved_features: tuple[str, ...]
     says: tuple[str, ...]
     texts: frozenset[str]
     known: frozenset[str]
 
 
-def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> Hints:
+def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[str]]) -> ModelHints:
     """What the model in the file says of a table with these columns; `texts` are the values where none are numbers."""
     model = read_foreign(read_bounded(path), path.name)
     numbers: set[str] = set()
@@ -44,26 +44,32 @@ def hints_of(path: Path, columns: Sequence[str], texts: Mapping[str, Sequence[st
     words: set[str] = set()
     plain = {plainly(column): column for column in reversed(columns)}
     for feature in asked_features(model).values():
-        told = feature.told
-        words |= {*feature.chosen, *(known_by(told) if isinstance(told, Coded) else ())}
-        if isinstance(told, Number | Coded | Absent) and told.column not in columns and told.column in plain:
-            told = replace(told, column=plain[told.column])
-        if isinstance(told, Number) and told.column in columns:
-            (values if told.column in texts or feature.sets else numbers).add(told.column)
-        elif isinstance(told, Coded | Absent) and told.column in columns:
-            values |= {told.column} if isinstance(told, Coded) else set()
+        result = feature.origin
+        words |= {*feature.chosen, *(known_by(result) if isinstance(result, CategoryCodes) else ())}
+        if (
+            isinstance(result, Numeric | CategoryCodes | MissingIndicator)
+            and result.column not in columns
+            and result.column in plain
+        ):
+            result = replace(result, column=plain[result.column])
+        if isinstance(result, Numeric) and result.column in columns:
+            (values if result.column in texts or feature.sets else numbers).add(result.column)
+        elif isinstance(result, CategoryCodes | MissingIndicator) and result.column in columns:
+            values |= {result.column} if isinstance(result, CategoryCodes) else set()
         elif feature.name in columns:
             (values if feature.sets else numbers).add(feature.name)
             bare = (feature.name in texts or feature.sets) and not feature.texts
-            riddles += [feature.name] if bare or isinstance(told, Unknown) else []
+            riddles += [feature.name] if bare or isinstance(result, Unresolved) else []
         elif (column := _dummy_of(feature.name, columns)) is not None:
             values.add(column)
-            riddles += [feature.name] if isinstance(told, Unknown) else []
+            riddles += [feature.name] if isinstance(result, Unresolved) else []
         else:
             riddles.append(feature.name)
-    says = tuple(f"{item.severity}: {item.says}" for item in model.tells)
+    says = tuple(f"{item.severity}: {item.says}" for item in model.disclosures)
     known = frozenset(numbers - values), frozenset(values)
-    return Hints(path, model.level, model.classes, *known, tuple(riddles), says, frozenset(texts), frozenset(words))
+    return ModelHints(
+        path, model.level, model.classes, *known, tuple(riddles), says, frozenset(texts), frozenset(words)
+    )
 
 
 def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
@@ -75,7 +81,7 @@ def _dummy_of(feature: str, columns: Sequence[str]) -> str | None:
     return max(found, key=len) if found else None
 
 
-def class_column(hints: Hints, values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
+def class_column(hints: ModelHints, values: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
     """The column that has the model's classes; the last of those that no tree asks about, if several have or none.
 
     Of a model that predicts numbers: the last column of numbers that no tree asks about.
@@ -87,20 +93,20 @@ def class_column(hints: Hints, values: Mapping[str, Sequence[str]], columns: Seq
     return (fitting or free or list(columns))[-1]
 
 
-def rest_of_policy(hints: Hints, beside: str, target: str, values: Sequence[str]) -> Iterator[str]:
+def rest_of_policy(hints: ModelHints, folder: str, target: str, values: Sequence[str]) -> Iterator[str]:
     """The end of the policy: the model's file, its level, what it tells, attacks and limits to start from."""
     yield ""
     strange = bool(hints.classes) and set(values) != set(hints.classes)
-    if hints.riddles or strange:
-        yield f"build:\n  use: published\n  path: {json.dumps(beside)}"
+    if hints.unresolved_features or strange:
+        yield f"build:\n  use: published\n  path: {json.dumps(folder)}"
         yield "  encoding:                   # CHECK: what these features are, which the file does not say"
-        for name in hints.riddles:
+        for name in hints.unresolved_features:
             yield f"    {json.dumps(name)}: {{}}   # CHECK: {{column: ..., value: ...}} or {{codes: {{VALUE: number}}}}"
         if strange:
             codes = ", ".join(f"{json.dumps(value)}: {i}" for i, value in enumerate(values))
             yield f"    {json.dumps(target)}: {{codes: {{{codes}}}}}          # CHECK: the model's number of each class"
     else:
-        yield f"build: {{use: published, path: {json.dumps(beside)}}}"
+        yield f"build: {{use: published, path: {json.dumps(folder)}}}"
     yield ""
     yield from (f"# The file tells, beyond its predictions, {line}" for line in hints.says)
     yield f"publish: {{leaves: {hints.level}, measure: false}}"

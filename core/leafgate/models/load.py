@@ -20,7 +20,7 @@ from leafgate.io.release_codec import FORMAT, read_release
 from leafgate.models.exposure.categories import without_declared
 from leafgate.models.formats.json import refuse_large
 from leafgate.models.lowering.encoding import Encoding
-from leafgate.models.lowering.release import release_of
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.reader import HEAD, file_format, is_foreign, read_bounded, read_foreign
 from leafgate.types.release import AuditedFile, Release
 from leafgate.types.schema import Column, Schema
@@ -30,7 +30,7 @@ MAX_PARSED = 600 * 2**20
 the truth, so that what is parsed stays below 500 MB."""
 
 
-def read_fitting(
+def load_release(
     path: Path, schema: Schema, encoding: Mapping[str, Encoding] | None = None, people: int | None = None
 ) -> Release:
     """The release in the file, or somebody else's model as one; ReleaseError when it cannot be read or does not fit.
@@ -44,13 +44,13 @@ def read_fitting(
     if is_foreign(content[:HEAD]):
         model = without_declared(read_foreign(content, path.name), schema)
         file = AuditedFile.of(path, file_format(content, model), content)
-        release = release_of(model, content, schema, encoding or {}, path.name, people)
+        release = lower_model(model, content, schema, encoding or {}, path.name, people)
         return replace(release, audited_file=file)
     if encoding:
         raise ReleaseError("is no foreign model, so there is no `encoding` of it", place=path.name)
     refuse_large(content, path.name, MAX_PARSED)
     release = replace(read_release(content, path.name), audited_file=AuditedFile.of(path, FORMAT, content))
-    problems = list(_misfits(release, schema, path.name))
+    problems = list(_schema_mismatches(release, schema, path.name))
     if problems:
         raise ReleaseError.listing(problems)
     return release
@@ -60,7 +60,7 @@ def _domain(column: Column) -> tuple[object, ...]:
     return (column.values, column.bins, column.edges)
 
 
-def _misfits(release: Release, schema: Schema, place: str) -> list[Problem]:
+def _schema_mismatches(release: Release, schema: Schema, place: str) -> list[Problem]:
     found = []
     if release.file is not None:
         remedy = "audit the model's own file: what that holds is not in this one"
@@ -171,17 +171,17 @@ def _few_plain(options: Mapping[str, Any]) -> bool:
     return len(options) <= MAX_OPTIONS and all(plain)
 
 
-def _validates(builder: type[TreeBuilder], told: Mapping[str, Any]) -> bool:
+def _validates(builder: type[TreeBuilder], document: Mapping[str, Any]) -> bool:
     """Does the builder take these options? Some may be left out: a measure that is not published goes with them.
 
     A release names every option, and a builder may refuse that one is written which others make idle; so options that
     have their default are not written here.
     """
-    if set(told) - set(builder.model_fields):
+    if set(document) - set(builder.model_fields):
         return False
     defaults = {name: field.get_default(call_default_factory=True) for name, field in builder.model_fields.items()}
     plain = to_jsonable_python({name: value for name, value in defaults.items() if name != "use"}, fallback=str)
-    written = {name: value for name, value in told.items() if name not in plain or plain[name] != value}
+    written = {name: value for name, value in document.items() if name not in plain or plain[name] != value}
     try:
         builder.model_validate_json(json.dumps(written))
     except ValidationError as error:
@@ -202,9 +202,9 @@ def _selection_problems(release: Release, place: str) -> Iterator[Problem]:
             return
 
 
-def _content_problems(told: Any, declared: Collection[str] | None, most: int, place: str) -> Iterator[Problem]:
+def _content_problems(document: Any, declared: Collection[str] | None, most: int, place: str) -> Iterator[Problem]:
     """Too many values, or texts that are neither words nor `declared`; None where others look at the texts."""
-    values, texts, waiting = 0, list[str](), [told]
+    values, texts, waiting = 0, list[str](), [document]
     while waiting:
         here = waiting.pop()
         if isinstance(here, Mapping):

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import object_at, parse_json, readable, refuse_unknown
-from leafgate.io.release_codec import Sealed
+from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
 
@@ -19,7 +19,7 @@ from leafgate.types.table import Table
 FORMAT = "leafgate/origins/1"
 
 
-def origins_document(sealed: Sealed) -> bytes:
+def origins_document(sealed: ReleaseArtifact) -> bytes:
     """For each published record the row of the table (sorted, equal people together, no key) it was made from."""
     return readable({"format": FORMAT, "release": sealed.sha256, "rows": list(sealed.origins or ())})
 
@@ -27,15 +27,15 @@ def origins_document(sealed: Sealed) -> bytes:
 def with_origins(release: Release, path: Path, table: Table) -> Release:
     """The release with the origins its owner's file tells; ReleaseError where that is of another release or table."""
     try:
-        told = object_at(parse_json(path.read_bytes(), ReleaseError, path.name), path.name)
+        document = object_at(parse_json(path.read_bytes(), ReleaseError, path.name), path.name)
     except OSError as error:
         raise ReleaseError(f"cannot be read: {error.strerror}", place=path.name) from None
-    refuse_unknown(told, ("format", "release", "rows"), ReleaseError, path.name)
-    if told.get("format") != FORMAT:
+    refuse_unknown(document, ("format", "release", "rows"), ReleaseError, path.name)
+    if document.get("format") != FORMAT:
         raise ReleaseError(f"is no file of origins: its `format` is not {FORMAT!r}", place=path.name)
-    if release.records is None or told.get("release") != hashlib.sha256(release.sealed or b"").hexdigest():
+    if release.records is None or document.get("release") != hashlib.sha256(release.sealed or b"").hexdigest():
         raise ReleaseError("tells the origins of another release", place=path.name)
-    rows = told.get("rows")
+    rows = document.get("rows")
     if not isinstance(rows, list) or not all(isinstance(row, int) and 0 <= row < len(table) for row in rows):
         raise ReleaseError("its `rows` are no rows of this table", place=path.name)
     if len(rows) != len(release.records.rows) or not _made_of(release.records, np.array(rows), release, table):
@@ -53,6 +53,6 @@ def _made_of(records: Records, rows: np.ndarray, release: Release, table: Table)
             continue
         cells = table.frame[name].astype(object).to_numpy()[rows]
         shown = [(row[place], cell) for row, cell in zip(records.rows, cells, strict=True)]
-        if any(told != cell for told, cell in shown if isinstance(told, str | int | float)):
+        if any(result != cell for result, cell in shown if isinstance(result, str | int | float)):
             return False
     return True

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from leafgate.errors import LeafgateError, ReleaseError
-from leafgate.models.exposure.categories import values_told
-from leafgate.models.exposure.scores import with_scores_betrayed
-from leafgate.models.exposure.shares import with_betrayed
+from leafgate.models.exposure.categories import value_names_disclosed
+from leafgate.models.exposure.scores import with_recoverable_score_counts
+from leafgate.models.exposure.shares import with_recoverable_counts
 from leafgate.models.formats import native as neutral_file
 from leafgate.models.formats.native import without_strange_texts
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.ir.validate import check
 
 HEAD = 4096
@@ -47,7 +47,7 @@ class Reader(Protocol):
     def sniff(self, head: bytes) -> bool:
         """Does a file that begins so look like this format?"""
 
-    def read(self, content: bytes, place: str) -> Foreign:
+    def read(self, content: bytes, place: str) -> ModelIR:
         """The model, not yet checked; ReleaseError where there is none. Runs no code of the file's."""
 
 
@@ -62,7 +62,7 @@ def is_foreign(head: bytes) -> bool:
     return is_pickle(head) or any(reader.sniff(head) for reader in readers())
 
 
-def read_foreign(content: bytes, place: str) -> Foreign:
+def read_foreign(content: bytes, place: str) -> ModelIR:
     """The checked model in a file's bytes; ReleaseError says what is wrong with it, and where."""
     head = content[:HEAD]
     if is_pickle(head):
@@ -76,17 +76,17 @@ def read_foreign(content: bytes, place: str) -> Foreign:
             if len(content) > reader.MAX_BYTES:
                 raise ReleaseError(f"is larger than {reader.MAX_BYTES / 2**20:.0f} MB", place=place)
             model = check(_read_by(reader, content, place), place)
-            told = without_strange_texts(replace(model, discloses=(*model.discloses, *values_told(model))))
-            return with_scores_betrayed(with_betrayed(told))
+            result = without_strange_texts(replace(model, discloses=(*model.discloses, *value_names_disclosed(model))))
+            return with_recoverable_score_counts(with_recoverable_counts(result))
     raise ReleaseError("is no model of a format that is known here", place=place, remedy=f"known: {', '.join(READERS)}")
 
 
-def file_format(content: bytes, model: Foreign) -> str:
+def file_format(content: bytes, model: ModelIR) -> str:
     """The format of the file that the model was read from; a neutral file's `from` is that of an earlier file."""
     return neutral_file.FORMAT if neutral_file.sniff(content[:HEAD]) else model.format
 
 
-def _read_by(reader: Reader, content: bytes, place: str) -> Foreign:
+def _read_by(reader: Reader, content: bytes, place: str) -> ModelIR:
     """What a reader makes of a file; whatever it stumbles over is a refusal.
 
     Formats have more ways to be wrong than any reader lists.

@@ -12,7 +12,7 @@ from typing import Any
 
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
-from leafgate.policy.sources import Chain, Line, Written, name_of
+from leafgate.policy.sources import Chain, PolicyDocument, SourceLine, name_of
 from leafgate.policy.strictness import Change, compared
 
 Steps = tuple[str | int, ...]
@@ -33,14 +33,14 @@ SECTIONS: set[Steps] = {
 """Mappings that are merged key by key; a column, a builder, an attack and a metric are, too."""
 
 
-def merged(parent: Written, child: Written) -> Written:
+def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
     """The child's policy with all it leaves out taken from the parent; every place keeps the line it came from."""
-    own = {key: told for key, told in child.document.items() if key != "extends"}
+    own = {key: result for key, result in child.document.items() if key != "extends"}
     merging = _Merging(parent.lines, child.lines, nameless=_without_header(parent.document))
     document = merging.mapping(parent.document, own, _Place())
     document.pop("extends", None)
     homes = {**parent.homes, **child.homes}
-    return Written(document, child.file, merging.lines, (parent.file, *parent.extends), homes)
+    return PolicyDocument(document, child.file, merging.lines, (parent.file, *parent.extends), homes)
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ class _Place:
 
 @dataclass
 class _Merging:
-    parent: Mapping[str, Line]
-    child: Mapping[str, Line]
+    parent: Mapping[str, SourceLine]
+    child: Mapping[str, SourceLine]
     nameless: bool = False
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, SourceLine] = field(default_factory=dict)
     sorted: dict[int, list[str]] = field(default_factory=dict)
 
     def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Place) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class _Merging:
         if at.child in self.child:
             self.lines[at.merged] = self.child[at.child]
 
-    def _take(self, told: Any, lines: Mapping[str, Line], place: str, becomes: str) -> Any:
+    def _take(self, document: Any, lines: Mapping[str, SourceLine], place: str, becomes: str) -> Any:
         """One side's value as it is, with the lines of everything in it."""
         names = self._sorted(lines)
         for here in names[bisect_left(names, place) :]:
@@ -130,9 +130,9 @@ class _Merging:
                 break
             if here[len(place) :][:1] in {"", ".", "["}:
                 self.lines[becomes + here[len(place) :]] = lines[here]
-        return told
+        return document
 
-    def _sorted(self, lines: Mapping[str, Line]) -> list[str]:
+    def _sorted(self, lines: Mapping[str, SourceLine]) -> list[str]:
         """The places of one side, those with the same beginning together."""
         if id(lines) not in self.sorted:
             self.sorted[id(lines)] = sorted(lines)
@@ -159,7 +159,7 @@ LONGEST = 60
 REMEDY = "what extends a policy may only tighten it"
 
 
-def inherited(chain: Chain) -> tuple[Written, list[Problem]]:
+def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
     """All of a chain as one policy, and every place where a policy of it loosens what it extends.
 
     Several organisations' policies do not extend one another: each alone must be sound, and what comes of all of them
@@ -179,7 +179,7 @@ def inherited(chain: Chain) -> tuple[Written, list[Problem]]:
     return whole, list(dict.fromkeys(loosened))
 
 
-def _held_in_turn(policies: Sequence[Written]) -> tuple[Written, list[Problem]]:
+def _held_in_turn(policies: Sequence[PolicyDocument]) -> tuple[PolicyDocument, list[Problem]]:
     """Policies merged, the most general first, and every place where one loosens what those before it come to."""
     whole, loosened = policies[0], list[Problem]()
     for child in policies[1:]:
@@ -189,18 +189,18 @@ def _held_in_turn(policies: Sequence[Written]) -> tuple[Written, list[Problem]]:
     return whole, loosened
 
 
-def _loosened(parent: Written, whole: Written) -> list[Problem]:
+def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:
     return [_problem(change) for change in compared(parent, whole, _plugins(whole)) if loosens(change)]
 
 
-def _refuse_untrusted(parent: Written, whole: Written) -> None:
+def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
     before, now = (replace(one, document={"plugins": one.document.get("plugins")}) for one in (parent, whole))
     wider = [_problem(change) for change in compared(before, now, Plugins()) if loosens(change)]
     if wider:
         raise PolicyError.listing(wider)
 
 
-def _plugins(whole: Written) -> Plugins:
+def _plugins(whole: PolicyDocument) -> Plugins:
     """What the policy trusts, for the defaults of its options; what is wrong with that is told when it is loaded."""
     pins = whole.document.get("plugins")
     pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
@@ -212,32 +212,32 @@ def _plugins(whole: Written) -> Plugins:
 
 def loosens(change: Change) -> bool:
     """May a policy that extends another not make this change?"""
-    return change.kind != "tighter" and not change.free
+    return change.kind != "tighter" and not change.allowed_in_child
 
 
 def _problem(change: Change) -> Problem:
     what = "loosens" if change.kind == "looser" else "changes, in no direction that is tighter,"
-    was, now = shown(change.old), shown(change.new)
+    was, now = quoted_value(change.old), quoted_value(change.new)
     what = change.problem or f"{what} what it extends"
     message = f"{what}: {was} became {now}; {_quoted(change.old_line)} | {_quoted(change.new_line)}"
     return Problem(change.place, message, change.hint or REMEDY)
 
 
-def _quoted(line: Line | None) -> str:
+def _quoted(line: SourceLine | None) -> str:
     return "(by default)" if line is None else str(line)
 
 
-def shown(told: Any) -> str:
+def quoted_value(value: Any) -> str:
     """A value of a policy as it may stand in a sentence."""
-    if told is None:
+    if value is None:
         return "nothing"
-    text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
 @contextmanager
-def told_where(written: Written) -> Iterator[None]:
+def with_source_locations(written: PolicyDocument) -> Iterator[None]:
     """What is wrong with something that stands in another file says in which, and in which line."""
     try:
         yield
@@ -245,11 +245,11 @@ def told_where(written: Written) -> Iterator[None]:
         raise type(error).listing(_placed(problem, written) for problem in error.problems) from None
 
 
-def _placed(problem: Problem, written: Written) -> Problem:
-    place = problem.place
+def _placed(problem: Problem, written: PolicyDocument) -> Problem:
+    place = problem.location
     while place and place not in written.lines:
         place = place[: max(place.rfind("."), place.rfind("["), 0)]
     line = written.lines.get(place)
     if line is None or line.file == written.file:
         return problem
-    return replace(problem, place=f"{line.file}, line {line.number}: {problem.place}")
+    return replace(problem, location=f"{line.file}, line {line.number}: {problem.location}")

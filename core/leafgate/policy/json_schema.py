@@ -55,13 +55,13 @@ def _draft_07(schema: Any) -> Any:
         return [_draft_07(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    told = {_name(key): _inside(key, inner) for key, inner in schema.items() if key not in DROPPED}
+    fields = {_name(key): _inside(key, inner) for key, inner in schema.items() if key not in DROPPED}
     if "prefixItems" in schema:
-        told |= {"items": _draft_07(schema["prefixItems"]), "additionalItems": False}
-        del told["prefixItems"]
-    if "$ref" in told and len(told) > 1:  # there, what stands beside a reference is not read
-        told = {"allOf": [{"$ref": told.pop("$ref")}], **told}
-    return told
+        fields |= {"items": _draft_07(schema["prefixItems"]), "additionalItems": False}
+        del fields["prefixItems"]
+    if "$ref" in fields and len(fields) > 1:  # there, what stands beside a reference is not read
+        fields = {"allOf": [{"$ref": fields.pop("$ref")}], **fields}
+    return fields
 
 
 def _name(key: str) -> str:

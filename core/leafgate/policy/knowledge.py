@@ -160,7 +160,7 @@ Columns = Mapping[str, Column | None]
 """Columns by name; None where the policy is wrong about the column itself."""
 
 
-def wanted_of(condition: Condition) -> tuple[Value, ...] | Between:
+def to_predicate(condition: Condition) -> tuple[Value, ...] | Between:
     """The values or the numbers a condition asks for."""
     if condition.values is not None:
         return condition.values
@@ -187,14 +187,14 @@ def _checked(condition: Condition, column: Column, place: str) -> Iterator[Probl
         yield Problem(place, "the column has values, not numbers", "ask for a value, or a list of values")
     elif column.declared and column.bounds is not None:
         low, high = column.bounds
-        wanted = wanted_of(condition)
+        wanted = to_predicate(condition)
         if isinstance(wanted, Between) and (wanted.low > high or wanted.high < low):
             yield Problem(place, "lies outside the column's `bounds`, where nobody can be", "ask for numbers within")
 
 
-def value_problems(told: Iterable[tuple[str, Any]], column: Column) -> Iterator[Problem]:
+def value_problems(values: Iterable[tuple[str, Any]], column: Column) -> Iterator[Problem]:
     """Values a column does not have; what comes close is told only of a domain that the policy tells."""
-    for place, value in told:
+    for place, value in values:
         if value in column.domain or not (value is None or isinstance(value, str)):
             continue
         close = get_close_matches(value or "", column.values or (), 1) if column.declared else []
@@ -226,8 +226,8 @@ def facts_of(knows: Knows, table: Table) -> tuple[Fact, ...]:
     Raises PolicyError for what does not fit the table's columns, DataError for facts about nobody.
     """
     columns = {column.name: column for column in table.schema.columns}
-    told = [spec.model_dump(by_alias=True) for spec in knows.facts]
-    problems = [problem for i, fact in enumerate(told) for problem in fact_problems(fact, columns, place_of(i))]
+    items = [spec.model_dump(by_alias=True) for spec in knows.facts]
+    problems = [problem for i, fact in enumerate(items) for problem in fact_problems(fact, columns, place_of(i))]
     if problems:
         raise PolicyError.listing(problems)
     facts = tuple(map(_fact, knows.facts))
@@ -244,7 +244,7 @@ def place_of(number: int) -> str:
 
 
 def _fact(spec: FactSpec) -> Fact:
-    where = {name: wanted_of(condition) for name, condition in spec.where.items()}
+    where = {name: to_predicate(condition) for name, condition in spec.where.items()}
     low, high = spec.share.low, spec.share.high
     return Fact(where, spec.column, spec.values, 0.0 if low is None else low, 1.0 if high is None else high)
 

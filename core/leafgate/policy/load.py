@@ -14,11 +14,19 @@ from pydantic import AfterValidator, Field, ValidationError, create_model
 from leafgate.api.components import Component
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
-from leafgate.policy.inherit import inherited, told_where
+from leafgate.policy.inherit import inherited, with_source_locations
 from leafgate.policy.knowledge import Knows
 from leafgate.policy.models import Policy
-from leafgate.policy.sources import NOWHERE, Homes, Source, Written, folder_told, read_chain, root_of
-from leafgate.policy.validation import KINDS, crossed, problems_of
+from leafgate.policy.sources import (
+    IN_MEMORY,
+    PathResolver,
+    PolicyDocument,
+    PolicyOrigin,
+    display_folder,
+    load_extends_chain,
+    root_of,
+)
+from leafgate.policy.validation import KINDS, cross_field_errors, problems_of
 from leafgate.policy.waivers import waiver_problems
 
 KNOWLEDGE = {"distribution": "distribution", "people": "people", "sample": "people", "facts": "facts"}
@@ -31,7 +39,7 @@ class Loaded:
 
     policy: Policy
     plugins: Plugins
-    source: Source = NOWHERE
+    source: PolicyOrigin = IN_MEMORY
 
 
 def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path] | None = None) -> Loaded:
@@ -40,15 +48,15 @@ def load_policy(path: Path, root: Path | None = None, org: Path | Sequence[Path]
     Raises PolicyError listing everything that is wrong; InconclusiveError when all that is wrong
     is a name nobody offers while a plugin is broken.
     """
-    written, loosened = inherited(read_chain(path, each_org(org)))
-    with told_where(written):
+    written, loosened = inherited(load_extends_chain(path, each_org(org)))
+    with with_source_locations(written):
         loaded = policy_of(written.document, path.parent, root, homes_of(written, root))
     if loosened:
         raise PolicyError.listing(loosened)
     root_folder = root_of(path)
-    elsewhere = {name: folder_told(home.folder, root_folder) for name, home in written.homes.items() if home.held}
-    folder = folder_told(path.parent, root_folder)
-    source = Source(written.file, written.lines, written.extends, folder, elsewhere=elsewhere)
+    elsewhere = {name: display_folder(home.folder, root_folder) for name, home in written.homes.items() if home.held}
+    folder = display_folder(path.parent, root_folder)
+    source = PolicyOrigin(written.file, written.lines, written.extends, folder, elsewhere=elsewhere)
     return replace(loaded, source=source)
 
 
@@ -59,19 +67,21 @@ def each_org(org: Path | Sequence[Path] | None) -> Sequence[Path]:
 
 def document_of(path: Path, org: Path | Sequence[Path] | None = None) -> dict[str, Any]:
     """A policy file as plain mappings and lists, with what it extends and its waivers; PolicyError as `load_policy`."""
-    written, loosened = inherited(read_chain(path, each_org(org)))
+    written, loosened = inherited(load_extends_chain(path, each_org(org)))
     if loosened:
         raise PolicyError.listing(loosened)
     return written.document
 
 
-def homes_of(written: Written, root: Path | None = None) -> Homes:
+def homes_of(written: PolicyDocument, root: Path | None = None) -> PathResolver:
     """Where a merged policy has each of its files."""
-    return Homes(written.file, written.homes, written.lines, written.document, root)
+    return PathResolver(written.file, written.homes, written.lines, written.document, root)
 
 
-def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None, homes: Homes | None = None) -> Loaded:
-    """The policy a parsed document describes; relative files are below `beside`, data below `root`.
+def policy_of(
+    document: dict[str, Any], folder: Path, root: Path | None = None, homes: PathResolver | None = None
+) -> Loaded:
+    """The policy a parsed document describes; relative files are below `folder`, data below `root`.
 
     What policies that it extends name is beside these, by `homes`.
     """
@@ -83,20 +93,22 @@ def policy_of(document: dict[str, Any], beside: Path, root: Path | None = None, 
         raise PolicyError("only a policy in a file can extend another", place="extends")
     plugins = load_plugins(pins if pinned else None)
     model = policy_model(plugins)
-    context = {"beside": beside, "root": root or beside}
+    context = {"beside": folder, "root": root or folder}
     problems: list[Problem] = []
     try:
         policy = model.model_validate_json(as_json(document), context=context)
     except ValidationError as error:
         problems = problems_of(error, document, plugins)
-    problems += crossed(document, plugins)
+    problems += cross_field_errors(document, plugins)
     if problems:
         _refuse(problems, plugins)
-    policy = policy if homes is None else homes.settled(policy)
+    policy = policy if homes is None else homes.resolve(policy)
     policy.data.meaning()
     chosen: Mapping[str, Sequence[Component]] = {"attacks": policy.attacks, "metrics": policy.metrics}
-    lacking = [("build", policy.build.lacks(policy))]
-    lacking += [(f"{key}[{i}]", one.lacks(policy)) for key, many in chosen.items() for i, one in enumerate(many)]
+    lacking = [("build", policy.build.missing_requirements(policy))]
+    lacking += [
+        (f"{key}[{i}]", one.missing_requirements(policy)) for key, many in chosen.items() for i, one in enumerate(many)
+    ]
     idle = [*(Problem(place, message) for place, message in lacking if message), *_unused(policy)]
     idle += waiver_problems(policy)
     if idle:

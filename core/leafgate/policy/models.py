@@ -156,9 +156,9 @@ class Unlisted(Strict):
         exempted = {allowed for pattern, allowed in self.exempted if fnmatchcase(column, pattern)}
         return role in {*self.role, *exempted}
 
-    def within(self, other: Unlisted) -> bool:
+    def within(self, outer: Unlisted) -> bool:
         """Does this one allow nothing that the other does not?"""
-        return set(self.role) <= {*other.role, "quasi_identifier", "class"} and self.exempted <= other.exempted
+        return set(self.role) <= {*outer.role, "quasi_identifier", "class"} and self.exempted <= outer.exempted
 
 
 AS_ROLES = BeforeValidator(_as_roles, json_schema_input_type=Role | tuple[Role, ...] | Unlisted)
@@ -314,20 +314,20 @@ class Policy(Strict):
         that the policy asks for. The order of the columns is part of it: it names them where there is no header, and
         breaks ties.
         """
-        told = self.digested()
-        told["data"]["columns"] = list(told["data"]["columns"].items())
-        return hashlib.sha256(canonical(told)).hexdigest()
+        result = self.digested()
+        result["data"]["columns"] = list(result["data"]["columns"].items())
+        return hashlib.sha256(canonical(result)).hexdigest()
 
     def digested(self, context: Any = None) -> dict[str, Any]:
         """What the digest is of; columns by their names. With the context UNREAD, files need not be there."""
         data = {"path", "unlisted"}  # what others may say that extend this policy changes nothing that it asks for
         exclude: Any = {"data": data, "report": {"digest_key"}, "waivers": True, "extends": True}
-        told = self.model_dump(mode="json", exclude=exclude, context=context)
-        for column in told["data"]["columns"].values():  # digests of policies without them stay what they were
+        document = self.model_dump(mode="json", exclude=exclude, context=context)
+        for column in document["data"]["columns"].values():  # digests of policies without them stay what they were
             for key in ("counts", "reason"):
                 if column[key] is None:
                     del column[key]
-        told["publish"] = told["publish"] or PublishSpec().model_dump()
-        if told["approvals"] is None:
-            del told["approvals"]  # policies that do not name reviewers keep their digest
-        return told
+        document["publish"] = document["publish"] or PublishSpec().model_dump()
+        if document["approvals"] is None:
+            del document["approvals"]  # policies that do not name reviewers keep their digest
+        return document

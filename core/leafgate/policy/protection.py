@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from leafgate.api.components import STRICT
 from leafgate.errors import DataError, PolicyError, Problem
-from leafgate.policy.knowledge import Asked, Columns, condition_problems, unknown_column, wanted_of
+from leafgate.policy.knowledge import Asked, Columns, condition_problems, to_predicate, unknown_column
 from leafgate.types.adversary import meets
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def protected(protect: Sequence[Protect], table: Table) -> Table:
     Raises PolicyError for what does not fit the table's columns, DataError for cells of nobody.
     """
     columns = {column.name: column for column in table.schema.columns}
-    told = [spec.model_dump(by_alias=True) for spec in protect]
-    problems = [problem for i, one in enumerate(told) for problem in protect_problems(one, columns, place_of(i))]
+    items = [spec.model_dump(by_alias=True) for spec in protect]
+    problems = [problem for i, one in enumerate(items) for problem in protect_problems(one, columns, place_of(i))]
     if problems:
         raise PolicyError.listing(problems)
     marks: dict[str, NDArray[Any]] = {}
@@ -63,17 +63,17 @@ def place_of(number: int) -> str:
     return f"data.protect[{number}]"
 
 
-def protect_problems(told: Mapping[str, Any], columns: Columns, place: str) -> Iterator[Problem]:
+def protect_problems(rule: Mapping[str, Any], columns: Columns, place: str) -> Iterator[Problem]:
     """What is wrong with one rule as the policy has it; tolerant of what the models refuse."""
-    if isinstance(told.get("column"), str):
-        yield from _column_problems(told["column"], columns, f"{place}.column")
-    where = told.get("where")
-    if isinstance(where, dict) and told.get("column") in where:
+    if isinstance(rule.get("column"), str):
+        yield from _column_problems(rule["column"], columns, f"{place}.column")
+    where = rule.get("where")
+    if isinstance(where, dict) and rule.get("column") in where:
         problem = "tells the value of the very cells it protects"
-        yield Problem(f"{place}.where.{told['column']}", problem, "say whose cells by other columns, or by `keys`")
+        yield Problem(f"{place}.where.{rule['column']}", problem, "say whose cells by other columns, or by `keys`")
     for name, written in where.items() if isinstance(where, dict) else ():
         yield from _where_problems(name, written, columns, f"{place}.where.{name}")
-    if told.get("keys") is not None and _key_of(columns) is None:
+    if rule.get("keys") is not None and _key_of(columns) is None:
         yield Problem(f"{place}.keys", "no column has the role `key`", "give it to the column that addresses records")
 
 
@@ -121,7 +121,7 @@ def _rows(spec: Protect, table: Table) -> NDArray[Any]:
         if "key" in columns[name].roles:
             meant &= table.frame[name].isin(list(condition.values or ())).to_numpy(dtype=np.bool_)
         else:
-            meant &= meets(table, name, wanted_of(condition))
+            meant &= meets(table, name, to_predicate(condition))
     return meant
 
 

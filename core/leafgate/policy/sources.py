@@ -19,7 +19,7 @@ LONGEST = 200
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """One line of a policy: the file's name, never a path of this machine; the number, from 1; the text."""
 
     file: str
@@ -30,11 +30,11 @@ class Line:
         return f"{self.file}:{self.number}: {self.text}"
 
 
-Lines = Mapping[str, Line]
+Lines = Mapping[str, SourceLine]
 
 
 @dataclass(frozen=True)
-class Source:
+class PolicyOrigin:
     """The file a policy is in and, as it was called, its folder; where everything stands, and what it extends.
 
     `folder` is told from the root of the repository that the policy is in, and is empty outside one: no path of this
@@ -53,15 +53,15 @@ class Source:
     @property
     def facts(self) -> dict[str, Any]:
         """What a report tells of it."""
-        told = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
-        return {key: value for key, value in told.items() if value}
+        fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
+        return {key: value for key, value in fields.items() if value}
 
 
-NOWHERE = Source()
+IN_MEMORY = PolicyOrigin()
 """A policy that is in no file."""
 
 
-def path_told(path: Path, word: str) -> str:
+def display_path(path: Path, word: str) -> str:
     """A relative path, where a shell takes it as it is and it says nothing of this machine; else `word`."""
     called = path.as_posix()
     plain = called.isascii() and all(sign.isalnum() or sign in "._-/" for sign in called)
@@ -74,17 +74,17 @@ def root_of(policy: Path) -> Path | None:
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 
-def folder_told(folder: Path, root: Path | None) -> str:
+def display_folder(folder: Path, root: Path | None) -> str:
     """A folder from the root of a repository; empty for the root itself and for what is not below it."""
     inner = folder.resolve()
     return "" if root is None or inner == root or not inner.is_relative_to(root) else inner.relative_to(root).as_posix()
 
 
-def file_told(path: Path, policy: Path, word: str) -> str:
+def shown_file(path: Path, policy: Path, word: str) -> str:
     """A path of the command line from the repository's root, or else from the policy's folder; `word` elsewhere."""
     base = root_of(policy) or policy.parent.resolve()
     inner = path.resolve() if path.is_dir() else path.parent.resolve() / path.name
-    return path_told(inner.relative_to(base), word) if inner.is_relative_to(base) else word
+    return display_path(inner.relative_to(base), word) if inner.is_relative_to(base) else word
 
 
 def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
@@ -96,9 +96,9 @@ def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
 def lines_of(kept: Kept, name: str) -> Lines:
     """The line of every key and every item of a list, by its place; of two equal places the first."""
     texts = kept.text.splitlines()
-    found: dict[str, Line] = {}
+    found: dict[str, SourceLine] = {}
     for place, number in _places(kept.root, ""):
-        found.setdefault(place, Line(name, number + 1, _shown(texts[number])))
+        found.setdefault(place, SourceLine(name, number + 1, _shown(texts[number])))
     return found
 
 
@@ -135,30 +135,30 @@ class Home:
 
 
 @dataclass(frozen=True)
-class Homes:
+class PathResolver:
     """Where each file of a chain of policies has its folder; `own` is the one that extends the others."""
 
     own: str
     folders: Mapping[str, Home]
-    lines: Mapping[str, Line]
+    lines: Mapping[str, SourceLine]
     document: Mapping[str, Any]
     root: Path | None = None
 
-    def settled(self, policy: Model) -> Model:
+    def resolve(self, policy: Model) -> Model:
         """The policy with every file that another policy of the chain names taken from beside that one."""
-        changed = {name: self._settled(told, name) for name, told in _fields(policy)}
+        changed = {name: self._settled(result, name) for name, result in _fields(policy)}
         return policy.model_copy(update=changed)
 
-    def _settled(self, told: Any, place: str) -> Any:
-        if isinstance(told, Path):
-            return self._file(told, place)
-        if isinstance(told, BaseModel):
-            return told.model_copy(update={k: self._settled(v, f"{place}.{k}") for k, v in _fields(told)})
-        if isinstance(told, tuple):
-            return tuple(self._settled(one, f"{place}[{i}]") for i, one in enumerate(told))
-        if isinstance(told, dict):
-            return {key: self._settled(one, f"{place}.{key}") for key, one in told.items()}
-        return told
+    def _settled(self, document: Any, place: str) -> Any:
+        if isinstance(document, Path):
+            return self._file(document, place)
+        if isinstance(document, BaseModel):
+            return document.model_copy(update={k: self._settled(v, f"{place}.{k}") for k, v in _fields(document)})
+        if isinstance(document, tuple):
+            return tuple(self._settled(one, f"{place}[{i}]") for i, one in enumerate(document))
+        if isinstance(document, dict):
+            return {key: self._settled(one, f"{place}.{key}") for key, one in document.items()}
+        return document
 
     def _file(self, path: Path, place: str) -> Path:
         line, name = self.lines.get(place), _at(self.document, place)
@@ -192,7 +192,7 @@ DEEPEST = 8
 
 
 @dataclass(frozen=True)
-class Written:
+class PolicyDocument:
     """A policy as plain mappings and lists; the name of its file, and where everything in it stands.
 
     `extends` names the policies it was merged with, the nearest first; `homes` are their folders, and its own.
@@ -200,12 +200,12 @@ class Written:
 
     document: dict[str, Any]
     file: str
-    lines: Mapping[str, Line]
+    lines: Mapping[str, SourceLine]
     extends: tuple[str, ...] = ()
     homes: Mapping[str, Home] = field(default_factory=dict, compare=False)
 
 
-def read_policy(path: Path, name: str = "") -> Written:
+def read_policy(path: Path, name: str = "") -> PolicyDocument:
     """One policy file alone, with the waivers and reviewers it names; PolicyError when a file of it cannot be read."""
     name = name or path.name
     document, lines = _read(path, name, "" if name != path.name else str(path))
@@ -219,10 +219,10 @@ def read_policy(path: Path, name: str = "") -> Written:
         reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", place)
         document = document | {"approvals": approvals | {"reviewers": reviewers}}
         lines = {**_without(lines, place), **{f"approvals.{inner}": line for inner, line in listed.items()}}
-    return Written(document, name, lines, homes=homes)
+    return PolicyDocument(document, name, lines, homes=homes)
 
 
-def _without(lines: Mapping[str, Line], place: str) -> dict[str, Line]:
+def _without(lines: Mapping[str, SourceLine], place: str) -> dict[str, SourceLine]:
     return {where: line for where, line in lines.items() if not where.startswith(place)}
 
 
@@ -234,26 +234,26 @@ class Chain:
     `own` are the policy and what it extends itself, without what the organisations' policies extend too or are.
     """
 
-    own: list[Written]
-    organisations: list[list[Written]] = field(default_factory=list)
+    own: list[PolicyDocument]
+    organisations: list[list[PolicyDocument]] = field(default_factory=list)
 
     @property
-    def policies(self) -> list[Written]:
+    def policies(self) -> list[PolicyDocument]:
         """All of them, each once, in the order in which they are merged: the organisations' in theirs, then its own."""
-        files: dict[str, Written] = {}
+        files: dict[str, PolicyDocument] = {}
         for written in [written for chain in (*self.organisations, self.own) for written in chain]:
             files.setdefault(written.file, written)
         return list(files.values())
 
 
-def read_chain(path: Path, orgs: Sequence[Path] = ()) -> Chain:
+def load_extends_chain(path: Path, orgs: Sequence[Path] = ()) -> Chain:
     """The policy and all it extends; `orgs` are extended by the most general one that is its own.
 
     What several extend is taken once. Raises PolicyError for a policy that extends itself, by however many others, and
     for a chain that is too long.
     """
     own = dict(_chain(path, ()))
-    known, organisations = dict(own), list[dict[Path, Written]]()
+    known, organisations = dict(own), list[dict[Path, PolicyDocument]]()
     for org in orgs:
         if org.resolve() == path.resolve():
             continue  # no policy is laxer than itself
@@ -298,11 +298,11 @@ def _dict(thing: object) -> dict[str, Any]:
     return thing if isinstance(thing, dict) else {}
 
 
-def _held(written: Written) -> Written:
+def _held(written: PolicyDocument) -> PolicyDocument:
     return replace(written, homes={name: replace(home, held=True) for name, home in written.homes.items()})
 
 
-def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, Written]]:
+def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDocument]]:
     """Each file's own place, and what it says; from a policy to the most general one it extends.
 
     Names are told from the first one's folder; with the folder's own name before those that are `taken`.
@@ -322,7 +322,7 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, Written]]
         here = _beside(here.parent, parent, f"{name}: extends")
 
 
-def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Mapping[str, Line]]:
+def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Mapping[str, SourceLine]]:
     """What a file below the policy's folder lists under its one key, wherever the data are."""
     document, lines = _read(_beside(folder, name, place), name)
     if set(document) != {key} or isinstance(document[key], str):
@@ -348,7 +348,7 @@ def _beside(folder: Path, name: object, place: str) -> Path:
         raise PolicyError(message, place=place, remedy="name a file below the policy's folder") from None
 
 
-def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Mapping[str, Line]]:
+def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Mapping[str, SourceLine]]:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)

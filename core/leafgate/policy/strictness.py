@@ -16,12 +16,12 @@ from leafgate.api.metrics import RecordMetric
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
-from leafgate.policy.sources import Line, Written, name_of
+from leafgate.policy.sources import PolicyDocument, SourceLine, name_of
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
 
 Kind = Literal["tighter", "looser", "different"]
 LEVELS = ("labels", "error_rates", "shares", "counts")
-LEARNT = {"quasi_identifier", "sensitive"}
+KNOWLEDGE_ROLES = {"quasi_identifier", "sensitive"}
 
 
 def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, now: dict[str, Any]) -> Kind:
@@ -42,7 +42,7 @@ def option_change(kind: type[Component] | None, key: str, old: Any, new: Any, no
 
 def fewer_trusted(old: Any, new: Any) -> Kind:
     """Is the newer list of trusted distributions part of the older one? None trusts everybody."""
-    before, after = ({str(pin) for pin in told} if isinstance(told, list) else None for told in (old, new))
+    before, after = ({str(pin) for pin in result} if isinstance(result, list) else None for result in (old, new))
     if before is None or after is None:
         return "looser" if after is None else "tighter"
     return "tighter" if after < before else "looser" if before < after else "different"
@@ -59,8 +59,8 @@ def _less(old: Any, new: Any) -> Kind:
     return _more(new, old)
 
 
-def _orderable(told: Any) -> bool:
-    return isinstance(told, bool) or is_number(told)
+def _orderable(document: Any) -> bool:
+    return isinstance(document, bool) or is_number(document)
 
 
 def _level(old: Any, new: Any) -> Kind:
@@ -72,18 +72,18 @@ def _level(old: Any, new: Any) -> Kind:
 
 def _fewer_reviewers(old: Any, new: Any) -> Kind:
     """Are the newer reviewers among the older ones? Where none are named, anybody may approve."""
-    before, after = (None if told is None else addresses_of(told) for told in (old, new))
+    before, after = (None if result is None else addresses_of(result) for result in (old, new))
     if before is None or after is None:
         return "looser" if after is None else "tighter"
     return "tighter" if after <= before else "looser"
 
 
-def unlisted_of(told: Any) -> Unlisted:
+def unlisted_of(written: Any) -> Unlisted:
     """What `data.unlisted` means as it is written, or the default; what cannot be read allows nothing."""
-    if told is None:
+    if written is None:
         return Unlisted()
     try:
-        return _UNLISTED.validate_json(json.dumps(told, default=str))
+        return _UNLISTED.validate_json(json.dumps(written, default=str))
     except ValidationError:
         return Unlisted()
 
@@ -99,7 +99,7 @@ def _unlisted(old: Any, new: Any) -> Kind:
 
 def counts_change(old: Any, new: Any) -> Kind:
     """Counting rows is tighter than counting the people they are said to stand for; it is the default."""
-    before, after = ("rows" if told is None else told for told in (old, new))
+    before, after = ("rows" if result is None else result for result in (old, new))
     if {before, after} <= {"rows", "people"}:
         return "looser" if after == "people" else "tighter"
     return "different"
@@ -121,12 +121,12 @@ ORDERED: list[tuple[str, Any, Callable[[Any, Any], Kind]]] = [
 def role_change(old: set[str], new: set[str]) -> Kind:
     """Knowing a column, or having to keep it secret, is tighter; neither may be lost."""
     lost, won = old - new, new - old
-    if lost & LEARNT:
+    if lost & KNOWLEDGE_ROLES:
         return "looser"
-    return "tighter" if won and won <= LEARNT and lost <= {"private", "ignored", "identifier"} else "different"
+    return "tighter" if won and won <= KNOWLEDGE_ROLES and lost <= {"private", "ignored", "identifier"} else "different"
 
 
-def gone_or_come(lost: set[str], won: set[str]) -> Kind:
+def removed_or_added(lost: set[str], won: set[str]) -> Kind:
     return "looser" if lost else "tighter" if won else "different"
 
 
@@ -149,7 +149,7 @@ LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the poli
 
 @dataclass(frozen=True)
 class Change:
-    """One place that the newer policy has otherwise. `free`: also a policy that extends the older one may.
+    """One place that the newer policy has otherwise. `allowed_in_child`: also a policy that extends the older one may.
 
     `old` and `new` are what stands there, None for nothing; the lines say where, if they are known. `name` is the
     attack's or the metric's that is changed. `problem` says what is wrong where the change as such does not, and `hint`
@@ -160,20 +160,20 @@ class Change:
     place: str
     old: Any
     new: Any
-    old_line: Line | None = None
-    new_line: Line | None = None
-    free: bool = False
+    old_line: SourceLine | None = None
+    new_line: SourceLine | None = None
+    allowed_in_child: bool = False
     name: str = ""
     problem: str = ""
     hint: str = ""
 
     @property
-    def whole(self) -> bool:
+    def is_addition_or_removal(self) -> bool:
         """Did something come or go as a whole?"""
         return self.place.endswith("]") and (self.old is None or self.new is None)
 
 
-def compared(old: Written, new: Written, plugins: Plugins) -> list[Change]:
+def compared(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list[Change]:
     """Every change from the older policy to the newer one; tolerant of what is wrong in either."""
     comparing = _Comparing(old, new, plugins)
     return [
@@ -190,8 +190,8 @@ def compared(old: Written, new: Written, plugins: Plugins) -> list[Change]:
 
 @dataclass(frozen=True)
 class _Comparing:
-    older: Written
-    newer: Written
+    older: PolicyDocument
+    newer: PolicyDocument
     plugins: Plugins
 
     def trust(self) -> Iterator[Change]:
@@ -203,18 +203,18 @@ class _Comparing:
     def numbers(self) -> Iterator[Change]:
         """Everything that has an order of its own, wherever it stands."""
         for place, default, order in ORDERED:
-            old, new = (default if told is None else told for told in self._both(place))
+            old, new = (default if result is None else result for result in self._both(place))
             if old != new:
                 yield self._change(order(old, new), place, old, new)
 
     def columns(self) -> Iterator[Change]:
         """Who knows a column and whether it is secret; its domain."""
-        old, new = (_dict(told) for told in self._both("data.columns"))
+        old, new = (_dict(result) for result in self._both("data.columns"))
         for name in [*old, *(name for name in new if name not in old)]:
             before, after, place = old.get(name), new.get(name), f"data.columns.{name}"
             roles, become = _roles(before), _roles(after)
             if before is None or after is None:
-                kind = gone_or_come(roles & LEARNT, become & LEARNT)
+                kind = removed_or_added(roles & KNOWLEDGE_ROLES, become & KNOWLEDGE_ROLES)
                 barred = self._barred(name, become) if before is None else set()
                 change = self._change(kind, place, before, after, free=before is None and not barred)
                 if barred:
@@ -271,11 +271,11 @@ class _Comparing:
             before, after = old, new
         if before != after:
             moved = [pair for pair in zip_longest(before, after, fillvalue="(none)") if pair[0] != pair[1]]
-            told = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
-            yield self._change("different", "data.columns", *told, free=not nameless[0])
+            items = (f"in the order {', '.join(names)}" for names in zip(*moved, strict=True))
+            yield self._change("different", "data.columns", *items, free=not nameless[0])
 
     def build(self) -> Iterator[Change]:
-        old, new = (_dict(told) for told in self._both("build"))
+        old, new = (_dict(result) for result in self._both("build"))
         if old and new and old.get("use") != new.get("use"):
             yield self._change("different", "build", old, new)
         elif old and new:
@@ -285,7 +285,7 @@ class _Comparing:
 
     def named(self, key: str) -> Iterator[Change]:
         """Attacks or metrics, by their names: more are tighter."""
-        old, new = ({str(name_of(item)): (i, item) for i, item in _items(told)} for told in self._both(key))
+        old, new = ({str(name_of(item)): (i, item) for i, item in _items(result)} for result in self._both(key))
         for name, (i, item) in old.items():
             if name not in new:
                 yield self._change("looser", f"{key}[{i}]", item, None, name=name)
@@ -308,8 +308,8 @@ class _Comparing:
                 for i, item in one:
                     if _alike(item) not in known:
                         kind: Kind = "tighter" if (more == "tighter") != gone else "looser"
-                        told = (item, None) if gone else (None, item)
-                        yield self._change(kind, f"{place}[{i}]", *told, free=place == "waivers")
+                        items = (item, None) if gone else (None, item)
+                        yield self._change(kind, f"{place}[{i}]", *items, free=place == "waivers")
 
     def rest(self) -> Iterator[Change]:
         """What has no order: what a policy is called, its files and how they are read, its seed."""
@@ -328,7 +328,7 @@ class _Comparing:
         """The options of one component that is used in both."""
         kind = self.plugins.by_name.get(str(old.get("use")))
         for key in [*old, *(key for key in new if key not in old)]:
-            before, after = (_option(kind, told, key) for told in (old, new))
+            before, after = (_option(kind, result, key) for result in (old, new))
             if key not in {"use", "name"} and before != after:
                 change = option_change(kind, key, before, after, new)
                 yield self._change(change, f"{place}.{key}", before, after, f"{now}.{key}", name=name)
@@ -339,7 +339,7 @@ class _Comparing:
             kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
             yield self._change(kind, place, old, new, free=free and old is None)
 
-    def _granted(self, written: Written, place: str) -> list[tuple[int, Any]]:
+    def _granted(self, written: PolicyDocument, place: str) -> list[tuple[int, Any]]:
         items = _items(_at(written.document, place), anything=True)
         known = _at(written.document, "knows.facts_known") if place == "knows.facts" else None
         return items[:known] if isinstance(known, int) and known >= 0 else items
@@ -350,29 +350,29 @@ class _Comparing:
     def _change(
         self, kind: Kind, place: str, old: Any, new: Any, now: str = "", *, free: bool = False, name: str = ""
     ) -> Change:
-        lines = line_at(self.older, place, told=old), line_at(self.newer, now or place, told=new)
+        lines = line_at(self.older, place, value=old), line_at(self.newer, now or place, value=new)
         return Change(kind, place if old is not None else now or place, old, new, *lines, free, name)
 
 
-def line_at(written: Written, place: str, *, told: Any) -> Line | None:
+def line_at(written: PolicyDocument, place: str, *, value: Any) -> SourceLine | None:
     """The line of a place, or of the nearest thing it is in; of an item that is not there, of its list."""
-    place = place[: place.rfind("[")] if told is None and place.endswith("]") else place
+    place = place[: place.rfind("[")] if value is None and place.endswith("]") else place
     while place and place not in written.lines:
         place = place[: max(place.rfind("."), place.rfind("["), 0)]
     return written.lines.get(place)
 
 
-def _option(kind: type[Component] | None, told: dict[str, Any], key: str) -> Any:
+def _option(kind: type[Component] | None, document: dict[str, Any], key: str) -> Any:
     """An option as it stands, or its default."""
     if key == "scored" and kind is not None and issubclass(kind, RecordMetric):
-        return told.get(key, kind.default_scored())
+        return document.get(key, kind.default_scored())
     field = None if kind is None else kind.model_fields.get(key)
     default = None if field is None or field.is_required() else field.get_default(call_default_factory=True)
-    return told.get(key, to_jsonable_python(default, fallback=str))
+    return document.get(key, to_jsonable_python(default, fallback=str))
 
 
-def _roles(told: Any) -> set[str]:
-    role = _dict(told).get("role")
+def _roles(document: Any) -> set[str]:
+    role = _dict(document).get("role")
     return {role} if isinstance(role, str) else {str(one) for one in role} if isinstance(role, list) else set()
 
 
@@ -383,15 +383,15 @@ def _at(document: Mapping[str, Any], place: str) -> Any:
     return here
 
 
-def _items(told: Any, *, anything: bool = False) -> list[tuple[int, Any]]:
-    items = enumerate(told if isinstance(told, list) else [])
+def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:
+    items = enumerate(document if isinstance(document, list) else [])
     return [(i, item) for i, item in items if anything or isinstance(item, dict)]
 
 
-def _dict(told: Any) -> dict[str, Any]:
-    return told if isinstance(told, dict) else {}
+def _dict(document: Any) -> dict[str, Any]:
+    return document if isinstance(document, dict) else {}
 
 
-def _alike(told: Any) -> str:
+def _alike(document: Any) -> str:
     """Equal for what says the same, in whatever order its keys stand."""
-    return json.dumps(told, sort_keys=True, default=str)
+    return json.dumps(document, sort_keys=True, default=str)

@@ -14,7 +14,7 @@ from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.describe import models_of
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import Plugins, use_of
-from leafgate.disclosure.limit_leakage import SMALL, Asked
+from leafgate.disclosure.limit_leakage import SMALL, LimitQuery
 from leafgate.errors import Problem, plain
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
@@ -26,7 +26,7 @@ from leafgate.types.schema import Column
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 
 
-def followed(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any], type[BaseModel] | None]:
+def resolve_error_path(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any], type[BaseModel] | None]:
     """The place as the policy has it, and the model that holds the last key of it.
 
     Where a section may be one of several models, pydantic's path has the chosen one's name in it; the
@@ -57,7 +57,7 @@ def _use_of(model: type[BaseModel]) -> Any:
 Named = list[tuple[int, dict[str, Any]]]
 
 
-def crossed(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
+def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
     """Every such mistake; tolerant of whatever the sections themselves got wrong."""
     attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
     yield from _says_what_it_uses(document, attacks, metrics, plugins)
@@ -84,18 +84,18 @@ def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem
     for key in ("people", "sample"):
         if knows.get(key) is not None and not secrets:
             yield Problem(f"knows.{key}", "no column has the role `sensitive`, so there is no secret to know")
-    told = _dict(data.get("columns"))
-    columns = {name: _column(name, _dict(spec), data.get("on_missing")) for name, spec in told.items()}
+    result = _dict(data.get("columns"))
+    columns = {name: _column(name, _dict(spec), data.get("on_missing")) for name, spec in result.items()}
     for i, fact in _dicts(knows.get("facts")):
         yield from fact_problems(fact, columns, place_of(i))
     for i, rule in _dicts(data.get("protect")):
         yield from protect_problems(rule, columns, place_of_rule(i))
 
 
-def _column(name: str, told: dict[str, Any], on_missing: Any) -> Column | None:
+def _column(name: str, document: dict[str, Any], on_missing: Any) -> Column | None:
     """The column a policy declares, without its hierarchy; None where that is wrong in itself."""
     try:
-        spec = ColumnSpec.model_validate_json(json.dumps({**told, "hierarchy": None}))
+        spec = ColumnSpec.model_validate_json(json.dumps({**document, "hierarchy": None}))
     except ValidationError:
         return None
     return column_of(name, spec, on_missing)
@@ -161,7 +161,7 @@ def _is_section(loc: tuple[Any, ...]) -> bool:
 
 
 def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
-    loc, used = followed(wrong["loc"], plugins)
+    loc, used = resolve_error_path(wrong["loc"], plugins)
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
     kind, message = wrong["type"], plain(wrong["msg"])
     if _is_section(tuple(loc)) and kind == "union_tag_invalid":
@@ -213,6 +213,6 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
     ]
     for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
         average = isinstance(metric, RecordMetric) and metric.average
-        asked = Asked(metric.called, metric.unit, {metric.direction: metric.limit, "average": average})
+        asked = LimitQuery(metric.called, metric.unit, {metric.direction: metric.limit, "average": average})
         if asked.small(cell):
-            yield Problem(place, asked.said(SMALL, cell))
+            yield Problem(place, asked.describe(SMALL, cell))

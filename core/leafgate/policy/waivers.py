@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_val
 from leafgate.api.components import STRICT, Limit, Share
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.errors import Problem
-from leafgate.io.contacts import address_of, same_person, seen
+from leafgate.io.contacts import address_of, same_person, visible_text
 from leafgate.io.json import canonical
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Waiver(BaseModel):
     @field_validator("id", "finding", "owner", "approved_by", "reason")
     @classmethod
     def _says_something(cls, words: str) -> str:
-        if not seen(words):
+        if not visible_text(words):
             raise ValueError("says nothing")
         return words
 
@@ -102,8 +102,8 @@ class Waiver(BaseModel):
 
     def weaker(self, metric: Metric) -> Metric:
         """The metric with this waiver's limit in place of the policy's."""
-        told = {} if self.limit is None else self.limit.model_dump(exclude_none=True)
-        return metric.model_copy(update=told)
+        fields = {} if self.limit is None else self.limit.model_dump(exclude_none=True)
+        return metric.model_copy(update=fields)
 
 
 def _an_address(text: str) -> str:
@@ -144,12 +144,12 @@ def waiver_problems(policy: Policy) -> Iterator[Problem]:
     several with limits of their own would tell the public the number that each report hides. A release that is read
     from a file answers to two digests, so the waivers of one finding name files or releases, and not both.
     """
-    names = [seen(waiver.id) for waiver in policy.waivers]
+    names = [visible_text(waiver.id) for waiver in policy.waivers]
     waived = [(waiver.finding, waiver.file or waiver.release) for waiver in policy.waivers]
     of_files = {waiver.finding for waiver in policy.waivers if waiver.file is not None}
     for i, waiver in enumerate(policy.waivers):
         place, days = f"waivers[{i}]", (waiver.expires - waiver.issued).days
-        if names.index(seen(waiver.id)) < i:
+        if names.index(visible_text(waiver.id)) < i:
             yield Problem(f"{place}.id", "another waiver has this id", "give each its own")
         if waived.index((waiver.finding, waiver.file or waiver.release)) < i:
             yield Problem(place, "this finding of this release has a waiver already", "replace that: so one is renewed")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from leafgate.disclosure.text import alarm, details, group_words, headline, printable
-from leafgate.policy.sources import path_told
+from leafgate.policy.sources import display_path
 
 LONGEST = 200
 """So many signs of a name are shown; the JSON has all of them."""
@@ -24,8 +24,8 @@ def state(finding: Mapping[str, Any]) -> State:
 
 def clean(text: object, longest: int = LONGEST) -> str:
     """A text without control signs, marks of direction or line ends, and no longer than can be read."""
-    told = printable(str(text))
-    return told if len(told) <= longest else f"{told[: longest - 1]}…"
+    result = printable(str(text))
+    return result if len(result) <= longest else f"{result[: longest - 1]}…"
 
 
 def findings_by_urgency(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -79,13 +79,13 @@ def marked_leaves(report: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str,
 
 def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
     """The answers from the root to a node, in words, as far as the report tells them, without what later ones imply."""
-    told: dict[tuple[str, str], str] = {}
+    document: dict[tuple[str, str], str] = {}
     while (parent := nodes[place]["parent"]) is not None:
         if "way" in nodes[place] and "words" in nodes[parent]:
             column, way = nodes[parent]["words"], nodes[place]["way"]
-            told.setdefault((column, way[0] if way.startswith(("<", ">")) else ""), f"{column} {way}")
+            document.setdefault((column, way[0] if way.startswith(("<", ">")) else ""), f"{column} {way}")
         place = parent
-    return list(told.values())[::-1]
+    return list(document.values())[::-1]
 
 
 def below(report: Mapping[str, Any], file: str) -> str:
@@ -109,9 +109,9 @@ def command(report: Mapping[str, Any]) -> str:
     if report["release"] and report["release"].get("drawn_once"):
         return "build: {use: published, path: release.json}"
     file = below(report, str(report["policy"].get("file") or ""))
-    words = ["leafgate", "audit", path_told(Path(file), "POLICY") if file else "POLICY"]
+    words = ["leafgate", "audit", display_path(Path(file), "POLICY") if file else "POLICY"]
     for word in report["policy"].get("given", ()):
-        words.append(word if word in OPTIONS else path_told(Path(word), "FILE"))
+        words.append(word if word in OPTIONS else display_path(Path(word), "FILE"))
     return " ".join([*words, "--out results", *(["--audience auditor"] if report["audience"] == "auditor" else [])])
 
 
@@ -134,5 +134,5 @@ DIGESTS = {"sha256": "data", "keyed_sha256": "data, keyed"}
 
 def data_digest(report: Mapping[str, Any]) -> tuple[str, str]:
     """What to call the digest of the data, and the digest; where there is none to see, whom it is for."""
-    told = ((name, report["data"][key]) for key, name in DIGESTS.items() if report["data"].get(key))
-    return next(told, ("the data's digest is for auditors", ""))
+    items = ((name, report["data"][key]) for key, name in DIGESTS.items() if report["data"].get(key))
+    return next(items, ("the data's digest is for auditors", ""))

@@ -47,18 +47,20 @@ WORST, LISTED, DRAWN, CARDS, LINES = 3, 400, 24, 200, 4
 def html(report: Mapping[str, Any], frontier: bytes = b"") -> bytes:
     """The page of a report, with the picture of a sweep where there is one; equal reports give equal bytes."""
     picture = f"data:image/svg+xml;base64,{b64encode(frontier).decode()}" if frontier else ""
-    page = environment().get_template("report.html.j2").render(**told(report), frontier=Markup(picture))  # noqa: S704
+    page = environment().get_template("report.html.j2").render(**template_context(report), frontier=Markup(picture))  # noqa: S704
     return page.encode() + b"\n"
 
 
 def tree_page(release: Release) -> str:
     """The first tree of a release that asks anything as a page, with whatever the release tells."""
-    from leafgate.disclosure.masking import Shown
-    from leafgate.disclosure.masking import told as everything
+    from leafgate.disclosure.masking import CountMask
+    from leafgate.disclosure.masking import redact as everything
     from leafgate.engine.figures import bare_view
 
     nodes = (
-        [everything(node, Shown(1, released=True), "auditor") for node in bare_view(release)] if release.trees else []
+        [everything(node, CountMask(1, released=True), "auditor") for node in bare_view(release)]
+        if release.trees
+        else []
     )
     picture = tree_picture(nodes) if nodes else None
     facts = {"use": release.builder.get("use", "?"), "trees": len(release.trees), "picture": picture}
@@ -88,7 +90,7 @@ def environment() -> Environment:
     return made
 
 
-def told(report: Mapping[str, Any]) -> dict[str, Any]:
+def template_context(report: Mapping[str, Any]) -> dict[str, Any]:
     """Everything the template shows."""
     findings = findings_by_urgency(report)
     tree = report.get("tree")

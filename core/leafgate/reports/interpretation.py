@@ -28,7 +28,7 @@ NEXT = {
     ),
 }
 WAIVED = "Here limits are broken and waived: for these it passes although more can be learned than the policy allows."
-TOLD = {
+LEVEL_MEANINGS = {
     "labels": "the tests of each tree, and what its leaves predict",
     "error_rates": "the tests of each tree, what its leaves predict, and how often that is wrong",
     "shares": "the tests of each tree, and the shares of the values on its leaves",
@@ -49,7 +49,7 @@ def method_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if not method:
         return
     if method.get("publishes"):
-        yield "Published", TOLD.get(method["publishes"], clean(method["publishes"]))
+        yield "Published", LEVEL_MEANINGS.get(method["publishes"], clean(method["publishes"]))
     yield "Secret", _listed(method["secret"])
     granted = "".join(f"; {each}" for each in method["granted"])
     yield "The adversary knows", f"of everybody: {_listed(method['known'])}{granted}"

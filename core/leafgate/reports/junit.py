@@ -47,5 +47,5 @@ def _case(suite: Element, report: Mapping[str, Any], finding: Mapping[str, Any])
     case = SubElement(suite, "testcase", {"classname": about, "name": clean(finding["id"]), "time": "0", **line})
     tag = {"failed": "failure", "inconclusive": "error", "waived": "skipped"}.get(state(finding))
     if tag is not None:
-        told = SubElement(case, tag, {"message": message(finding), "type": state(finding)})
-        told.text = "\n".join(explained(finding))
+        result = SubElement(case, tag, {"message": message(finding), "type": state(finding)})
+        result.text = "\n".join(explained(finding))

@@ -76,8 +76,8 @@ def _explained(finding: Mapping[str, Any]) -> Iterator[str]:
 
 def _ending(report: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    told = [*idle_waivers(report), *report["notes"], *meaning(report)]
-    yield from (f"> {_safe(line)}  " for line in told[:LISTED])
+    items = [*idle_waivers(report), *report["notes"], *meaning(report)]
+    yield from (f"> {_safe(line)}  " for line in items[:LISTED])
     yield ""
     yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:LISTED])
     yield ""

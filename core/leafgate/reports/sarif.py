@@ -78,8 +78,8 @@ def _file_uri(file: Mapping[str, str]) -> str:
 
 def _idle(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The waivers that do not apply: no results, for nothing is wrong with the release by them."""
-    told = [clean(line, 4 * LONGEST) for line in idle_waivers(report)]
-    return [{"level": "warning", "message": {"text": line}} for line in told]
+    items = [clean(line, 4 * LONGEST) for line in idle_waivers(report)]
+    return [{"level": "warning", "message": {"text": line}} for line in items]
 
 
 def _rule(finding: Mapping[str, Any]) -> str:
@@ -113,7 +113,7 @@ def _explained_by(finding: Mapping[str, Any]) -> str:
 
 
 def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) -> dict[str, Any]:
-    told = {
+    fields = {
         "ruleId": _rule(finding),
         "ruleIndex": rule,
         "kind": "fail",
@@ -126,8 +126,8 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
     }
     if "waiver" in finding:
         why = f"{clean(finding['waiver']['id'])}: {clean(finding['waiver']['reason'])}"
-        told["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
-    return told
+        fields["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
+    return fields
 
 
 def _analysis_target(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Histogram:
     """A finding's histogram; `limit` is where the limit is drawn, None where it lies within a bar."""
 
     id: str
-    told: str
+    description: str
     wanted: str
     bars: Sequence[Bar]
     edges: Sequence[tuple[float, str]]

@@ -47,7 +47,7 @@ class Spot:
     y: float
     width: float
     words: str
-    beside: str
+    annotation: str
     title: str
 
 
@@ -161,12 +161,12 @@ def _people(node: Mapping[str, Any]) -> str:
 
 def class_words(node: Mapping[str, Any]) -> str:
     """Of a leaf that fewer people reach than share their equivalence class: how large that is, and why; else empty."""
-    told = node.get("equivalence_class")
-    if told is None:
+    result = node.get("equivalence_class")
+    if result is None:
         return ""
-    columns = ", ".join(clean(name, LONGEST) for name in told["unknown"])
+    columns = ", ".join(clean(name, LONGEST) for name in result["unknown"])
     return (
-        f"the adversary cannot tell them apart from others: their equivalence class has {number(told['people'])} "
+        f"the adversary cannot tell them apart from others: their equivalence class has {number(result['people'])} "
         f"people or more, because tests above ask for what is not known of them ({columns})"
     )
 
@@ -176,8 +176,8 @@ def _beside(node: Mapping[str, Any]) -> str:
     if node["kind"] == "test":
         return ""
     if node["kind"] == "leaf":
-        told = node.get("equivalence_class")
-        people = _people(node) + (f" in a class of {number(told['people'])}" if told else "")
+        result = node.get("equivalence_class")
+        people = _people(node) + (f" in a class of {number(result['people'])}" if result else "")
         return " → ".join(filter(None, [people, _short(node.get("words", ""), 34)]))
     past = f", {number(node['leaves_past'])} past a limit" if node.get("leaves_past") else ""
     return f"+ {number(node['leaves'])} leaves{past}"

@@ -59,17 +59,17 @@ def newcomer(name: str, kinds: tuple[Kind, ...], plugins: Plugins) -> Newcomer:
     return made
 
 
-def package(made: Newcomer) -> Mapping[str, bytes]:
+def package(newcomer: Newcomer) -> Mapping[str, bytes]:
     """The package's files, by their paths: a face, its mathematics, a test, what installs it, what explains it."""
     files = {
         "pyproject.toml": texts.PYPROJECT,
-        "README.md": _readme(made),
-        f"{made.module}/__init__.py": _face(made),
-        f"{made.module}/py.typed": "",
-        "tests/test_conformance.py": _test(made),
+        "README.md": _readme(newcomer),
+        f"{newcomer.module}/__init__.py": _face(newcomer),
+        f"{newcomer.module}/py.typed": "",
+        "tests/test_conformance.py": _test(newcomer),
     }
-    files |= {f"{made.module}/{texts.FILES[kind]}": texts.MATHEMATICS[kind] for kind in made.kinds}
-    return {path: _filled(text, made).encode() for path, text in files.items()}
+    files |= {f"{newcomer.module}/{texts.FILES[kind]}": texts.MATHEMATICS[kind] for kind in newcomer.kinds}
+    return {path: _filled(text, newcomer).encode() for path, text in files.items()}
 
 
 def _filled(text: str, made: Newcomer) -> str:
@@ -99,6 +99,6 @@ def _test(made: Newcomer) -> str:
 
 
 def _readme(made: Newcomer) -> str:
-    told = "\n".join(_of_kind(texts.POLICY[kind], made, kind) for kind in made.kinds)
+    text = "\n".join(_of_kind(texts.POLICY[kind], made, kind) for kind in made.kinds)
     notes = "".join(f"{texts.NOTES[kind]}\n" for kind in made.kinds)
-    return texts.README.replace("@POLICY@", told).replace("@NOTES@", notes)
+    return texts.README.replace("@POLICY@", text).replace("@NOTES@", notes)

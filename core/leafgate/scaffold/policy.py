@@ -17,7 +17,7 @@ from leafgate.io.cells import is_code, read_bytes
 from leafgate.io.csv import read_cells, width
 from leafgate.io.parquet import read_parquet
 from leafgate.io.yaml import MAX_BYTES
-from leafgate.models.hints import Hints, class_column, hints_of, rest_of_policy
+from leafgate.models.hints import ModelHints, class_column, hints_of, rest_of_policy
 from leafgate.policy.models import CsvOptions
 
 
@@ -99,7 +99,7 @@ class Guess:
 
 
 def first_policy(
-    path: Path, target: str | None, header: bool | None, model: Path | None = None, beside: Path | None = None
+    path: Path, target: str | None, header: bool | None, model: Path | None = None, folder: Path | None = None
 ) -> str:
     """YAML text: every column with a role and the domain that occurs, and one audit to start from.
 
@@ -107,7 +107,7 @@ def first_policy(
     taken for identifiers, which are dropped as the file is read: nothing of them gets into a release. Everything else
     is taken to be known to outsiders, the careful assumption. Bounds are round numbers around what occurs, so that
     they are nobody's. Every such guess says CHECK. With `model`, a fitted
-    model's file, the audit is of that; `beside` is the folder the policy will stand in.
+    model's file, the audit is of that; `folder` is the folder the policy will stand in.
     """
     csv = CsvOptions()
     if path.suffix in {".parquet", ".pq"}:
@@ -130,7 +130,7 @@ def first_policy(
         gaps = frozenset(word for guess in guesses if guess.numeric for word in guess.missing)
         guesses = [_guess(name, cells[name], hints.known - gaps) for name in names]
         target = target or class_column(hints, {guess.name: guess.values for guess in guesses}, names)
-    lines = [*_lines(path, csv, guesses, target or names[-1], hints), *_rest(hints, guesses, target, beside)]
+    lines = [*_lines(path, csv, guesses, target or names[-1], hints), *_rest(hints, guesses, target, folder)]
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_BYTES:
         remedy = "leave out columns that are texts of their own, such as names and remarks"
@@ -138,7 +138,7 @@ def first_policy(
     return text
 
 
-def _rest(hints: Hints | None, guesses: Sequence[Guess], target: str | None, beside: Path | None) -> Iterator[str]:
+def _rest(hints: ModelHints | None, guesses: Sequence[Guess], target: str | None, beside: Path | None) -> Iterator[str]:
     """What is built, published, tried and demanded."""
     if hints is None or target is None:
         yield from _REST
@@ -187,7 +187,9 @@ def _guess(name: str, cells: pd.Series, known: frozenset[str] = frozenset()) -> 
     return Guess(name, values, numeric, int((~cells.isin(missing)).sum()), missing)
 
 
-def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, hints: Hints | None) -> Iterator[str]:
+def _lines(
+    path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, hints: ModelHints | None
+) -> Iterator[str]:
     yield f"# A first policy for {_text(path.name)}, made by `leafgate init`. Check every line that says CHECK."
     yield "leafgate: 1"
     yield f"name: {_text(path.stem)}"
@@ -198,15 +200,15 @@ def _lines(path: Path, csv: CsvOptions, guesses: Sequence[Guess], target: str, h
     if missing:
         yield f"  missing: [{', '.join(map(_text, missing))}]"
         yield "  on_missing: drop          # CHECK: drop (leave those people out) or keep (a value of its own)"
-    told = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
-    if told:
-        yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in told.items())}}}"
+    fields = {k: v for k, v in csv.model_dump().items() if v != CsvOptions.model_fields[k].default}
+    if fields:
+        yield f"  csv: {{{', '.join(f'{key}: {json.dumps(value)}' for key, value in fields.items())}}}"
     yield "  columns:                    # CHECK each role: does an outsider know it of everyone? then quasi_identifier"
     for guess in guesses:
         yield f"    {_text(guess.name)}: {_column(guess, guess.name == target, hints)}"
 
 
-def _column(guess: Guess, is_target: bool, hints: Hints | None) -> str:
+def _column(guess: Guess, is_target: bool, hints: ModelHints | None) -> str:
     if is_target and hints is not None and not hints.classes:
         return _number_to_predict(guess)
     if is_target and len(guess.values) > MANY:

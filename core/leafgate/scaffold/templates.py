@@ -6,8 +6,8 @@ WORDS = {"attack": "attack", "metric": "doubt", "builder": "trees"}
 FILES = {"attack": "beliefs.py", "metric": "scores.py", "builder": "building.py"}
 OPTIONS = {"attack": "", "metric": "at_least=0.1", "builder": ""}
 IMPORTS = {
-    "attack": ("AttackModel", "Belief", "Known", "Release"),
-    "metric": ("AtLeast", "Case", "Example", "Metric"),
+    "attack": ("AttackModel", "Belief", "AdversaryKnowledge", "Release"),
+    "metric": ("AtLeast", "ScoringContext", "Example", "Metric"),
     "builder": ("Release", "TreeBuilder"),
 }
 TYPED = {
@@ -108,7 +108,7 @@ CLASSES = {
     formula = "P(class = v) = people of class v in the leaf / people in the leaf"
     source = "counting who reaches each leaf"
 
-    def infer(self, release: Release, known: Known) -> list[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[Belief]:
         from @MODULE@.beliefs import infer
 
         return infer(release, known)
@@ -126,7 +126,7 @@ CLASSES = {
     source = "the chance that an attack leaves to everything but the truth"
     examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from @MODULE@.scores import doubt
 
         return doubt(case)
@@ -169,7 +169,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from leafgate import Belief, InconclusiveError, Known, Release
+from leafgate import Belief, InconclusiveError, AdversaryKnowledge, Release
 from leafgate.algorithms.routing import route
 from leafgate.types.tree import columns_asked
 
@@ -181,11 +181,11 @@ def shares(counts: np.ndarray) -> np.ndarray:
     [[0.75, 0.25], [0.5, 0.5]]
     """
     people = counts.sum(axis=1, keepdims=True)
-    told: np.ndarray = np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
+    certainty: np.ndarray = np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
     return told
 
 
-def infer(release: Release, known: Known) -> list[Belief]:
+def infer(release: Release, known: AdversaryKnowledge) -> list[Belief]:
     """One belief about the class: everybody in a leaf is believed the same."""
     if len(release.trees) != 1 or not columns_asked(release.trees[0]) <= set(known.records.columns):
         raise InconclusiveError("reads one tree that asks public columns alone")
@@ -202,13 +202,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from leafgate import Case
+from leafgate import ScoringContext
 
 
-def doubt(case: Case) -> pd.Series:
+def doubt(case: ScoringContext) -> pd.Series:
     """1 - P(secret = truth | x) for each row of the table, from 0 to 1."""
     rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
-    return pd.Series(1 - case.chances.to_numpy(dtype=float)[rows, truth])
+    return pd.Series(1 - case.posterior.to_numpy(dtype=float)[rows, truth])
 ''',
     "builder": '''"""A tree of one test."""
 
@@ -216,10 +216,10 @@ from __future__ import annotations
 
 import numpy as np
 from leafgate import InconclusiveError, Table
-from leafgate.types.tree import Branch, Fan, Leaf
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 
 
-def tree(table: Table) -> Fan:
+def tree(table: Table) -> CategoricalSplit:
     """People of each class by the value of the column with the first name.
 
     Raises InconclusiveError where no column has values to ask about.
@@ -231,7 +231,8 @@ def tree(table: Table) -> Fan:
     counts = np.zeros((len(column.domain), len(classes)), dtype=np.int64)
     np.add.at(counts, (table.codes(column.name), table.codes(table.schema.target.name)), table.weight)
     leaves = (Leaf(classes[int(row.argmax())], dict(zip(classes, row.tolist(), strict=True))) for row in counts)
-    return Fan(column.name, tuple(Branch((v,), leaf) for v, leaf in zip(column.domain, leaves, strict=True)))
+    return CategoricalSplit(column.name, tuple(Branch((v,), leaf) for v, leaf in zip(column.domain, leaves,
+    strict=True)))
 ''',
 }
 

@@ -58,9 +58,9 @@ class ExpectedRun:
             for key, wanted in digests.items():
                 found = described.get(key)
                 if found != wanted:
-                    told = "names none" if found is None else f"is {found[:16]}"
+                    text = "names none" if found is None else f"is {found[:16]}"
                     yield Problem(
-                        f"{path}: {name}.{key}", f"{told}, and {str(wanted or 'none')[:16]} is expected", ANOTHER_RUN
+                        f"{path}: {name}.{key}", f"{text}, and {str(wanted or 'none')[:16]} is expected", ANOTHER_RUN
                     )
 
     def _policy_digests(self, report: Mapping[str, Any]) -> dict[str, str | None]:

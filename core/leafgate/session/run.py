@@ -14,7 +14,7 @@ from leafgate.errors import DataError, PolicyError
 from leafgate.io.json import canonical
 from leafgate.policy.load import each_org, load_policy
 from leafgate.policy.models import Policy
-from leafgate.policy.sources import NOWHERE, Source, file_told
+from leafgate.policy.sources import IN_MEMORY, PolicyOrigin, shown_file
 
 if TYPE_CHECKING:
     from leafgate.engine.audit import Audit
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Run:
+class Session:
     """A policy with its plugins and tables, the command line's overrides taken in."""
 
     policy: Policy
@@ -32,7 +32,7 @@ class Run:
     seconds: Mapping[str, float] = field(default_factory=dict)
     population: Table | None = None
     people: Table | None = None
-    source: Source = NOWHERE
+    source: PolicyOrigin = IN_MEMORY
 
     def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> Audit:
         """Build, attack and judge; the seconds it took to read are part of its timings.
@@ -46,7 +46,7 @@ class Run:
         return replace(audited, seconds={**self.seconds, **audited.seconds})
 
 
-def prepare(
+def open_session(
     path: Path,
     data: Path | None = None,
     root: Path | None = None,
@@ -54,7 +54,7 @@ def prepare(
     org: Path | Sequence[Path] | None = None,
     *,
     before_data: Callable[[Policy], None] | None = None,
-) -> Run:
+) -> Session:
     """Read a policy and the tables it names; `data`, `test` and `org` come from the command line, any folder will do.
 
     `org` may be several policies, each of which must be kept to.
@@ -69,7 +69,7 @@ def prepare(
     start = time.perf_counter()
     table, other, population, people = read_tables(policy)
     seconds = {"read": time.perf_counter() - start}
-    return Run(policy, loaded.plugins, table, other, seconds, population, people, source)
+    return Session(policy, loaded.plugins, table, other, seconds, population, people, source)
 
 
 def _given(
@@ -77,11 +77,11 @@ def _given(
 ) -> Iterator[str]:
     """What the command line named beside the policy, as a report may tell it."""
     if data is not None:
-        yield file_told(data, policy, "DATA")
+        yield shown_file(data, policy, "DATA")
     held = [("--org", org, "ORG") for org in orgs]
     for option, path, word in (("--root", root, "FOLDER"), *held, ("--test", test, "TEST")):
         if path is not None:
-            yield from (option, file_told(path, policy, word))
+            yield from (option, shown_file(path, policy, word))
 
 
 Read = tuple["Table", "Table | None", "Table | None", "Table | None"]
@@ -121,8 +121,8 @@ class Tables:
 def _data_key(policy: Policy) -> bytes:
     named = (policy.data.path, policy.data.test, policy.data.population, policy.knows.people)
     files = [str(path) for path in named]
-    told = policy.data.model_dump(mode="json", exclude={"path", "test", "population"})
-    return canonical([files, list(told["columns"].items()), told])
+    document = policy.data.model_dump(mode="json", exclude={"path", "test", "population"})
+    return canonical([files, list(document["columns"].items()), document])
 
 
 def _refuse_one_class(table: Table) -> None:

@@ -43,23 +43,23 @@ class Point:
 
     @property
     def label(self) -> str:
-        return ", ".join(f"{place}={shown(value)}" for place, value in self.values.items())
+        return ", ".join(f"{place}={display_value(value)}" for place, value in self.values.items())
 
 
-def shown(value: Any) -> str:
+def display_value(value: Any) -> str:
     """A swept value as a policy has it."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {shown(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {display_value(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(display_value, value))}]"
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def short(value: Any) -> str:
     """A swept value in few letters: of a mapping only its values."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    told = " ".join(map(short, parts)) if isinstance(value, dict | list) and value else shown(value)
-    return told if len(told) <= 32 else f"{told[:31]}\N{HORIZONTAL ELLIPSIS}"
+    text = " ".join(map(short, parts)) if isinstance(value, dict | list) and value else display_value(value)
+    return text if len(text) <= 32 else f"{text[:31]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def axis_of(words: str) -> Axis:
@@ -67,12 +67,12 @@ def axis_of(words: str) -> Axis:
     place, equals, values = words.partition("=")
     if not equals or not _steps(place):
         raise PolicyError("is no PLACE=VALUE,VALUE,...", place=OVER, remedy="for example build.k=2,5,10")
-    told = parse_yaml(f"values: [{values}]".encode(), f"{OVER} {place}")["values"]
-    if not isinstance(told, list) or not told:
+    result = parse_yaml(f"values: [{values}]".encode(), f"{OVER} {place}")["values"]
+    if not isinstance(result, list) or not result:
         raise PolicyError("names no values", place=f"{OVER} {place}", remedy="for example build.k=2,5,10")
-    if len({canonical(value) for value in told}) < len(told):
+    if len({canonical(value) for value in result}) < len(result):
         raise PolicyError("names a value twice", place=f"{OVER} {place}")
-    return Axis(place, told)
+    return Axis(place, result)
 
 
 def points_of(document: Mapping[str, Any], axes: Sequence[Axis]) -> list[Point]:

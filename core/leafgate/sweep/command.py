@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from leafgate.cli.audit import Audience, DataFile, Json, PolicyFile, Root, Test
-from leafgate.cli.output import say, say_whole
+from leafgate.cli.output import print_document, say
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_files
 from leafgate.io.json import readable
 
@@ -63,7 +63,7 @@ def sweep(
     files = (readable(as_document(outcome, audience.value)), as_csv(outcome), picture(outcome))
     write_files(out, dict(zip(FILES, files, strict=True)), EVERYONE if public else OWNER_ONLY)
     if as_json:
-        say_whole(readable(as_document(outcome, audience.value, numbers=public)))
+        print_document(readable(as_document(outcome, audience.value, numbers=public)))
     else:
         for line in table_lines(outcome, numbers=public):
             say(line)

@@ -126,8 +126,8 @@ def _axes(across: Scale, up: Scale, names: tuple[str, str]) -> Iterator[str]:
         yield f'<text class="s" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
     yield f'<text x="{(left + WIDTH - RIGHT) / 2:g}" y="{HEIGHT - 16}" text-anchor="middle">{escape(names[0])}</text>'
     yield f'<text x="{left - 60}" y="{TOP - 20}">{escape(names[1])}</text>'
-    told = "filled: passes; hollow: does not"
-    yield f'<text class="s" x="{WIDTH - RIGHT}" y="{TOP - 20}" text-anchor="end">{told}</text>'
+    text = "filled: passes; hollow: does not"
+    yield f'<text class="s" x="{WIDTH - RIGHT}" y="{TOP - 20}" text-anchor="end">{text}</text>'
 
 
 def _borders(across: Scale, up: Scale, limits: tuple[float | None, float | None]) -> Iterator[str]:

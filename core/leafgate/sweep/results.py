@@ -13,7 +13,7 @@ from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.disclosure.masking import Audience
 from leafgate.disclosure.text import number
 from leafgate.policy.models import Policy
-from leafgate.sweep.axes import shown
+from leafgate.sweep.axes import display_value
 from leafgate.sweep.worker import Result
 
 FORMAT = "leafgate/sweep/1"
@@ -51,7 +51,7 @@ def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome
     """The outcome, with the policy's first utility metric (else its first cost) and its first protection metric."""
     metrics: list[Metric] = [metric for policy in policies for metric in policy.metrics]
     whole = [metric for metric in metrics if not isinstance(metric, RecordMetric)]
-    utility = [m.called for m in whole if m.direction == "at_least"] + [m.called for m in whole if m.cost]
+    utility = [m.called for m in whole if m.direction == "at_least"] + [m.called for m in whole if m.is_cost]
     protection = [m.called for m in metrics if isinstance(m, RecordMetric)]
     return Outcome(results, _first(utility), _first(protection), policies[0].name)
 
@@ -112,7 +112,7 @@ def as_csv(outcome: Outcome) -> bytes:
     for result in outcome.results:
         findings = {} if result.report is None else {f["id"]: f for f in result.report["findings"]}
         values = [_cell(findings[each]) if each in findings else "" for each in ids]
-        swept = map(shown, result.point.values.values())
+        swept = map(display_value, result.point.values.values())
         out.writerow(map(_as_text, [*swept, result.verdict, *values, result.problem]))
     return text.getvalue().encode()
 
@@ -163,7 +163,7 @@ def table_lines(outcome: Outcome, *, numbers: bool = True) -> Iterator[str]:
     rows = [[*outcome.results[0].point.values, *metrics, "verdict"]]
     for result in outcome.results:
         words = [_word(finding_of(result, name)) for name in metrics]
-        rows.append([*map(shown, result.point.values.values()), *words, MARKS[result.verdict]])
+        rows.append([*map(display_value, result.point.values.values()), *words, MARKS[result.verdict]])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -188,5 +188,5 @@ def _verdict(outcome: Outcome, *, numbers: bool) -> str:
         return (
             f"The first release that passes: {best.point.label} ({best.folder}); no number says which is most useful."
         )
-    told = f"{number(value)} with " if numbers else ""
-    return f"The best {outcome.utility} that passes: {told}{best.point.label} ({best.folder})"
+    text = f"{number(value)} with " if numbers else ""
+    return f"The best {outcome.utility} that passes: {text}{best.point.label} ({best.folder})"

@@ -53,18 +53,21 @@ class Swept(Strict):
 
 def read_sweep(path: Path, audience: str) -> Outcome:
     """The outcome a sweep.json tells of; ReportError when it is none, or tells more than `audience` may see."""
-    told = parse_json(report_bytes(path), ReportError, str(path))
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    result = parse_json(report_bytes(path), ReportError, str(path))
+    if not isinstance(result, dict) or result.get("format") != FORMAT:
         raise ReportError("is no sweep", place=str(path), remedy="name the sweep.json of a sweep")
     try:
-        Swept.model_validate_json(canonical(told))
+        Swept.model_validate_json(canonical(result))
     except ValidationError:
         raise ReportError("is no sweep that this version understands", place=str(path)) from None
-    if told["audience"] == "auditor" != audience:
+    if result["audience"] == "auditor" != audience:
         remedy = "sweep again without --audience auditor"
         raise ReportError("has an auditor's numbers, and the report is for the public", place=str(path), remedy=remedy)
     return Outcome(
-        [_result(point) for point in told["points"]], told["utility"], told["protection"], told.get("policy", "")
+        [_result(point) for point in result["points"]],
+        result["utility"],
+        result["protection"],
+        result.get("policy", ""),
     )
 
 

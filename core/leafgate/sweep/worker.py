@@ -31,7 +31,7 @@ REPORT, KEY = "report.json", "point.json"
 class Task:
     """What every worker needs: where the policy's files are, what the command line overrides, where results go."""
 
-    beside: Path
+    folder: Path
     root: Path | None
     data: Path | None
     test: Path | None
@@ -53,10 +53,10 @@ class Result:
     def problem(self) -> str:
         """Why there is no number for something: what could not be run, built or told."""
         findings = [] if self.report is None else self.report["findings"]
-        told = [
+        items = [
             f["evidence"].get("problem") or f["evidence"].get("reason") for f in findings if f["passed"] is not True
         ]
-        return self.trouble or next((str(one) for one in told if one), "")
+        return self.trouble or next((str(one) for one in items if one), "")
 
     @property
     def verdict(self) -> str:
@@ -70,14 +70,14 @@ def at_point(point: Point) -> Iterator[None]:
         yield
     except LeafgateError as error:
         problems = [
-            replace(problem, place=f"{point.label}: {problem.place}".rstrip(": ")) for problem in error.problems
+            replace(problem, location=f"{point.label}: {problem.location}".rstrip(": ")) for problem in error.problems
         ]
         raise type(error).listing(problems) from None
 
 
 def policy_at(point: Point, task: Task) -> tuple[Policy, Plugins]:
     """The policy of one point, without waivers: what is looked for are releases that need none."""
-    loaded = policy_of(dict(point.document), task.beside, task.root)
+    loaded = policy_of(dict(point.document), task.folder, task.root)
     policy = overridden(loaded.policy, task.data, task.test).model_copy(update={"waivers": ()})
     _refuse_choosing(policy)
     return policy, loaded.plugins
@@ -86,14 +86,14 @@ def policy_at(point: Point, task: Task) -> tuple[Policy, Plugins]:
 def _refuse_choosing(policy: Policy) -> None:
     """Choosing among releases by what the data say breaks a promise of differential privacy."""
     builder = policy.build
-    promised = "epsilon" in builder.promises or builder.randomness == "system"
+    promised = "epsilon" in builder.guarantees or builder.randomness == "system"
     if promised:
         _refuse_promise(policy)
 
 
 def _refuse_promise(policy: Policy) -> None:
     """PolicyError for a promise that choosing breaks, unless it is a rehearsal."""
-    if not policy.build.rehearses:
+    if not policy.build.is_rehearsal:
         raise PolicyError(
             f"{policy.build.use} promises differential privacy, or draws what may be drawn once; to choose the best of "
             "several releases of the same people breaks that",
@@ -137,10 +137,10 @@ class Auditor:
         """Everything a result depends on, in a digest, by which its owner alone could confirm a guess of the data."""
         table, *others = read
         files = files_of(policy, table, dict(zip(("test", "population", "people"), others, strict=True)))
-        told = canonical(
+        result = canonical(
             [policy.sha256, files.keyed(files.key or b""), versions_of(policy, plugins), self.task.audience]
         )
-        return readable({"format": "leafgate/point/1", "sha256": hashlib.sha256(told).hexdigest()})
+        return readable({"format": "leafgate/point/1", "sha256": hashlib.sha256(result).hexdigest()})
 
 
 def _kept(folder: Path, key: bytes) -> dict[str, Any] | None:

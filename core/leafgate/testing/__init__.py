@@ -19,14 +19,14 @@ from leafgate.api.metrics import Metric
 from leafgate.testing.check import Check, DoesNotApply, KnownException, NonConformance, checked_all, checks_of
 
 if TYPE_CHECKING:
-    from leafgate.testing.scenarios import Setting
+    from leafgate.testing.scenarios import Scenario
 
 __all__ = [
     "Check",
     "DoesNotApply",
     "KnownException",
     "NonConformance",
-    "Setting",
+    "Scenario",
     "check_attack",
     "check_builder",
     "check_metric",
@@ -36,7 +36,7 @@ __all__ = [
 Expected = Mapping[str, str] | None
 
 
-def conformance(component: Component, *, on: Sequence[Setting] = (), expected: Expected = None) -> list[Check[Any]]:
+def conformance(component: Component, *, on: Sequence[Scenario] = (), expected: Expected = None) -> list[Check[Any]]:
     """Every check of a builder, an attack or a metric, each to be called.
 
     `on` are settings to try it in besides the kit's own. `expected` names checks that are known to fail, each with
@@ -60,22 +60,22 @@ def conformance(component: Component, *, on: Sequence[Setting] = (), expected: E
     raise TypeError(f"{type(component).__name__} is no builder, attack or metric")
 
 
-def check_attack(attack: AttackModel, *, on: Sequence[Setting] = (), expected: Expected = None) -> dict[str, str]:
+def check_attack(attack: AttackModel, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
     """Run every check of an attack: what did not apply, with the reason. NonConformance lists what does not hold."""
     return checked_all(conformance(attack, on=on, expected=expected))
 
 
-def check_metric(metric: Metric, *, on: Sequence[Setting] = (), expected: Expected = None) -> dict[str, str]:
+def check_metric(metric: Metric, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
     """Run every check of a metric: what did not apply, with the reason. NonConformance lists what does not hold."""
     return checked_all(conformance(metric, on=on, expected=expected))
 
 
-def check_builder(builder: TreeBuilder, *, on: Sequence[Setting] = (), expected: Expected = None) -> dict[str, str]:
+def check_builder(builder: TreeBuilder, *, on: Sequence[Scenario] = (), expected: Expected = None) -> dict[str, str]:
     """Run every check of a builder: what did not apply, with the reason. NonConformance lists what does not hold."""
     return checked_all(conformance(builder, on=on, expected=expected))
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Setting":
-        return import_module("leafgate.testing.scenarios").Setting
+    if name == "Scenario":
+        return import_module("leafgate.testing.scenarios").Scenario
     raise AttributeError(f"module 'leafgate.testing' has no attribute {name!r}")

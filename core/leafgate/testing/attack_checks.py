@@ -9,15 +9,15 @@ from dataclasses import replace
 from leafgate.errors import LeafgateError
 from leafgate.testing import common_checks as common
 from leafgate.testing.attack_properties import (
-    catches_a_leak,
-    knows_nothing_from_nothing,
+    detects_disclosure,
+    respects_noise,
     same_beliefs,
-    takes_noise_for_noise,
+    uninformative_release_uninformative_belief,
 )
 from leafgate.testing.check import NonConformance, called
-from leafgate.testing.sandbox import cells, public, refuse_cells, told
-from leafgate.testing.scenarios import SETTINGS, Setting, World, apart
-from leafgate.testing.scenarios.malformed import odd_worlds
+from leafgate.testing.sandbox import canonical_text, cells, public, refuse_cells
+from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, apart
+from leafgate.testing.scenarios.malformed import edge_case_instances
 from leafgate.testing.scenarios.tables import relabelled, reordered, shuffled
 from leafgate.testing.subjects import AttackSubject
 from leafgate.types.belief import Belief
@@ -28,9 +28,9 @@ def believes(subject: AttackSubject) -> None:
 
     People of one group are believed the same, and it has words for each group it says it can word.
     """
-    for _, beliefs in subject.found:
+    for _, beliefs in subject.first_beliefs:
         for belief in beliefs:
-            for group in () if belief.groups is None else sorted(set(belief.groups.tolist())):
+            for group in () if belief.equivalence_class is None else sorted(set(belief.equivalence_class.tolist())):
                 _words_of(subject, belief, group)
 
 
@@ -43,7 +43,10 @@ def _words_of(subject: AttackSubject, belief: Belief, group: int) -> None:
 def repeats(subject: AttackSubject) -> None:
     """The same release, knowledge and seed: the same beliefs, bit for bit."""
     common.same(
-        ((told(believed), told(subject.beliefs(setting.world()))) for setting, believed in subject.found),
+        (
+            (canonical_text(believed), canonical_text(subject.beliefs(setting.world())))
+            for setting, believed in subject.first_beliefs
+        ),
         "it believes something else when it is asked again",
         "toss coins with numpy.random.default_rng(known.seed) alone; read no clock",
     )
@@ -58,18 +61,18 @@ def leaves_inputs_alone(subject: AttackSubject) -> None:
     """It writes into nothing it is handed."""
     for setting in subject.settings:
         world = setting.world()
-        before = told([world.release, world.known])
+        before = canonical_text([world.release, world.known])
         subject.beliefs(world)
-        if told([world.release, world.known]) != before:
+        if canonical_text([world.release, world.known]) != before:
             raise NonConformance(
                 f"it changes what it is handed (in the setting: {setting.name})", "copy before you write"
             )
 
 
-def own_coins(subject: AttackSubject) -> None:
+def no_global_rng(subject: AttackSubject) -> None:
     """It leaves the random numbers of the process alone."""
     subject.settings  # noqa: B018  what it reads is found out beforehand
-    common.own_coins(lambda: (told(subject.beliefs(setting.world())) for setting in subject.settings))
+    common.no_global_rng(lambda: (canonical_text(subject.beliefs(setting.world())) for setting in subject.settings))
 
 
 def no_network(subject: AttackSubject) -> None:
@@ -84,7 +87,7 @@ def no_network(subject: AttackSubject) -> None:
     common.no_network(run)
 
 
-def counts_people(subject: AttackSubject) -> None:
+def respects_weights(subject: AttackSubject) -> None:
     """People who share a record are believed the same as if each had a record alone."""
     pairs = subject.pairs(apart, "it reads no records that several people share")
     same_beliefs(pairs, "when people stand in a row each", "weight")
@@ -108,22 +111,22 @@ def any_row_order(subject: AttackSubject) -> None:
     same_beliefs(subject.pairs(_shuffled, "it speaks of no people"), "when rows are reordered", "rows")
 
 
-def _shuffled(setting: Setting) -> World:
+def _shuffled(setting: Scenario) -> Instance:
     world = setting.world(shuffled)
     return replace(world, known=replace(world.known, public=shuffled(world.known.public)))
 
 
-def tells_nobody(subject: AttackSubject) -> None:
+def leaks_no_record(subject: AttackSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row."""
     remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.types.report)"
-    for setting, beliefs in subject.found:
+    for setting, beliefs in subject.first_beliefs:
         shown = [public(belief.evidence) for belief in beliefs]
         refuse_cells(shown, cells(setting.world().table), subject.attack.model_dump(), remedy)
 
 
-def errs_in_words(subject: AttackSubject) -> None:
+def raises_clean_errors(subject: AttackSubject) -> None:
     """Of releases it cannot understand it says so in leafgate's errors; it never crashes."""
-    for world in odd_worlds(subject.attack.reads):
+    for world in edge_case_instances(subject.attack.reads):
         if world.release.model not in subject.attack.models:
             continue
         try:
@@ -137,19 +140,19 @@ ATTACK_CHECKS: Mapping[str, Callable[[AttackSubject], None]] = {
     "described_options": lambda subject: common.described_options(subject.attack),
     "explains_itself": lambda subject: common.explains_itself(subject.attack),
     "pickles": lambda subject: common.pickles(subject.attack),
-    "light_face": lambda subject: common.light_face(subject.attack),
+    "light_face": lambda subject: common.imports_lightly(subject.attack),
     "repeats": repeats,
     "repeats_elsewhere": repeats_elsewhere,
     "leaves_inputs_alone": leaves_inputs_alone,
-    "own_coins": own_coins,
+    "own_coins": no_global_rng,
     "no_network": no_network,
-    "counts_people": counts_people,
+    "counts_people": respects_weights,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,
     "any_row_order": any_row_order,
-    "tells_nobody": tells_nobody,
-    "catches_a_leak": catches_a_leak,
-    "takes_noise_for_noise": takes_noise_for_noise,
-    "knows_nothing_from_nothing": knows_nothing_from_nothing,
-    "errs_in_words": errs_in_words,
+    "tells_nobody": leaks_no_record,
+    "catches_a_leak": detects_disclosure,
+    "takes_noise_for_noise": respects_noise,
+    "knows_nothing_from_nothing": uninformative_release_uninformative_belief,
+    "errs_in_words": raises_clean_errors,
 }

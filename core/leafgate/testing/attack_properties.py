@@ -10,8 +10,8 @@ import numpy as np
 
 from leafgate.errors import LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance
-from leafgate.testing.scenarios import SETTINGS, Setting, World, truth_of
-from leafgate.testing.scenarios.releases import Telling
+from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, truth_of
+from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import Key
 from leafgate.testing.subjects import AttackSubject, chances_of, groups_of
 from leafgate.types.belief import Belief
@@ -27,7 +27,7 @@ VAGUE = 0.05
 """By so much a belief may be better than the overall shares where nothing is told."""
 
 
-def catches_a_leak(subject: AttackSubject) -> None:
+def detects_disclosure(subject: AttackSubject) -> None:
     """Where a release gives somebody's secret away, it believes the truth; where a claim is false, it refutes it."""
     leaking = [(setting, world, belief) for setting, world, found in _leaking(subject) for belief in found]
     _tells_apart(leaking)
@@ -47,7 +47,7 @@ def catches_a_leak(subject: AttackSubject) -> None:
             )
 
 
-def _tells_apart(leaking: list[tuple[Setting, World, Belief]]) -> None:
+def _tells_apart(leaking: list[tuple[Scenario, Instance, Belief]]) -> None:
     """Whoever a release isolates shares a group with nobody else."""
     for setting, world, belief in leaking:
         groups = groups_of(belief, world)
@@ -65,7 +65,7 @@ NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
 """Numbers that no adversary can take for those of the people."""
 
 
-def takes_noise_for_noise(subject: AttackSubject) -> None:
+def respects_noise(subject: AttackSubject) -> None:
     """Numbers that are said to be noisy, or of changed cells, make it certain of nobody."""
     counted = [each for each in NOT_TRUE if each in subject.attack.reads]
     trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
@@ -75,7 +75,7 @@ def takes_noise_for_noise(subject: AttackSubject) -> None:
             found = subject.beliefs(setting.world())
         except LeafgateError:
             continue
-        for belief in (belief for belief in found if belief.secret is not None and belief.cells is None):
+        for belief in (belief for belief in found if belief.secret is not None and belief.record_positions is None):
             tried += 1
             if _believed(setting, setting.world(), belief) >= CERTAIN:
                 raise NonConformance(
@@ -90,28 +90,28 @@ LEVELS: tuple[Level, ...] = ("shares", "error_rates")
 """What gives somebody away who is alone in a leaf, beside counts."""
 
 
-def _leaking(subject: AttackSubject) -> Iterator[tuple[Setting, World, list[Belief]]]:
+def _leaking(subject: AttackSubject) -> Iterator[tuple[Scenario, Instance, list[Belief]]]:
     """Every setting; those of trees also with less on their leaves, where the attack reads that."""
-    for setting, believed in subject.found:
+    for setting, believed in subject.first_beliefs:
         yield setting, setting.world(), believed
         for level in LEVELS if setting.world().release.trees and not setting.cells else ():
-            told = setting.telling(level)
+            result = setting.at_level(level)
             try:
-                found = subject.beliefs(told.world())
+                found = subject.beliefs(result.world())
             except LeafgateError:
                 continue
-            yield told, told.world(), found
+            yield result, result.world(), found
 
 
-def _told(subject: AttackSubject, telling: Telling) -> Iterator[tuple[Setting, World]]:
+def _told(subject: AttackSubject, telling: DisclosureLevel) -> Iterator[tuple[Scenario, Instance]]:
     return ((setting, setting.world(telling=telling)) for setting in subject.settings)
 
 
-def _about(setting: Setting, belief: Belief) -> bool:
+def _about(setting: Scenario, belief: Belief) -> bool:
     """Is it what the setting is made for: of the mechanism, of cells, or of people?"""
     if setting.mechanism is not None:
         return belief.secret is None and not belief.of_people
-    return belief.secret is not None and (belief.cells is not None) == setting.cells
+    return belief.secret is not None and (belief.record_positions is not None) == setting.cells
 
 
 def _refutes(belief: Belief, *, expected: bool) -> None:
@@ -120,7 +120,7 @@ def _refutes(belief: Belief, *, expected: bool) -> None:
         raise NonConformance(f"it {said}", "run the mechanism often enough, and bound what chance alone would show")
 
 
-def _believed(setting: Setting, world: World, belief: Belief) -> float:
+def _believed(setting: Scenario, world: Instance, belief: Belief) -> float:
     """The chance it gives the truth, on average over the people who are exposed."""
     rows, table = _people(setting, world, belief)
     chances = chances_of(belief, world)
@@ -131,17 +131,17 @@ def _believed(setting: Setting, world: World, belief: Belief) -> float:
     return float(np.mean([chances[rows[i], truth[i]] for i in out]))
 
 
-def _people(setting: Setting, world: World, belief: Belief) -> tuple[np.ndarray, Any]:
+def _people(setting: Scenario, world: Instance, belief: Belief) -> tuple[np.ndarray, Any]:
     """A table of the people a belief is about, and each one's row in the belief."""
-    if belief.cells is None:
+    if belief.record_positions is None:
         return world.table.public[1], world.table
-    origins = np.array(world.origins)[belief.cells]
+    origins = np.array(world.origins)[belief.record_positions]
     frame = world.table.frame.iloc[origins].reset_index(drop=True)
     ones = np.ones(len(frame), dtype=np.int64)
     return np.arange(len(frame)), replace(world.table, frame=frame, weight=ones, protected={}, _codes={})
 
 
-def knows_nothing_from_nothing(subject: AttackSubject) -> None:
+def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
     """Where a release tells nothing of anyone, everybody is believed alike, and no better than the overall shares."""
     tried = 0
     for setting, world in _told(subject, "nothing"):
@@ -161,7 +161,7 @@ def knows_nothing_from_nothing(subject: AttackSubject) -> None:
         raise DoesNotApply("it believes nothing where nothing is told, or what it speaks of stands in no release here")
 
 
-def _tells_nobody_apart(setting: Setting, world: World, found: list[Belief]) -> None:
+def _tells_nobody_apart(setting: Scenario, world: Instance, found: list[Belief]) -> None:
     """A release that tells nothing of anyone leaves everybody in one group."""
     for groups in () if setting.cells else [groups_of(belief, world) for belief in found]:
         if groups is not None and len(set(groups.tolist())) > 1:
@@ -171,7 +171,7 @@ def _tells_nobody_apart(setting: Setting, world: World, found: list[Belief]) -> 
             )
 
 
-def _alike(setting: Setting, world: World, belief: Belief) -> None:
+def _alike(setting: Scenario, world: Instance, belief: Belief) -> None:
     chances = chances_of(belief, world)
     assert chances is not None
     assert belief.secret is not None
@@ -194,7 +194,7 @@ def _alike(setting: Setting, world: World, belief: Belief) -> None:
         raise NonConformance(f"{setting.name} tells nothing, and it believes the truth all the same", remedy)
 
 
-def _mean_truth(setting: Setting, world: World, belief: Belief) -> float:
+def _mean_truth(setting: Scenario, world: Instance, belief: Belief) -> float:
     everyone = replace(setting, exposed=lambda table: [True] * len(table))
     return _believed(everyone, world, belief)
 
@@ -220,7 +220,7 @@ def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> No
             _same_groups(one[secret], other[secret], when, remedy)
 
 
-def _by_key(world: World, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
+def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
     chances = chances_of(belief, world)
     if chances is None or belief.secret is None:
         return []
@@ -238,17 +238,17 @@ def _same_chances(
 
 
 def _same_groups(one: Any, other: Any, when: str, remedy: str) -> None:
-    if one[1].groups is None or one[1].records is not None:
+    if one[1].equivalence_class is None or one[1].records is not None:
         return
     if _division(one) != _division(other):
         raise NonConformance(f"it tells other people apart {when}", REMEDIES[remedy])
 
 
-def _division(laid_out: tuple[World, Belief, list[Key]]) -> set[frozenset[Key]]:
+def _division(laid_out: tuple[Instance, Belief, list[Key]]) -> set[frozenset[Key]]:
     """The sets of people who cannot be told apart."""
     groups: dict[int, set[Key]] = {}
     _, belief, keys = laid_out
-    assert belief.groups is not None
-    for group, key in zip(belief.groups.tolist(), keys, strict=True):
+    assert belief.equivalence_class is not None
+    for group, key in zip(belief.equivalence_class.tolist(), keys, strict=True):
         groups.setdefault(group, set()).add(key)
     return {frozenset(keys) for keys in groups.values()}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from leafgate.algorithms.consistency import strange_leaves, strange_records
+from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.errors import LeafgateError
 from leafgate.io.release_codec import document
 from leafgate.testing import common_checks as common
 from leafgate.testing.check import DoesNotApply, NonConformance
-from leafgate.testing.sandbox import MARK, SIGN, told
-from leafgate.testing.scenarios.malformed import odd_tables
+from leafgate.testing.sandbox import MARK, SIGN, canonical_text
+from leafgate.testing.scenarios.malformed import edge_case_tables
 from leafgate.testing.scenarios.tables import (
     copied,
     marked,
@@ -44,7 +44,7 @@ def repeats(subject: BuilderSubject) -> None:
     words = subject.rehearsing.randomness
     seed = 1 if words == "none" else 0
     common.same(
-        ((told(made), told(subject.built(table, seed))) for table, made in subject.made),
+        ((canonical_text(made), canonical_text(subject.built(table, seed))) for table, made in subject.first_releases),
         f"it says that its randomness is {words!r}, and makes another release the second time",
         "say `randomness`: none, seed or system; toss coins with `rng` alone, and do nothing by the clock",
     )
@@ -61,15 +61,15 @@ def leaves_inputs_alone(subject: BuilderSubject) -> None:
     for table in subject.tables:
         mine = copied(table)
         subject.built_of(mine)
-        if told(mine) != told(table):
+        if canonical_text(mine) != canonical_text(table):
             raise NonConformance("it changes the table it is handed", "copy before you write")
 
 
-def own_coins(subject: BuilderSubject) -> None:
+def no_global_rng(subject: BuilderSubject) -> None:
     """It leaves the random numbers of the process alone."""
-    repeatable = not subject.rehearsing.unrepeatable
+    repeatable = not subject.rehearsing.one_shot
     tables = subject.tables
-    common.own_coins(lambda: (told(made) if repeatable else "" for made in map(subject.built, tables)))
+    common.no_global_rng(lambda: (canonical_text(made) if repeatable else "" for made in map(subject.built, tables)))
 
 
 def no_network(subject: BuilderSubject) -> None:
@@ -84,10 +84,10 @@ def no_network(subject: BuilderSubject) -> None:
     common.no_network(run)
 
 
-def counts_people(subject: BuilderSubject) -> None:
+def respects_weights(subject: BuilderSubject) -> None:
     """A row of several people is so many people: the release is that of the table with a row for each."""
     subject.repeating()
-    for table, made in subject.made:
+    for table, made in subject.first_releases:
         if partition(made) != partition(subject.built(written_out(table))):
             raise NonConformance(
                 "it makes another release of the same people when each has a row alone",
@@ -97,11 +97,11 @@ def counts_people(subject: BuilderSubject) -> None:
 
 def counts_truly(subject: BuilderSubject) -> None:
     """Numbers that are said to count the table's people exactly do so; a leaf is labelled with what most there are."""
-    exact = [(made, table) for table, made in subject.made if made.counted == "exact"]
+    exact = [(made, table) for table, made in subject.first_releases if made.count_semantics == "exact"]
     if not exact:
         raise DoesNotApply("it does not say that its numbers count exactly")
     for made, table in exact:
-        if strange_leaves(made, table) or strange_records(made, table):
+        if inconsistent_leaves(made, table) or inconsistent_records(made, table):
             raise NonConformance(
                 "numbers of its release are not those of the table's people, and it says `counted` exact",
                 "count `table.weight`; say what else the numbers count in `counted`",
@@ -134,7 +134,7 @@ def any_row_order(subject: BuilderSubject) -> None:
     _same_people(subject, shuffled, "rows are reordered", "a table is a multiset of people: no row is the first")
 
 
-def tells_nobody(subject: BuilderSubject) -> None:
+def leaks_no_record(subject: BuilderSubject) -> None:
     """What a release says of itself beside its model holds nothing of a row."""
     try:
         made = document(subject.built(planted(survey(MANY))))
@@ -151,7 +151,7 @@ def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when
     if subject.builder.randomness != "none":
         raise DoesNotApply("which coin falls on which column depends on their order")
     table = survey(MANY)
-    built = next((made for mine, made in subject.made if mine.schema == table.schema), None)
+    built = next((made for mine, made in subject.first_releases if mine.schema == table.schema), None)
     if built is None:
         raise DoesNotApply("it makes no release of the table in which no two tests are equally good")
     if partition(built) != partition(subject.built(change(table))):
@@ -174,7 +174,7 @@ def partition(release: Release) -> Any:
     return counts, records, model, str(document(release)["builder"])
 
 
-def errs_in_words(subject: BuilderSubject) -> None:
+def raises_clean_errors(subject: BuilderSubject) -> None:
     """Of tables it cannot use it says so in leafgate's errors; it never crashes."""
     for table in _odd(subject):
         with suppress(LeafgateError):
@@ -182,7 +182,7 @@ def errs_in_words(subject: BuilderSubject) -> None:
 
 
 def _odd(subject: BuilderSubject) -> Iterator[Table]:
-    yield from odd_tables()
+    yield from edge_case_tables()
     for table in subject.tables:
         yield Table(table.schema, table.frame.head(1).reset_index(drop=True), table.weight[:1].copy())
 
@@ -192,17 +192,17 @@ BUILDER_CHECKS: Mapping[str, Callable[[BuilderSubject], None]] = {
     "described_options": lambda subject: common.described_options(subject.builder),
     "explains_itself": lambda subject: common.explains_itself(subject.builder),
     "pickles": lambda subject: common.pickles(subject.builder),
-    "light_face": lambda subject: common.light_face(subject.builder),
+    "light_face": lambda subject: common.imports_lightly(subject.builder),
     "repeats": repeats,
     "repeats_elsewhere": repeats_elsewhere,
     "leaves_inputs_alone": leaves_inputs_alone,
-    "own_coins": own_coins,
+    "own_coins": no_global_rng,
     "no_network": no_network,
-    "counts_people": counts_people,
+    "counts_people": respects_weights,
     "counts_truly": counts_truly,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,
     "any_row_order": any_row_order,
-    "tells_nobody": tells_nobody,
-    "errs_in_words": errs_in_words,
+    "tells_nobody": leaks_no_record,
+    "errs_in_words": raises_clean_errors,
 }

@@ -56,7 +56,7 @@ def explains_itself(component: Component) -> None:
     said = {name: getattr(kind, name) for name in ("threat_model", "formula", "source")}
     said["a docstring of its own"] = inspect.getdoc(kind) if kind.__doc__ else ""
     silent = [name for name, text in said.items() if not text]
-    said |= {name: getattr(kind, name) for name in ("scale", "safe", "alarm") if hasattr(kind, name)}
+    said |= {name: getattr(kind, name) for name in ("scale", "interpretation", "plain_failure") if hasattr(kind, name)}
     unsaid = [name for name, text in said.items() if text and PLACEHOLDER.search(text)]
     if unsaid:
         raise NonConformance(
@@ -82,7 +82,7 @@ def pickles(component: Component) -> None:
         raise NonConformance("it is another one after pickling", "keep everything it depends on among its options")
 
 
-def light_face(component: Component) -> None:
+def imports_lightly(component: Component) -> None:
     """Importing the module that offers it loads nothing heavy: `leafgate plugins` must be instant."""
     loaded = _loaded_by(type(component).__module__)
     if loaded:
@@ -144,7 +144,7 @@ def no_network(run: Callable[[], None]) -> None:
 COINS = "toss coins with the `rng` it is given, or numpy.random.default_rng(known.seed)"
 
 
-def own_coins(runs: Callable[[], Iterator[str]]) -> None:
+def no_global_rng(runs: Callable[[], Iterator[str]]) -> None:
     """It neither changes nor uses the random numbers that the whole process shares, nor changes what else it shares."""
     outcomes = []
     for seed in (1, 2):

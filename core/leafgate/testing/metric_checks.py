@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import RecordMetric
 from leafgate.api.registry import use_of
 from leafgate.errors import InconclusiveError, LeafgateError
@@ -19,12 +19,12 @@ from leafgate.testing.metric_properties import (
     CLOSE,
     PEOPLE,
     certainty_is_worst,
-    nothing_is_safest,
+    no_information_scores_best,
     says_who_moves_it,
     sees_a_leak,
 )
-from leafgate.testing.sandbox import cells, numbers_in, public, refuse_cells, told
-from leafgate.testing.scenarios.contexts import alone, odd_cases, unchanged, worked_case
+from leafgate.testing.sandbox import canonical_text, cells, numbers_in, public, refuse_cells
+from leafgate.testing.scenarios.contexts import alone, edge_case_contexts, unchanged, worked_case
 from leafgate.testing.scenarios.tables import Key, doubled, keys_of, relabelled, reordered, shuffled
 from leafgate.testing.subjects import MetricSubject
 from leafgate.types.evidence import RESERVED, checked_evidence
@@ -47,7 +47,7 @@ def scores(subject: MetricSubject) -> None:
 def repeats(subject: MetricSubject) -> None:
     """The same case: the same scores and evidence, bit for bit."""
     common.same(
-        ((subject.first[kind.name], subject.said(subject.case(kind))) for kind in subject.kinds),
+        ((subject.first[kind.name], subject.output_text(subject.case(kind))) for kind in subject.kinds),
         "it scores the same case otherwise when it is asked again",
         "toss coins with numpy.random.default_rng(case.known.seed) alone; read no clock",
     )
@@ -68,18 +68,18 @@ def leaves_inputs_alone(subject: MetricSubject) -> None:
             raise NonConformance(f"it changes the case it is handed ({kind.name})", "copy before you write")
 
 
-def _all_of(case: Case) -> str:
-    shown = [told([case.table, case.test, case.release, case.known, case.belief, case.weight])]
-    for part in ("chances", "baseline", "groups", "sizes", "truth"):
+def _all_of(case: ScoringContext) -> str:
+    shown = [canonical_text([case.table, case.test, case.release, case.known, case.belief, case.weight])]
+    for part in ("posterior", "prior", "equivalence_class", "sizes", "truth"):
         with suppress(LeafgateError):
-            shown.append(told(getattr(case, part)))
+            shown.append(canonical_text(getattr(case, part)))
     return " ".join(shown)
 
 
-def own_coins(subject: MetricSubject) -> None:
+def no_global_rng(subject: MetricSubject) -> None:
     """It leaves the random numbers of the process alone."""
     kinds = subject.kinds
-    common.own_coins(lambda: (told(subject.scores(subject.case(kind))) for kind in kinds))
+    common.no_global_rng(lambda: (canonical_text(subject.scores(subject.case(kind))) for kind in kinds))
 
 
 def no_network(subject: MetricSubject) -> None:
@@ -93,7 +93,7 @@ def no_network(subject: MetricSubject) -> None:
     common.no_network(run)
 
 
-def counts_people(subject: MetricSubject) -> None:
+def respects_weights(subject: MetricSubject) -> None:
     """People who share a row score the same as if each had a row alone."""
     pairs = [(case, twin) for kind in subject.kinds if (twin := alone(case := subject.case(kind))) is not None]
     if not pairs:
@@ -107,17 +107,17 @@ def counts_people(subject: MetricSubject) -> None:
 COUNT = "count `case.weight`, never rows"
 
 
-def _same_evidence(subject: MetricSubject, case: Case, twin: Case) -> bool:
+def _same_evidence(subject: MetricSubject, case: ScoringContext, twin: ScoringContext) -> bool:
     one, other = (dict(numbers_in(_shown(subject, each))) for each in (case, twin))
     return one.keys() == other.keys() and all(np.isclose(one[place], other[place], rtol=1e-6) for place in one)
 
 
-def _shown(subject: MetricSubject, case: Case) -> Any:
+def _shown(subject: MetricSubject, case: ScoringContext) -> Any:
     """Its evidence, as everybody may read it."""
     return public(subject.evidence(case, subject.scores(case)))
 
 
-def tells_nobody(subject: MetricSubject) -> None:
+def leaks_no_record(subject: MetricSubject) -> None:
     """What everybody may read of its evidence holds nothing of a row, and no count of people."""
     remedy = "wrap in Private what is about somebody, and counts of people in People (leafgate.types.report)"
     for kind in subject.kinds:
@@ -158,13 +158,13 @@ def any_label_order(subject: MetricSubject) -> None:
         _same_scores(subject, case, twin, "when a secret's values are declared in the opposite order", remedy)
 
 
-def _same_scores(subject: MetricSubject, case: Case, twin: Case, when: str, remedy: str) -> None:
+def _same_scores(subject: MetricSubject, case: ScoringContext, twin: ScoringContext, when: str, remedy: str) -> None:
     one, other = dict(_by_person(subject, case)), _by_person(subject, twin)
     if any(key not in one or not np.isclose(one[key], score, rtol=CLOSE, atol=CLOSE) for key, score in other):
         raise NonConformance(f"it scores the same person otherwise {when}", remedy)
 
 
-def _by_person(subject: MetricSubject, case: Case) -> list[tuple[Key, float]]:
+def _by_person(subject: MetricSubject, case: ScoringContext) -> list[tuple[Key, float]]:
     """Each row's score by what the row says; of a release its one score."""
     numbers = subject.scores(case)
     if not subject.of_people:
@@ -187,10 +187,10 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
         )
     for kind in subject.kinds:
         case = replace(kind.case("everything", unchanged), scored="derived")
-        if case.belief is None or case.belief.groups is None:
+        if case.belief is None or case.belief.equivalence_class is None:
             continue
         subject.scores(case)
-        reads = "chances" in vars(case)
+        reads = "posterior" in vars(case)
         if reads and metric.groups_only:
             raise NonConformance("it is `groups_only`, and reads `case.chances`", "leave `groups_only` out")
         if not reads and metric.can_score("composition"):
@@ -203,9 +203,9 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
             subject.scores(replace(case, scored="composition"))
 
 
-def errs_in_words(subject: MetricSubject) -> None:
+def raises_clean_errors(subject: MetricSubject) -> None:
     """Of cases it cannot score it says so in leafgate's errors; it never crashes."""
-    for case in odd_cases():
+    for case in edge_case_contexts():
         with suppress(LeafgateError):
             subject.scores(case if subject.of_people else replace(case, belief=None))
 
@@ -236,22 +236,22 @@ METRIC_CHECKS: Mapping[str, Callable[[MetricSubject], None]] = {
     "described_options": lambda subject: common.described_options(subject.metric),
     "explains_itself": lambda subject: common.explains_itself(subject.metric),
     "pickles": lambda subject: common.pickles(subject.metric),
-    "light_face": lambda subject: common.light_face(subject.metric),
+    "light_face": lambda subject: common.imports_lightly(subject.metric),
     "repeats": repeats,
     "repeats_elsewhere": repeats_elsewhere,
     "leaves_inputs_alone": leaves_inputs_alone,
-    "own_coins": own_coins,
+    "own_coins": no_global_rng,
     "no_network": no_network,
-    "counts_people": counts_people,
+    "counts_people": respects_weights,
     "any_column_order": any_column_order,
     "any_label_order": any_label_order,
     "any_row_order": any_row_order,
-    "tells_nobody": tells_nobody,
+    "tells_nobody": leaks_no_record,
     "sees_a_leak": sees_a_leak,
-    "nothing_is_safest": nothing_is_safest,
+    "nothing_is_safest": no_information_scores_best,
     "says_who_moves_it": says_who_moves_it,
     "certainty_is_worst": certainty_is_worst,
     "examples_hold": examples_hold,
     "scores_what_it_declares": scores_what_it_declares,
-    "errs_in_words": errs_in_words,
+    "errs_in_words": raises_clean_errors,
 }

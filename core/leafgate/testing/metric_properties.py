@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.api.registry import use_of
 from leafgate.errors import LeafgateError
 from leafgate.testing.check import DoesNotApply, NonConformance, called
-from leafgate.testing.sandbox import told
+from leafgate.testing.sandbox import canonical_text
 from leafgate.testing.scenarios.contexts import SHOWN, Learned, unchanged
 from leafgate.testing.scenarios.tables import ILLNESSES, ill_with
 from leafgate.testing.subjects import MetricSubject
@@ -40,7 +40,7 @@ def sees_a_leak(subject: MetricSubject) -> None:
 
 def _values(subject: MetricSubject) -> list[str]:
     """The values of the secret that it looks at: those its options name, else all."""
-    named = told(subject.metric.model_dump())
+    named = canonical_text(subject.metric.model_dump())
     return [value for value in ILLNESSES if repr(value) in named] or list(ILLNESSES)
 
 
@@ -60,7 +60,7 @@ def certainty_is_worst(subject: MetricSubject) -> None:
         )
 
 
-def nothing_is_safest(subject: MetricSubject) -> None:
+def no_information_scores_best(subject: MetricSubject) -> None:
     """Where nothing is learned nobody scores worse than where something is; and half of it is no worse than all."""
     if not subject.of_people:
         raise DoesNotApply("a release tells much or nothing; there is no half")
@@ -99,15 +99,15 @@ def says_who_moves_it(subject: MetricSubject) -> None:
     for kind in subject.kinds:
         case = subject.case(kind)
         with suppress(LeafgateError):
-            moved = told(subject.scores(_of_half_the_test(case))) != told(subject.scores(case))
-            if moved and not called(metric, partial(metric.moved_by_one, case)) > 0:
+            moved = canonical_text(subject.scores(_of_half_the_test(case))) != canonical_text(subject.scores(case))
+            if moved and not called(metric, partial(metric.sensitivity, case)) > 0:
                 raise NonConformance(
                     f"{use_of(type(metric))} scores otherwise without some test people, and says that nobody moves it",
                     "say in `moved_by_one` by how much one person can, for example `1 / case.test.people`",
                 )
 
 
-def _of_half_the_test(case: Case) -> Case:
+def _of_half_the_test(case: ScoringContext) -> ScoringContext:
     """The case with every other record of its test table."""
     test = case.test
     if test is None:

@@ -20,9 +20,9 @@ import pandas as pd
 from leafgate.io.json import readable
 from leafgate.io.release_codec import document
 from leafgate.testing.check import NonConformance
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
-from leafgate.types.evidence import People, Private
+from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
@@ -37,12 +37,12 @@ CALLS = frozenset(
 LOCAL = frozenset({getattr(socket, "AF_UNIX", None)})
 
 
-def told(thing: Any) -> str:
+def canonical_text(thing: Any) -> str:
     """Everything something says, as a text: equal texts, equal things."""
     match thing:
         case Table():
             marks = {name: mine.tolist() for name, mine in thing.protected.items()}
-            return f"{told(thing.frame)} {thing.weight.tolist()} {marks} {thing.schema}"
+            return f"{canonical_text(thing.frame)} {thing.weight.tolist()} {marks} {thing.schema}"
         case pd.DataFrame():
             return f"{list(thing.columns)} {list(map(str, thing.dtypes))} {thing.astype(object).to_numpy().tolist()}"
         case pd.Series():
@@ -51,14 +51,27 @@ def told(thing: Any) -> str:
             return f"{thing.dtype} {thing.tolist()}"
         case Release():
             return f"{readable(document(thing)).decode()} {thing.origins} {thing.trail}"
-        case Known():
+        case AdversaryKnowledge():
             tables = (thing.public, thing.population, thing.people)
-            return " ".join([*map(told, tables), str(dict(thing.distribution)), str(thing.facts)])
+            return " ".join([*map(canonical_text, tables), str(dict(thing.distribution)), str(thing.facts)])
         case Belief():
-            parts = (thing.groups, thing.chances, thing.records, thing.baseline, thing.cells, thing.estimates)
-            return " ".join([str(thing.secret), *map(told, (*parts, *thing.alternatives)), str(dict(thing.evidence))])
+            parts = (
+                thing.equivalence_class,
+                thing.posterior,
+                thing.records,
+                thing.prior,
+                thing.record_positions,
+                thing.estimates,
+            )
+            return " ".join(
+                [
+                    str(thing.secret),
+                    *map(canonical_text, (*parts, *thing.alternative_posteriors)),
+                    str(dict(thing.evidence)),
+                ]
+            )
         case list() | tuple():
-            return "; ".join(map(told, thing))
+            return "; ".join(map(canonical_text, thing))
         case _:
             return repr(thing)
 
@@ -70,7 +83,7 @@ def digest(text: str) -> str:
 
 def global_coins() -> str:
     """The state of the random numbers that a whole process shares."""
-    return f"{random.getstate()} {told(np.random.get_state())}"
+    return f"{random.getstate()} {canonical_text(np.random.get_state())}"
 
 
 @contextmanager
@@ -150,13 +163,15 @@ SHORTEST = 4
 """Cells of fewer characters stand in other texts by chance."""
 
 
-def public(told: Any) -> Any:
+def public(evidence: Any) -> Any:
     """Evidence as the public may come to read it: without what is private, and without counts of people."""
-    if isinstance(told, Mapping):
-        return {key: public(value) for key, value in told.items() if not isinstance(value, Private | People)}
-    if isinstance(told, list | tuple):
-        return [public(value) for value in told if not isinstance(value, Private | People)]
-    return told
+    if isinstance(evidence, Mapping):
+        return {
+            key: public(value) for key, value in evidence.items() if not isinstance(value, AuditorOnly | PeopleCount)
+        }
+    if isinstance(evidence, list | tuple):
+        return [public(value) for value in evidence if not isinstance(value, AuditorOnly | PeopleCount)]
+    return evidence
 
 
 def cells(table: Table) -> set[str]:
@@ -170,25 +185,25 @@ def cells(table: Table) -> set[str]:
     return {cell for cell in found if len(cell) >= SHORTEST}
 
 
-def refuse_cells(told: Any, table_cells: Collection[str], options: Any, remedy: str) -> None:
+def refuse_cells(evidence: Any, table_cells: Collection[str], options: Any, remedy: str) -> None:
     """NonConformance where one of these cells stands in it, and in no option."""
-    text, chosen = _written(told), _written(options)
+    text, chosen = _written(evidence), _written(options)
     for cell in table_cells:
         if cell not in chosen and re.search(rf"(?<![\w.]){re.escape(cell)}(?![\w.])", text):
             raise NonConformance("what it publishes says what stands in a row of the table", remedy)
 
 
-def _written(told: Any) -> str:
-    return json.dumps(told, default=str, ensure_ascii=False)
+def _written(document: Any) -> str:
+    return json.dumps(document, default=str, ensure_ascii=False)
 
 
-def numbers_in(told: Any, place: str = "") -> Iterator[tuple[str, float]]:
+def numbers_in(evidence: Any, place: str = "") -> Iterator[tuple[str, float]]:
     """Every number of some evidence, with its place."""
-    if isinstance(told, Mapping):
-        for key, value in told.items():
+    if isinstance(evidence, Mapping):
+        for key, value in evidence.items():
             yield from numbers_in(value, f"{place}.{key}".strip("."))
-    elif isinstance(told, list | tuple):
-        for number, value in enumerate(told):
+    elif isinstance(evidence, list | tuple):
+        for number, value in enumerate(evidence):
             yield from numbers_in(value, f"{place}[{number}]")
-    elif isinstance(told, int | float) and not isinstance(told, bool):
-        yield place, told
+    elif isinstance(evidence, int | float) and not isinstance(evidence, bool):
+        yield place, evidence

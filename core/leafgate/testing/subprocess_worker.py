@@ -27,8 +27,8 @@ def asked_elsewhere(component: Component, more: Sequence[Any]) -> Any:
     """A digest of what comes of it there, by the setting; in a text what it ends in; None where it cannot be sent."""
     whole = _packed((component, more))
     packed = whole or _packed((component, ()))
-    told = _worker().asked(packed) if packed else None
-    return told if whole or not isinstance(told, str) else None
+    result = _worker().asked(packed) if packed else None
+    return result if whole or not isinstance(result, str) else None
 
 
 def _packed(thing: Any) -> bytes:
@@ -139,17 +139,17 @@ def _listen(questions: SimpleQueue[tuple[list[str], bytes]]) -> None:
 def _answer(asked: tuple[list[str], bytes], answers: IO[bytes]) -> None:
     """What came of it, or the kind of error; of a plugin that is not to be found here, None."""
     sys.path[:], packed = asked
-    told: Any
+    document: Any
     try:
         component, more = pickle.loads(packed)  # noqa: S301  as above
     except Exception:
-        told = None
+        document = None
     else:
         try:
-            told = outcomes(component, more)
+            document = outcomes(component, more)
         except Exception as error:
-            told = type(error).__name__
-    pickle.dump(told, answers)
+            document = type(error).__name__
+    pickle.dump(document, answers)
     answers.flush()
 
 

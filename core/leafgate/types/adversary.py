@@ -96,7 +96,7 @@ def _words(wanted: tuple[Value, ...] | Between) -> str:
 
 
 @dataclass(frozen=True)
-class Known:
+class AdversaryKnowledge:
     """The adversary's side of an attack.
 
     `public` holds one row for each distinct public record (the quasi-identifiers of everyone in
@@ -133,7 +133,9 @@ class Known:
         return self.public.weight
 
 
-def lent(known: Known) -> Known:
+def defensive_copy(known: AdversaryKnowledge) -> AdversaryKnowledge:
     """The same knowledge for a plugin: what that writes into it reaches nobody else."""
-    population, people = (None if table is None else table.lent() for table in (known.population, known.people))
-    return replace(known, public=known.public.lent(), population=population, people=people)
+    population, people = (
+        None if table is None else table.defensive_copy() for table in (known.population, known.people)
+    )
+    return replace(known, public=known.public.defensive_copy(), population=population, people=people)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from leafgate.types.adversary import Known
+    from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.release import Release
 
-Told = Literal["guess", "certain", "shares"]
+Certainty = Literal["guess", "certain", "shares"]
 """How much of a belief is so of whomever the release counts."""
 
 
@@ -30,81 +30,84 @@ ALIKE = 1e-6
 class Belief:
     """One attack's conclusion about one secret.
 
-    `groups` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
+    `equivalence_class` numbers, for each of `records` (by default the rows of Known), the set of records the adversary
     cannot tell apart by what the release says at once, and of whom it therefore believes the same (where there is
-    a `baseline`, that is the same); it is None for attacks on the mechanism, which say nothing of people. `chances`
-    has a row of probabilities for each record and a column for each value of the secret; `secret` and `chances` are
-    None together, when the attack speaks of groups only. `cells`, where the attack knows whose published record
-    is whose, are positions in `release.records`: `chances` then has a row for each of these records, about its
-    hidden cell of the column `secret`, `records` is None and `groups` may be. `estimates` are numbers the attack
-    takes those cells for. `baseline`, laid out like `chances`, is what the
-    release says of each record without the attack's further reasoning; `alternatives` are other beliefs the
-    attack has no less reason for: a limit that does not come out the same for all is inconclusive. `unread`: the
-    release tells more of the secret than the attack works out: any belief is possible, the true one too. `told` says
-    what of `chances` is so whoever the people are, if a release that claims to count them does: `certain`, what is
+    a `prior`, that is the same); it is None for attacks on the mechanism, which say nothing of people. `posterior`
+    has a row of probabilities for each record and a column for each value of the secret; `secret` and `posterior` are
+    None together, when the attack speaks of groups only. `record_positions`, where the attack knows whose published
+    record
+    is whose, are positions in `release.records`: `posterior` then has a row for each of these records, about its
+    hidden cell of the column `secret`, `records` is None and `equivalence_class` may be. `estimates` are numbers the
+    attack
+    takes those cells for. `prior`, laid out like `posterior`, is what the
+    release says of each record without the attack's further reasoning; `alternative_posteriors` are other beliefs the
+    attack has no less reason for: a limit that does not come out the same for all is inconclusive. `incomplete`: the
+    release tells more of the secret than the attack works out: any belief is possible, the true one too. `certainty`
+    says
+    what of `posterior` is so whoever the people are, if a release that claims to count them does: `certain`, what is
     certain; `shares`, moreover that each row is the true shares of its whole group; a `guess` may be wrong. `evidence`
     is JSON: bounds, gaps, counts of constraints; a key `tries` names guarantees the attack tries to disprove,
     `refutes` those it does. `explain(group)` words what the release says of one group; only auditors see it.
     `population_groups` numbers in the same way, where the policy names a population, the group each row of
-    `Known.population` would be in.
+    `AdversaryKnowledge.population` would be in.
     """
 
     secret: str | None
-    groups: NDArray[Any] | None
-    chances: pd.DataFrame | None = None
+    equivalence_class: NDArray[Any] | None
+    posterior: pd.DataFrame | None = None
     records: pd.DataFrame | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     explain: Callable[[int], str] | None = None
     population_groups: NDArray[Any] | None = None
-    baseline: pd.DataFrame | None = None
-    alternatives: Sequence[pd.DataFrame] = ()
-    cells: NDArray[Any] | None = None
+    prior: pd.DataFrame | None = None
+    alternative_posteriors: Sequence[pd.DataFrame] = ()
+    record_positions: NDArray[Any] | None = None
     estimates: NDArray[Any] | None = None
-    unread: bool = False
-    told: Told = "guess"
+    incomplete: bool = False
+    certainty: Certainty = "guess"
 
     @property
     def of_people(self) -> bool:
         """Does it say anything of people, or only of the mechanism?"""
-        return self.groups is not None or self.cells is not None
+        return self.equivalence_class is not None or self.record_positions is not None
 
 
-def checked(belief: object, known: Known, release: Release | None = None) -> Belief:
+def checked(belief: object, known: AdversaryKnowledge, release: Release | None = None) -> Belief:
     """The belief, its groups as an array, if it can be one; InconclusiveError says what is nonsense about it."""
     if not isinstance(belief, Belief):
         raise InconclusiveError(f"returned a {type(belief).__name__} where a Belief belongs")
     rows = len(known.records)
-    if belief.cells is not None:
+    if belief.record_positions is not None:
         cells = hidden_cells(belief, release)
-        belief, rows = replace(belief, cells=cells), len(cells)
+        belief, rows = replace(belief, record_positions=cells), len(cells)
     elif belief.estimates is not None:
         raise InconclusiveError("its belief has estimates, which are of hidden cells alone")
     if belief.records is not None:
         rows_for(known, belief.records)
         rows = len(belief.records)
-    groups = None if belief.groups is None else _numbers(belief.groups, rows, "records")
+    groups = None if belief.equivalence_class is None else _numbers(belief.equivalence_class, rows, "records")
     if belief.population_groups is not None:
         people = 0 if known.population is None else len(known.population)
         belief = replace(belief, population_groups=_numbers(belief.population_groups, people, "of the population"))
     _check_evidence(belief.evidence)
-    people = groups is not None or belief.cells is not None
-    if (belief.secret is None) != (belief.chances is None) or (not people and belief.chances is not None):
+    people = groups is not None or belief.record_positions is not None
+    if (belief.secret is None) != (belief.posterior is None) or (not people and belief.posterior is not None):
         raise InconclusiveError("its belief needs a secret, chances and groups together, or neither of the first two")
     if belief.secret is not None:
         _check_secret(belief, known)
-        _check_chances(belief.secret, belief.chances, rows, known, "chances")
+        _check_chances(belief.secret, belief.posterior, rows, known, "chances")
     _check_beside(belief, rows, known)
     if groups is not None:
-        at_once = [belief.chances, *belief.alternatives] if belief.baseline is None else [belief.baseline]
+        at_once = [belief.posterior, *belief.alternative_posteriors] if belief.prior is None else [belief.prior]
         _check_alike(groups, at_once)
-    return replace(belief, groups=groups)
+    return replace(belief, equivalence_class=groups)
 
 
-def _check_beside(belief: Belief, rows: int, known: Known) -> None:
+def _check_beside(belief: Belief, rows: int, known: AdversaryKnowledge) -> None:
     """What stands beside the chances is laid out like them."""
-    if belief.baseline is not None:
-        _check_chances(belief.secret, belief.baseline, rows, known, "baseline chances")
-    for other in belief.alternatives:
+    if belief.prior is not None:
+        _check_chances(belief.secret, belief.prior, rows, known, "baseline chances")
+    for other in belief.alternative_posteriors:
         _check_chances(belief.secret, other, rows, known, "alternative chances")
 
 
@@ -118,7 +121,7 @@ def _numbers(groups: object, rows: int, noun: str) -> NDArray[Any]:
     return numbers
 
 
-def rows_for(known: Known, records: pd.DataFrame) -> NDArray[np.int64]:
+def rows_for(known: AdversaryKnowledge, records: pd.DataFrame) -> NDArray[np.int64]:
     """For each public record of Known its row in an attack's own `records`: equal public cells.
 
     Raises InconclusiveError when a column is missing, or a record is not there, or there twice.
@@ -136,15 +139,15 @@ def rows_for(known: Known, records: pd.DataFrame) -> NDArray[np.int64]:
     return found.to_numpy(dtype=np.int64)
 
 
-def _check_secret(belief: Belief, known: Known) -> None:
+def _check_secret(belief: Belief, known: AdversaryKnowledge) -> None:
     secret = belief.secret
     if not isinstance(secret, str) or secret not in known.schema:
         raise InconclusiveError("its belief is about a column the policy does not have")
-    if "sensitive" not in known.schema[secret].roles and belief.cells is None:
+    if "sensitive" not in known.schema[secret].roles and belief.record_positions is None:
         raise InconclusiveError("its belief is about a column that is no secret")
 
 
-def _check_chances(secret: Any, chances: object, rows: int, known: Known, noun: str) -> None:
+def _check_chances(secret: Any, chances: object, rows: int, known: AdversaryKnowledge, noun: str) -> None:
     import numpy as np
     import pandas as pd
 
@@ -182,7 +185,7 @@ def _check_alike(groups: NDArray[Any], several: Sequence[pd.DataFrame | None]) -
 
 
 def _check_evidence(evidence: object) -> None:
-    told = checked_evidence(evidence, {"worst", "tried"})
-    for names in (told.get("refutes", ()), told.get("tries", ())):
+    result = checked_evidence(evidence, {"worst", "tried"})
+    for names in (result.get("refutes", ()), result.get("tries", ())):
         if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
             raise InconclusiveError("its evidence must list the guarantees it refutes, or tries to, by name")

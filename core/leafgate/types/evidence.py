@@ -10,21 +10,21 @@ from leafgate.errors import InconclusiveError
 
 
 @dataclass(frozen=True)
-class People:
+class PeopleCount:
     """A count of people of the table; the public sees on which step of a grid it lies, from the smallest cell up."""
 
     count: int = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Private:
+class AuditorOnly:
     """Something about particular people: a path, a value. Only auditors see it."""
 
     content: Any = field(repr=False)
 
 
 @dataclass(frozen=True)
-class OfRelease:
+class ReleaseOnly:
     """Something the release says: auditors see all of it, the public `public` of it once it may be published."""
 
     content: Any = field(repr=False)
@@ -43,13 +43,13 @@ RESERVED = frozenset(
 """The keys that mean something to the core; no metric may use them."""
 
 
-GROUP: Mapping[str, Any] = {"people": People, "path": Private, "true": Private, "possible_values": int}
+GROUP: Mapping[str, Any] = {"people": PeopleCount, "path": AuditorOnly, "true": AuditorOnly, "possible_values": int}
 """What is told of a group of people."""
 
 
 def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its") -> dict[str, Any]:
     """The evidence, if JSON can say it and it has no key of `kept`; InconclusiveError tells what is wrong."""
-    if not isinstance(evidence, Mapping) or not sayable(evidence):
+    if not isinstance(evidence, Mapping) or not is_json_encodable(evidence):
         raise InconclusiveError(f"{whose} evidence is not what JSON can say")
     taken = sorted(set(evidence) & set(kept))
     if taken:
@@ -60,26 +60,28 @@ def checked_evidence(evidence: object, kept: Collection[str], whose: str = "its"
     return dict(evidence)
 
 
-def _are_groups(told: object) -> bool:
+def _are_groups(value: object) -> bool:
     """Can they be told as the core tells the worst groups of people?"""
-    if not isinstance(told, list | tuple):
+    if not isinstance(value, list | tuple):
         return False
-    groups = [group for group in told if isinstance(group, Mapping) and "people" in group]
+    groups = [group for group in value if isinstance(group, Mapping) and "people" in group]
     fits = all(isinstance(what, GROUP.get(key, ())) for group in groups for key, what in group.items())
     truths = [group["true"].content for group in groups if fits and "true" in group]
-    return fits and len(groups) == len(told) and all(isinstance(truth, Mapping) for truth in truths)
+    return fits and len(groups) == len(value) and all(isinstance(truth, Mapping) for truth in truths)
 
 
-def sayable(thing: object) -> bool:
+def is_json_encodable(thing: object) -> bool:
     """Can it be written as JSON, once counts and private things are shown as they may be?"""
     if isinstance(thing, Mapping):
-        return all(isinstance(key, str) and sayable(key) and sayable(value) for key, value in thing.items())
+        return all(
+            isinstance(key, str) and is_json_encodable(key) and is_json_encodable(value) for key, value in thing.items()
+        )
     if isinstance(thing, list | tuple):
-        return all(map(sayable, thing))
-    if isinstance(thing, Private):
-        return sayable(thing.content)
-    if isinstance(thing, People):
-        return isinstance(thing.count, int) and sayable(thing.count)
+        return all(map(is_json_encodable, thing))
+    if isinstance(thing, AuditorOnly):
+        return is_json_encodable(thing.content)
+    if isinstance(thing, PeopleCount):
+        return isinstance(thing.count, int) and is_json_encodable(thing.count)
     if isinstance(thing, str):
         return not any("\ud800" <= letter <= "\udfff" for letter in thing)
     if isinstance(thing, int | float):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from leafgate.types.noise import Noise
 from leafgate.types.schema import Schema
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node, columns_asked, leaves
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit, columns_asked, leaves
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,9 +28,9 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 """Every level, the one that tells least first."""
 
 
-def more(one: Level, other: Level) -> bool:
-    """Does `one` tell more than `other`?"""
-    return LEVELS.index(one) > LEVELS.index(other)
+def discloses_more(level: Level, reference: Level) -> bool:
+    """Does `level` tell more than `reference`?"""
+    return LEVELS.index(level) > LEVELS.index(reference)
 
 
 Severity = Literal["low", "medium", "high"]
@@ -38,7 +38,7 @@ Severity = Literal["low", "medium", "high"]
 
 
 @dataclass(frozen=True)
-class Disclosure:
+class FileDisclosure:
     """One thing a file tells: its `kind`, how much harm it can do, and what it is, in words without any cell.
 
     `level` is the publication level of the leaves that it amounts to, None where it is about something else.
@@ -51,8 +51,8 @@ class Disclosure:
 
     def described(self) -> dict[str, Any]:
         """As JSON has it."""
-        told = {"kind": self.kind, "severity": self.severity, "says": self.says}
-        return told if self.level is None else told | {"level": self.level}
+        fields = {"kind": self.kind, "severity": self.severity, "says": self.says}
+        return fields if self.level is None else fields | {"level": self.level}
 
     def written(self) -> dict[str, Any]:
         """As files of leafgate have it: of other content not where it stood, in words that no reader could check."""
@@ -91,12 +91,12 @@ class ModelFile:
 
     format: str
     sha256: str
-    discloses: tuple[Disclosure, ...] = ()
+    discloses: tuple[FileDisclosure, ...] = ()
 
     def described(self) -> dict[str, Any]:
         """As a release file has it."""
-        told = [item.written() for item in self.discloses]
-        return {"format": self.format, "sha256": self.sha256, "discloses": told}
+        items = [item.written() for item in self.discloses]
+        return {"format": self.format, "sha256": self.sha256, "discloses": items}
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Release:
     schema: Schema
     trees: tuple[Node, ...] = ()
     publish: Publish = Publish()
-    counted: Counted = "exact"
+    count_semantics: Counted = "exact"
     selection: Mapping[str, Any] | None = None
     guarantee: Mapping[str, Any] = field(default_factory=dict)
     combine: Combine = "one"
@@ -197,7 +197,7 @@ class Release:
         return self.schema.target.name
 
     @property
-    def learned(self) -> tuple[Node, ...]:
+    def fitted_trees(self) -> tuple[Node, ...]:
         """Every tree that people can be sent down: the model's, and alternatives that ask no column under noise."""
         noisy = self.noisy_alternatives
         return (*self.trees, *(tree for name, tree in self.alternatives.items() if name not in noisy))
@@ -208,7 +208,7 @@ class Release:
         noisy = set(self.noise)
         return {name: tree for name, tree in self.alternatives.items() if columns_asked(tree) & noisy}
 
-    def shows(self, column: str) -> bool:
+    def shows_exactly(self, column: str) -> bool:
         """Do the published records show this column's cells as they are?"""
         if self.records is None or column not in self.records.columns or column in self.noise:
             return False
@@ -222,14 +222,14 @@ class Release:
         return bool(self.trees) and self.schema.target.edges is not None and all(map(_is_number, every))
 
     @property
-    def tells_numbers(self) -> bool:
+    def discloses_numbers(self) -> bool:
         """Does some leaf tell a number of the class of numbers?"""
         trees = (*self.trees, *self.alternatives.values())
         every = (leaf for tree in trees for leaf in leaves(tree))
         return bool(trees) and self.schema.target.edges is not None and any(leaf.value is not None for leaf in every)
 
     @property
-    def tells_scores(self) -> bool:
+    def discloses_scores(self) -> bool:
         """Does some leaf have scores of the classes?"""
         trees = (*self.trees, *self.alternatives.values())
         return any(leaf.scores is not None for tree in trees for leaf in leaves(tree))
@@ -241,7 +241,7 @@ class Release:
     @property
     def approximate(self) -> bool:
         """Do its numbers only approximate shares of people: of a sample, of changed cells, or with noise on them?"""
-        return self.counted in {"sampled", "perturbed", "noisy"}
+        return self.count_semantics in {"sampled", "perturbed", "noisy"}
 
     def is_empty(self, leaf: Leaf) -> bool:
         """Does everybody see that the leaf counts nobody?
@@ -261,23 +261,23 @@ class Release:
         than each leaf says, and where the leaves' numbers are approximate. Decided by the release alone; not of one
         that claims differential privacy, beside which nothing is believed that follows from the table.
         """
-        if not self.trees or "epsilon" in self.guarantee or self.combine == "boost" or self.tells_numbers:
+        if not self.trees or "epsilon" in self.guarantee or self.combine == "boost" or self.discloses_numbers:
             return False
         every = [leaf for tree in self.trees for leaf in leaves(tree)]
         if all(leaf.label is None for leaf in every):
             return False
-        return len(self.learned) > 1 or self.approximate or any(self._has_label_alone(leaf) for leaf in every)
+        return len(self.fitted_trees) > 1 or self.approximate or any(self._has_label_alone(leaf) for leaf in every)
 
     @property
     def votes_beside_prediction(self) -> bool:
         """Do several trees' labels vote, beside numbers that the model adds up to predict?"""
-        return len(self.trees) > 1 and self.combine in {"sum", "mean_per_tree"} and not self.tells_numbers
+        return len(self.trees) > 1 and self.combine in {"sum", "mean_per_tree"} and not self.discloses_numbers
 
     def _has_label_alone(self, leaf: Leaf) -> bool:
         """Does it tell of people by its label alone? There may be some where the draw of a sample left it empty."""
         if leaf.label is None:
             return False
-        return self.counted != "exact" if self.is_empty(leaf) else leaf.has_no_statistic
+        return self.count_semantics != "exact" if self.is_empty(leaf) else leaf.has_no_statistic
 
 
 def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -> Release:
@@ -285,7 +285,7 @@ def published(draft: Release, publish: Publish, tells_measure: frozenset[str]) -
 
     Leaves keep their label and the one statistic of `publish.leaves`, beside counts the scores made of them;
     without `publish.measure` the selection facts go, and with them the builder's options named in
-    `tells_measure`. A release that was read from a file is published as it is.
+    `measure_options`. A release that was read from a file is published as it is.
     """
     if draft.sealed is not None or draft.file is not None:
         return draft
@@ -331,9 +331,9 @@ def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
     match node:
         case Leaf():
             return change(node)
-        case Cut():
+        case NumericSplit():
             return replace(node, low=map_leaves(node.low, change), high=map_leaves(node.high, change))
-        case Fan():
+        case CategoricalSplit():
             branches = tuple(Branch(b.values, map_leaves(b.node, change)) for b in node.branches)
-            other = None if node.other is None else map_leaves(node.other, change)
-            return replace(node, branches=branches, other=other)
+            other = None if node.default is None else map_leaves(node.default, change)
+            return replace(node, branches=branches, default=other)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Guess:
+class AttackAccuracy:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 
     Ties of the attack count in part: of two equally likely values each is the guess half of the time.
@@ -24,8 +24,8 @@ class Guess:
     attack: str
     secret: str
     people: int
-    right: float
-    commonest: int
+    correct: float
+    majority_baseline: int
     private: bool
 
 
@@ -72,15 +72,18 @@ class Finding:
     """One limit held against one score. Its repr says no number: notebooks and logs keep what they print.
 
     `passed` is None when it could not be told, `value` when there is no number to give: none was
-    found, or it is unbounded (the evidence says so). `people` were judged and `beyond` of them lie
+    found, or it is unbounded (the evidence says so). `people` were judged and `violations` of them lie
     past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
     finding's numbers follow from the data and not from the release: only auditors see them; an `of_release` finding
-    has looked at nobody's data. `spread` is how far people's scores are apart, so that an average is told no finer than
-    it may be, `moved_by_one` by how much one person can move a score of the release, for the same reason. `fewest`
+    has looked at nobody's data. `score_range` is how far people's scores are apart, so that an average is told no
+    finer than
+    it may be, `sensitivity` by how much one person can move a score of the release, for the same reason.
+    `people_at_value`
     people are in the smallest group with the score that is told, whose fraction would tell how few; `smallest_group` in
     any. `where`
     says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
-    `waiver` says who let it through although it failed, and until when. `alarm` is a clause in plain words: what it
+    `waiver` says who let it through although it failed, and until when. `plain_failure` is a clause in plain words:
+    what it
     means if the limit is broken. `use` is what a metric with a name of its own uses.
     """
 
@@ -93,20 +96,20 @@ class Finding:
     value: float | None = None
     limit: Mapping[str, Any] = field(default_factory=dict)
     people: int | None = None
-    beyond: int | None = None
+    violations: int | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     plugin: str = ""
     unit: str = ""
     private: bool = False
     of_release: bool = False
-    spread: float = 0.0
-    moved_by_one: float = 0.0
-    fewest: int | None = None
+    score_range: float = 0.0
+    sensitivity: float = 0.0
+    people_at_value: int | None = None
     smallest_group: int | None = None
     scored: ScoredPeople | None = field(default=None, repr=False, compare=False)
     where: Mapping[str, Any] = field(default_factory=dict)
     waiver: Mapping[str, Any] | None = None
-    alarm: str = ""
+    plain_failure: str = ""
 
     def __repr__(self) -> str:
         return f"Finding(id={self.id!r}, passed={self.passed})"
@@ -141,7 +144,7 @@ class Report:
     notes: Sequence[str] = ()
     method: Mapping[str, Any] = field(default_factory=dict)
     tree: TreeView | None = field(default=None, repr=False)
-    guesses: Sequence[Guess] = ()
+    guesses: Sequence[AttackAccuracy] = ()
     waivers: Sequence[Mapping[str, Any]] = ()
     judged_on: str | None = None
     auditor_notes: Sequence[str] = ()

@@ -106,14 +106,14 @@ class Column:
 
     def described(self) -> dict[str, Any]:
         """The column as a release tells it: public facts of the policy, nothing of the data."""
-        told: dict[str, Any] = {"role": sorted(self.roles)}
+        document: dict[str, Any] = {"role": sorted(self.roles)}
         if self.values is not None:
-            told["values"] = list(self.values)
+            document["values"] = list(self.values)
         if self.bounds is not None:
-            told["bounds"] = list(self.bounds)
-        told |= {key: True for key in ("ordered", "missing") if getattr(self, key)}
-        told |= {"bins": list(self.bins)} if self.bins else {}
-        return told | ({"edges": list(self.edges)} if self.edges else {})
+            document["bounds"] = list(self.bounds)
+        document |= {key: True for key in ("ordered", "missing") if getattr(self, key)}
+        document |= {"bins": list(self.bins)} if self.bins else {}
+        return document | ({"edges": list(self.edges)} if self.edges else {})
 
 
 @dataclass(frozen=True)

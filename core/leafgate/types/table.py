@@ -54,7 +54,7 @@ class Table:
         for marks in self.protected.values():
             marks.setflags(write=False)
 
-    def lent(self) -> Table:
+    def defensive_copy(self) -> Table:
         """The same table for a plugin: what that writes into it reaches nobody else."""
         twin = copy.copy(self)
         object.__setattr__(twin, "frame", self.frame.copy(deep=False))

@@ -49,7 +49,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Cut:
+class NumericSplit:
     """A numeric test: `column <= at` goes low, unless `strict`, which sends `< at` low."""
 
     column: str
@@ -70,25 +70,25 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Fan:
-    """A categorical test; `other` takes the values that no branch names."""
+class CategoricalSplit:
+    """A categorical test; `default` takes the values that no branch names."""
 
     column: str
     branches: tuple[Branch, ...]
-    other: Node | None = None
+    default: Node | None = None
 
 
-Node = Leaf | Cut | Fan
+Node = Leaf | NumericSplit | CategoricalSplit
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below, in the order they are written."""
     match node:
-        case Cut():
+        case NumericSplit():
             return (node.low, node.high)
-        case Fan():
+        case CategoricalSplit():
             below = tuple(branch.node for branch in node.branches)
-            return below if node.other is None else (*below, node.other)
+            return below if node.default is None else (*below, node.default)
         case Leaf():
             return ()
 

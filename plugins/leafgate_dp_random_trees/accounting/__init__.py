@@ -60,7 +60,7 @@ class Account:
 
     def document(self) -> dict[str, Any]:
         """As JSON; an epsilon that is infinite is null."""
-        return {name: None if told == math.inf else told for name, told in asdict(self).items()}
+        return {name: None if result == math.inf else result for name, result in asdict(self).items()}
 
 
 def at_delta(forest: Forest, delta: float, method: Method = "tight", neighbours: Neighbours = "add_remove") -> Account:

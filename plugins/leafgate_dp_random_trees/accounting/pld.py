@@ -229,8 +229,8 @@ def _optimistic(p: Floats, q: Floats) -> Any:
     steps = np.floor(loss[finite] / STEP).astype(int)
     values, which = np.unique(steps, return_inverse=True)
     chances = np.bincount(which.reshape(-1), weights=p[held][finite])
-    told = dict(zip(values.tolist(), chances.tolist(), strict=True))
-    return _library().create_pmf(told, STEP, certain, pessimistic_estimate=False)
+    result = dict(zip(values.tolist(), chances.tolist(), strict=True))
+    return _library().create_pmf(result, STEP, certain, pessimistic_estimate=False)
 
 
 def _library() -> Any:

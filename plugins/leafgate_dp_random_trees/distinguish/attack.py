@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate import Belief, Known, Release
+from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.algorithms.routing import count_leaves
 from leafgate.errors import InconclusiveError
 from leafgate_dp_random_trees.distinguish.epsilon_bounds import from_errors, from_one_run
 from leafgate_dp_random_trees.distinguish.features import features, walk
-from leafgate_dp_random_trees.distinguish.neighbours import World, worlds
+from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables, worlds
 
 if TYPE_CHECKING:
     from leafgate.types.adversary import Mechanism
@@ -40,7 +40,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Shown:
+class EpsilonEstimate:
     """The epsilon that runs show: in which world, by which number of a release, and at best by so many runs."""
 
     epsilon: float
@@ -63,7 +63,7 @@ class Plan:
     at_best: float
 
 
-def distinguish(options: Distinguish, release: Release, known: Known) -> Belief:
+def distinguish(options: Distinguish, release: Release, known: AdversaryKnowledge) -> Belief:
     """What running the builder shows of its claim; in no case that the claim holds.
 
     Raises InconclusiveError where nothing is claimed, the builder is not known, or so few runs are possible in the
@@ -87,14 +87,14 @@ def distinguish(options: Distinguish, release: Release, known: Known) -> Belief:
     return Belief(None, None, evidence=_evidence(options, claim, found))
 
 
-def forecast(options: Distinguish, release: Release, known: Known) -> str:
+def forecast(options: Distinguish, release: Release, known: AdversaryKnowledge) -> str:
     """How many runs there will be, and about how long they take; empty where the attack cannot run."""
     plan = planned(options, release, known, claim_of(release))
     fewer = f" of the {plan.wanted:,} wanted" if plan.runs < plan.wanted else ""
     return f"{plan.runs:,} runs{fewer}, forecast to take {math.ceil(plan.runs * plan.seconds_each)} s"
 
 
-def planned(options: Distinguish, release: Release, known: Known, claim: Claim) -> Plan:
+def planned(options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim) -> Plan:
     """As many runs as are wanted and as the forecast allows: no clock is read, so an audit repeats."""
     if known.mechanism is None:
         raise InconclusiveError(
@@ -119,7 +119,7 @@ def seconds_of_a_run(release: Release, people: int, records: int) -> float:
     Fitted to runs on Adult and on made-up surveys: docs/dp-random-trees.md.
     """
     trees, nodes = len(release.trees), sum(1 for tree in release.trees for _ in walk(tree))
-    noisy = count_leaves(release) * len(release.classes) if release.counted == "noisy" else 0
+    noisy = count_leaves(release) * len(release.classes) if release.count_semantics == "noisy" else 0
     parts = trees, nodes, noisy, trees * people, trees * records
     return sum(part * cost for part, cost in zip(parts, COSTS, strict=True))
 
@@ -145,15 +145,17 @@ def _enough(options: Distinguish, claim: Claim) -> int:
 
 def claim_of(release: Release) -> Claim:
     """The claim of a release; InconclusiveError where there is none that can be read."""
-    told = release.guarantee.get("epsilon")
-    told = told if isinstance(told, Mapping) else {"at_most": told}
-    epsilon, delta = told.get("at_most"), told.get("delta", 0)
+    result = release.guarantee.get("epsilon")
+    result = result if isinstance(result, Mapping) else {"at_most": result}
+    epsilon, delta = result.get("at_most"), result.get("delta", 0)
     if not isinstance(epsilon, int | float) or not isinstance(delta, int | float):
         raise InconclusiveError("the release claims no epsilon that could be refuted")
-    return Claim(float(epsilon), float(delta), told.get("neighbours") == "replace_one")
+    return Claim(float(epsilon), float(delta), result.get("neighbours") == "replace_one")
 
 
-def many_runs(options: Distinguish, release: Release, known: Known, claim: Claim, plan: Plan) -> Shown:
+def many_runs(
+    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+) -> EpsilonEstimate:
     """The epsilon shown in the made-up world that betrays most.
 
     Half of the runs, in every world, choose the world, what to look at and where to draw the line. The other half are
@@ -164,11 +166,11 @@ def many_runs(options: Distinguish, release: Release, known: Known, claim: Claim
     half = (plan.runs + 1) // 2
     tests = [chosen_test(world, known.mechanism, half, claim.delta, rng) for world in _worlds(release, known, claim)]
     best = max(tests, key=lambda test: test.rough)
-    epsilon = epsilon_shown(best, known.mechanism, half, claim.delta, options.confidence, rng)
-    return Shown(epsilon, best.world.name, best.name, plan.runs, plan.at_best)
+    epsilon = estimate_epsilon(best, known.mechanism, half, claim.delta, options.confidence, rng)
+    return EpsilonEstimate(epsilon, best.world.name, best.name, plan.runs, plan.at_best)
 
 
-def _worlds(release: Release, known: Known, claim: Claim) -> list[World]:
+def _worlds(release: Release, known: AdversaryKnowledge, claim: Claim) -> list[NeighbouringTables]:
     k, beta, depth = numbers_of(release)
     return list(worlds(known.schema, k, beta, depth, replaced=claim.replaced))
 
@@ -190,7 +192,7 @@ class PresenceTest:
     `rough` is about the epsilon that this showed where it was chosen.
     """
 
-    world: World
+    world: NeighbouringTables
     name: str
     sign: int
     line: float
@@ -204,7 +206,9 @@ def _finite(value: float) -> float:
     return float(np.nan_to_num(value, nan=-1e9, posinf=1e9, neginf=-1e9))
 
 
-def chosen_test(world: World, mechanism: Mechanism, runs: int, delta: float, rng: np.random.Generator) -> PresenceTest:
+def chosen_test(
+    world: NeighbouringTables, mechanism: Mechanism, runs: int, delta: float, rng: np.random.Generator
+) -> PresenceTest:
     """What tells best in this world whether the person is there, by so many runs with them and as many without."""
     samples = [[features(mechanism(table, rng), world) for _ in range(runs)] for table in (world.without, world.along)]
     names = sorted({name for sample in samples for run in sample for name in run})
@@ -215,7 +219,7 @@ def chosen_test(world: World, mechanism: Mechanism, runs: int, delta: float, rng
     return PresenceTest(world, names[column], sign, line, rough)
 
 
-def epsilon_shown(
+def estimate_epsilon(
     test: PresenceTest, mechanism: Mechanism, runs: int, delta: float, confidence: float, rng: np.random.Generator
 ) -> float:
     """The epsilon that the test's errors in so many new runs with the person, and as many without, show."""
@@ -258,14 +262,14 @@ def _rough(caught: tuple[int, int], alarms: tuple[int, int], delta: float) -> fl
     return float(max(above, below))
 
 
-def _evidence(options: Distinguish, claim: Claim, found: Shown) -> dict[str, Any]:
+def _evidence(options: Distinguish, claim: Claim, found: EpsilonEstimate) -> dict[str, Any]:
     refuted: Sequence[str] = ["epsilon"] if found.epsilon > claim.epsilon else []
-    told = {"tries": ["epsilon"], "epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
-    told |= {"confidence": options.confidence, "world": found.world, "by": found.by}
-    told |= {"runs": found.runs, "at_best": found.at_best}
+    fields = {"tries": ["epsilon"], "epsilon_at_least": found.epsilon, "claimed": claim.epsilon, "delta": claim.delta}
+    fields |= {"confidence": options.confidence, "world": found.world, "by": found.by}
+    fields |= {"runs": found.runs, "at_best": found.at_best}
     shown = (
         f"epsilon >= {found.epsilon:.4g} with {100 * options.confidence:g} % confidence by {found.runs} runs (at best "
         f"{found.at_best:.3g}); claimed {claim.epsilon:.4g}"
     )
     meaning = "the claim is refuted" if refuted else "this proves nothing, a better attack may show more"
-    return told | {"says": f"{shown}: {meaning}"} | ({"refutes": refuted} if refuted else {})
+    return fields | {"says": f"{shown}: {meaning}"} | ({"refutes": refuted} if refuted else {})

@@ -13,8 +13,8 @@ from leafgate.algorithms.routing import NOWHERE, branch_of_code, goes_low
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Leaf, Node, children, leaves
-from leafgate_dp_random_trees.distinguish.neighbours import World
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children, leaves
+from leafgate_dp_random_trees.distinguish.neighbours import NeighbouringTables
 from leafgate_dp_random_trees.mechanisms import Ids
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ class Grid:
     def of(cls, trees: Sequence[Node], schema: Schema) -> Grid:
         """The coarsest cells that no test of these trees divides."""
         at: dict[str, set[float]] = {}
-        for node in (node for tree in trees for node in walk(tree) if isinstance(node, Cut)):
+        for node in (node for tree in trees for node in walk(tree) if isinstance(node, NumericSplit)):
             at.setdefault(node.column, set()).add(node.at)
         return cls(schema, {name: np.array(sorted(places)) for name, places in at.items()})
 
@@ -52,19 +52,19 @@ class Grid:
         """How many cells a column has; a numeric one has a last cell for missing numbers."""
         return len(self.cuts[name]) + 2 if name in self.cuts else len(self.schema[name].domain)
 
-    def ways(self, node: Cut | Fan) -> Ids:
+    def ways(self, node: NumericSplit | CategoricalSplit) -> Ids:
         """For each cell of the node's column the child that takes it, -1 if none does."""
-        if isinstance(node, Cut):
+        if isinstance(node, NumericSplit):
             low = np.arange(self.size(node.column)) <= np.searchsorted(self.cuts[node.column], node.at)
             low[-1] = node.missing == "low"
             return np.where(low, 0, 1).astype(np.int64)
         position = {value: i for i, branch in enumerate(node.branches) for value in branch.values}
-        other = -1 if node.other is None else len(node.branches)
+        other = -1 if node.default is None else len(node.branches)
         return np.array([position.get(value, other) for value in self.schema[node.column].domain], dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Told:
+class TreeCounters:
     """What one tree released: counters (leaves by classes) and for each column asked the cells of each leaf."""
 
     tree: Node
@@ -72,7 +72,7 @@ class Told:
     boxes: Mapping[str, Floats]
 
     @classmethod
-    def of(cls, tree: Node, grid: Grid) -> Told:
+    def of(cls, tree: Node, grid: Grid) -> TreeCounters:
         """The tree's counters, left to right."""
         names = grid.schema.classes
         counts = [[float((leaf.counts or {}).get(name, 0)) for name in names] for leaf in leaves(tree)]
@@ -82,16 +82,16 @@ class Told:
         return cls(tree, np.array(counts), {name: box.astype(np.float64) for name, box in boxes.items()})
 
     @property
-    def shown(self) -> float:
+    def unsuppressed_share(self) -> float:
         """How much to trust its totals: less, the more of its counters are suppressed."""
         return float(1 / (1 + (self.counts == 0).sum()) ** 2)
 
     def expected(self, cells: Cells, total: Floats) -> Floats:
         """The counters if columns told nothing of each other within a class of `total` people."""
-        told = np.tile(total, (len(self.counts), 1))
+        values = np.tile(total, (len(self.counts), 1))
         for name, box in self.boxes.items():
-            told = told * (box @ cells[name])
-        return told
+            values = values * (box @ cells[name])
+        return values
 
     def where(self, people: Mapping[str, Ids], size: int, grid: Grid) -> Ids:
         """The leaf of each of `size` people, the number of leaves for those who reach none."""
@@ -127,17 +127,17 @@ MANY = 2_000
 """So many numbers beside the trees are looked at."""
 
 
-def features(release: Release, world: World) -> dict[str, float]:
+def features(release: Release, world: NeighbouringTables) -> dict[str, float]:
     """Numbers that may be larger, or smaller, with the person: their counters, cuts, all else told."""
     shown, others = _where_counted(release, world)
-    told = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
-    told |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}
-    told |= {"everybody shown": _everybody(release), **_structure(release)}
+    fields = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
+    fields |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}
+    fields |= {"everybody shown": _everybody(release), **_structure(release)}
     beside = {"builder": release.builder, "selection": release.selection, "guarantee": release.guarantee}
-    return {name: float(value) for name, value in told.items()} | dict(_numbers(beside, ""))
+    return {name: float(value) for name, value in fields.items()} | dict(_numbers(beside, ""))
 
 
-def _where_counted(release: Release, world: World) -> tuple[Floats, Floats]:
+def _where_counted(release: Release, world: NeighbouringTables) -> tuple[Floats, Floats]:
     """For each tree what is shown where the person would be counted, and how many others are there."""
     label = str(world.person.frame[release.target].iloc[0])
     same = np.flatnonzero(world.without.codes(release.target) == world.person.codes(release.target)[0])
@@ -149,7 +149,7 @@ def _where_counted(release: Release, world: World) -> tuple[Floats, Floats]:
 def _followed(node: Node, person: Table, others: Table, rows: Ids) -> tuple[Leaf, Ids]:
     """The leaf the person comes to, and which of these rows of others do so too."""
     while not isinstance(node, Leaf):
-        if isinstance(node, Cut):
+        if isinstance(node, NumericSplit):
             low = bool(goes_low(node, person.numbers(node.column))[0])
             rows = rows[goes_low(node, others.numbers(node.column)[rows]) == low]
             node = node.low if low else node.high
@@ -176,8 +176,8 @@ def _log_odds(shown: Floats, others: Floats, release: Release) -> float:
         return np.asarray(np.where(shown >= k, binom.logpmf(shown, people, beta), hidden))
 
     with np.errstate(invalid="ignore"):
-        told = log_chance(others + 1) - log_chance(others)
-    return float(np.nan_to_num(np.clip(told, -50, 50)).sum())
+        result = log_chance(others + 1) - log_chance(others)
+    return float(np.nan_to_num(np.clip(result, -50, 50)).sum())
 
 
 def _everybody(release: Release) -> float:
@@ -186,27 +186,27 @@ def _everybody(release: Release) -> float:
 
 def _structure(release: Release) -> dict[str, float]:
     """How many tests and leaves there are, and where the outermost cuts of each number are."""
-    told: dict[str, float] = {"nodes": 0}
+    document: dict[str, float] = {"nodes": 0}
     waiting = list(release.trees)
     while waiting:
         node = waiting.pop()
-        told["nodes"] += 1
-        if isinstance(node, Cut):
+        document["nodes"] += 1
+        if isinstance(node, NumericSplit):
             low, high = f"lowest cut of {node.column}", f"highest cut of {node.column}"
-            told[low] = min(told.get(low, node.at), node.at)
-            told[high] = max(told.get(high, node.at), node.at)
+            document[low] = min(document.get(low, node.at), node.at)
+            document[high] = max(document.get(high, node.at), node.at)
         waiting += children(node)
-    return told
+    return document
 
 
-def _numbers(told: Any, name: str) -> Iterator[tuple[str, float]]:
+def _numbers(document: Any, name: str) -> Iterator[tuple[str, float]]:
     """Every number in a JSON document, by its path; of lists also the sum."""
-    if isinstance(told, bool | int | float):
-        yield name, float(told)
-    elif isinstance(told, Mapping):
-        for key, value in told.items():
+    if isinstance(document, bool | int | float):
+        yield name, float(document)
+    elif isinstance(document, Mapping):
+        for key, value in document.items():
             yield from _numbers(value, f"{name}.{key}")
-    elif isinstance(told, list | tuple) and len(told) <= MANY:
-        for i, value in enumerate(told):
+    elif isinstance(document, list | tuple) and len(document) <= MANY:
+        for i, value in enumerate(document):
             yield from _numbers(value, f"{name}[{i}]")
-        yield f"{name}: sum", float(sum(n for n in told if isinstance(n, int | float)))
+        yield f"{name}: sum", float(sum(n for n in document if isinstance(n, int | float)))

@@ -21,7 +21,7 @@ Rows = Sequence[tuple[Row, int]]
 
 
 @dataclass(frozen=True)
-class World:
+class NeighbouringTables:
     """Two neighbouring tables, and the person who is in the second one only."""
 
     name: str
@@ -30,7 +30,7 @@ class World:
     person: Table
 
 
-def worlds(schema: Schema, k: int, beta: float, depth: int, *, replaced: bool) -> Iterator[World]:
+def worlds(schema: Schema, k: int, beta: float, depth: int, *, replaced: bool) -> Iterator[NeighbouringTables]:
     """Everybody else is like the person; or is like them in a few columns; or is unlike them.
 
     The first comes twice, with such numbers that a sample of a fixed part would be one larger with the person,
@@ -49,7 +49,7 @@ def worlds(schema: Schema, k: int, beta: float, depth: int, *, replaced: bool) -
     for name, others, person in stories:
         instead = [(there, 1)] if replaced else []
         tables = (_made(schema, rows) for rows in ([*others, *instead], [*others, (person, 1)], [(person, 1)]))
-        yield World(name, *tables)
+        yield NeighbouringTables(name, *tables)
 
 
 def _flips(k: int, beta: float) -> tuple[int, int]:

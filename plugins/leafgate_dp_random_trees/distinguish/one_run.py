@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate import Known, Release
+from leafgate import AdversaryKnowledge, Release
 from leafgate.algorithms.routing import NOWHERE, route
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table, make_table
-from leafgate_dp_random_trees.distinguish.attack import Claim, Plan, Shown, numbers_of
+from leafgate_dp_random_trees.distinguish.attack import Claim, EpsilonEstimate, Plan, numbers_of
 from leafgate_dp_random_trees.distinguish.epsilon_bounds import from_one_run
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def one_run(options: Distinguish, release: Release, known: Known, claim: Claim, plan: Plan) -> Shown:
+def one_run(
+    options: Distinguish, release: Release, known: AdversaryKnowledge, claim: Claim, plan: Plan
+) -> EpsilonEstimate:
     """The epsilon shown by guessing, from one release, who of `plan.runs` people with records of their own was there.
 
     Each is there with chance 1/2, among others with the same record; the half about whom least is thought is guessed
@@ -41,8 +43,8 @@ def one_run(options: Distinguish, release: Release, known: Known, claim: Claim, 
     part = max(len(canaries) // 4, 1)
     right = int((~there[order[:part]]).sum() + there[order[-part:]].sum())
     shown = from_one_run(right, 2 * part, len(canaries), claim.delta, options.confidence)
-    told = f"{len(canaries)} people at once", "people shown beyond the others"
-    return Shown(shown, *told, plan.runs, plan.at_best)
+    items = f"{len(canaries)} people at once", "people shown beyond the others"
+    return EpsilonEstimate(shown, *items, plan.runs, plan.at_best)
 
 
 def _drawn(schema: Schema, many: int, rng: np.random.Generator) -> pd.DataFrame:

@@ -30,7 +30,7 @@ TIE = 1e-9
 """People, or people x measure for each person: differences below are none."""
 
 
-def whole(people: Floats) -> Floats:
+def to_integers(people: Floats) -> Floats:
     """The whole numbers that are meant; NaN stays. Raises InconclusiveError where people would be divided."""
     near = np.round(people)
     if (np.abs(people - near) > WHOLE * np.maximum(np.abs(near), 1)).any():

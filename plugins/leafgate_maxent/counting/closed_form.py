@@ -11,47 +11,47 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from leafgate_maxent.counting.answer import Answer, impossible, out_of_time
-from leafgate_maxent.counting.components import Island
+from leafgate_maxent.counting.components import Component
 from leafgate_maxent.problem.tree_index import Floats
 
 MOST_PEOPLE = 3_000
 """In a leaf of which only the label is told; the work grows with the power 2.5."""
 
 
-def closed_form(island: Island, deadline: float) -> Answer | None:
+def closed_form(island: Component, deadline: float) -> Answer | None:
     """The answer for a leaf on its own; None where there is no closed form."""
     if len(island.open) != 1 or len(island.equal) or len(island.tolerance):
         return None
-    told, open_ = island.told[0], island.free[0] & (island.told[0] < 0)
+    result, open_ = island.known_counts[0], island.free[0] & (island.known_counts[0] < 0)
     if len(island.least):
         return _labelled(island, deadline)
-    left = int(island.open[0] - np.maximum(told, 0).sum())
-    people = np.where(open_, left / max(int(open_.sum()), 1), np.maximum(told, 0))
+    left = int(island.open[0] - np.maximum(result, 0).sum())
+    people = np.where(open_, left / max(int(open_.sum()), 1), np.maximum(result, 0))
     ways = _orders(island) - gammaln(left + 1) + left * np.log(max(int(open_.sum()), 1))
     return Answer(people[None], float(ways))
 
 
-def _orders(island: Island) -> float:
+def _orders(island: Component) -> float:
     """The logarithm of the number of ways to say who has a class that is told, times those to order the rest."""
-    return float(island.log_ways - gammaln(np.maximum(island.told[0], 0) + 1).sum())
+    return float(island.log_ways - gammaln(np.maximum(island.known_counts[0], 0) + 1).sum())
 
 
-def _labelled(island: Island, deadline: float) -> Answer | None:
+def _labelled(island: Component, deadline: float) -> Answer | None:
     """No class that is not told outnumbers the label: `label - class >= bound`, the same for all of them."""
-    sums, told = island.least.matrix.toarray(), island.told[0]
+    sums, result = island.least.matrix.toarray(), island.known_counts[0]
     others = np.flatnonzero((sums < 0).any(axis=0))
     label = np.flatnonzero((sums > 0).any(axis=0))
-    expected = set(np.flatnonzero(island.free[0] & (told < 0)).tolist())
+    expected = set(np.flatnonzero(island.free[0] & (result < 0)).tolist())
     alike = (island.least.bound == island.least.bound[0]).all() and (
         sums == sums[0] * (sums > 0) + sums * (sums < 0)
     ).all()
     once = len(others) == len(sums) and ((sums < 0).sum(axis=1) == 1).all() and np.abs(sums).max() == 1
     if not (alike and once and set(others.tolist()) | set(label.tolist()) == expected and len(label) <= 1):
         return None
-    bound, left = int(island.least.bound[0]), int(island.open[0] - np.maximum(told, 0).sum())
+    bound, left = int(island.least.bound[0]), int(island.open[0] - np.maximum(result, 0).sum())
     if len(label) and left > MOST_PEOPLE:
         return None
-    people, orders = np.maximum(told, 0).astype(np.float64), _orders(island) - float(gammaln(left + 1))
+    people, orders = np.maximum(result, 0).astype(np.float64), _orders(island) - float(gammaln(left + 1))
     if not len(label):
         people[others] = left / len(others)
         return _answer(people, orders + log_ways(left, len(others), -bound))

@@ -10,18 +10,18 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln
 
-from leafgate_maxent.counting.constraints import Census, Mask, Rivals, Sums
+from leafgate_maxent.counting.constraints import IntegerModel, Mask, Sums, ViolatedSplits
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- An island: a part of the problem that nothing joins to the rest ---
 
 
 @dataclass(frozen=True)
-class Island:
+class Component:
     """Groups of people whose class is open, sorted by unit, and all that is known of them.
 
     `row` and `group` place rows of the census. Of group g, `open[g]` people have one of its `free[g]`
-    classes; of unit u, `told[u, x]` have class x (-1: not told). `equal` and `least` are sums over cells
+    classes; of unit u, `known_counts[u, x]` have class x (-1: not told). `equal` and `least` are sums over cells
     g * classes + x. Internal constraint i is `coefficients[i] @ impurity(t) >= -tolerance[i]`, where block b
     has t = base[b] + (blocks @ people)[b] people.
     """
@@ -31,7 +31,7 @@ class Island:
     open: Ids
     free: Mask
     unit: Ids
-    told: Ids
+    known_counts: Ids
     equal: Sums
     least: Sums
     blocks: sp.csr_array
@@ -50,7 +50,7 @@ class Island:
         return np.asarray(people[self.group] * (open_[self.row] / self.open[self.group])[:, None])
 
 
-def islands_of(census: Census, equal: Sums, least: Sums, rivals: Rivals) -> Iterator[Island]:
+def components_of(census: IntegerModel, equal: Sums, least: Sums, rivals: ViolatedSplits) -> Iterator[Component]:
     """All islands of those whose class is open."""
     island = _joined(census, equal, least, rivals)
     by_rows, by_sums = np.flatnonzero(census.open > 0), [_home(each, census, island) for each in (equal, least)]
@@ -65,7 +65,7 @@ def islands_of(census: Census, equal: Sums, least: Sums, rivals: Rivals) -> Iter
         yield _island(census, order[start:end], sums, rivals, np.flatnonzero(by_rivals == number), some)
 
 
-def _joined(census: Census, equal: Sums, least: Sums, rivals: Rivals) -> Ids:
+def _joined(census: IntegerModel, equal: Sums, least: Sums, rivals: ViolatedSplits) -> Ids:
     """For each unit the number of its island."""
     by_unit = sp.csr_array((np.ones(census.unit.size), (np.arange(census.unit.size), census.unit)))
     cells = sp.csr_array(sp.kron(by_unit, np.ones((census.free.shape[1], 1)), format="csr"))
@@ -75,12 +75,12 @@ def _joined(census: Census, equal: Sums, least: Sums, rivals: Rivals) -> Ids:
     return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
 
 
-def _home(sums: Sums, census: Census, island: Ids) -> Ids:
+def _home(sums: Sums, census: IntegerModel, island: Ids) -> Ids:
     first = sums.matrix.indices[sums.matrix.indptr[:-1]]
     return np.asarray(island[census.unit[first // census.free.shape[1]]])
 
 
-def _first(rivals: Rivals, island: Ids) -> Ids:
+def _first(rivals: ViolatedSplits, island: Ids) -> Ids:
     units = sp.csr_array(abs(rivals.coefficients) @ rivals.units)
     return np.asarray(island[units.indices[units.indptr[:-1]]])
 
@@ -89,16 +89,18 @@ def _only(sums: Sums, rows: Ids) -> Sums:
     return Sums(sp.csr_array(sums.matrix[rows]), sums.bound[rows], sums.rings[rows])
 
 
-def _some(census: Census) -> Floats:
+def _some(census: IntegerModel) -> Floats:
     """People that agree with the leaves' numbers, not with their rows': for sums over all of a unit."""
     inside = census.free * census.open[:, None]
-    size = np.zeros(census.told.shape)
+    size = np.zeros(census.known_counts.shape)
     np.add.at(size, census.unit, inside)
-    shares = np.divide(np.maximum(census.told, 0), size, where=size > 0, out=np.zeros_like(size))
+    shares = np.divide(np.maximum(census.known_counts, 0), size, where=size > 0, out=np.zeros_like(size))
     return np.asarray(inside * shares[census.unit])
 
 
-def _island(census: Census, row: Ids, sums: list[Sums], rivals: Rivals, chosen: Ids, some: Floats) -> Island:
+def _island(
+    census: IntegerModel, row: Ids, sums: list[Sums], rivals: ViolatedSplits, chosen: Ids, some: Floats
+) -> Component:
     row = row[np.argsort(census.unit[row], kind="stable")]
     classes = census.free.shape[1]
     coefficients = sp.csr_array(rivals.coefficients[chosen])
@@ -117,13 +119,13 @@ def _island(census: Census, row: Ids, sums: list[Sums], rivals: Rivals, chosen: 
         Sums(sp.csr_array(sp.csc_array(matrix)[:, kept]), each.bound, each.rings)
         for matrix, each in zip(mine, sums, strict=True)
     )
-    return Island(
+    return Component(
         row,
         group,
         np.bincount(group, weights=census.open[row]).astype(np.int64),
         census.free[row[first]],
         unit.astype(np.int64),
-        census.told[units],
+        census.known_counts[units],
         equal,
         least,
         sp.csr_array(sp.csc_array(inside)[:, first]),
@@ -134,7 +136,7 @@ def _island(census: Census, row: Ids, sums: list[Sums], rivals: Rivals, chosen: 
     )
 
 
-def _alike(census: Census, row: Ids, matrices: list[sp.csr_array], classes: int) -> tuple[Ids, Ids]:
+def _alike(census: IntegerModel, row: Ids, matrices: list[sp.csr_array], classes: int) -> tuple[Ids, Ids]:
     """For each row the number of its group, sorted by unit, and each group's first row (as places in `row`)."""
     numbers: dict[tuple[object, ...], int] = {}
     first: list[int] = []

@@ -11,7 +11,7 @@ from scipy import sparse as sp
 from scipy.special import gammaln
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.counting.answer import TIE, impossible, whole
+from leafgate_maxent.counting.answer import TIE, impossible, to_integers
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
 from leafgate_maxent.problem.leaf_constraints import Linear
 from leafgate_maxent.problem.problem import Problem
@@ -24,11 +24,11 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Census:
+class IntegerModel:
     """`certain[s, x]` people have a class for sure; of row s `open[s]` more have one of its `free` classes.
 
     Rows of a leaf of the first tree are a unit (`unit[s]`), a row in no leaf is one of its own. Of a unit's
-    open people, `told[u, x]` have class x (-1: not told). `log_ways` is the logarithm of the number of ways
+    open people, `known_counts[u, x]` have class x (-1: not told). `log_ways` is the logarithm of the number of ways
     to say who of a row is certain of what, and who is open.
     """
 
@@ -36,14 +36,14 @@ class Census:
     free: Mask
     open: Ids
     unit: Ids
-    told: Ids
+    known_counts: Ids
     log_ways: float
 
 
-def census_of(problem: Problem) -> Census:
+def census_of(problem: Problem) -> IntegerModel:
     """Raises InconclusiveError where people would have to be divided, or nothing agrees with the equalities."""
     _refuse_unread(problem)
-    cells = whole(fixed_cells(problem))
+    cells = to_integers(fixed_cells(problem))
     free = np.isnan(cells).reshape(problem.allowed.shape)
     certain = np.where(free, 0, cells.reshape(free.shape)).astype(np.int64)
     open_ = problem.public.weight.astype(np.int64) - certain.sum(axis=1)
@@ -53,8 +53,8 @@ def census_of(problem: Problem) -> Census:
     log_ways = float(gammaln(certain.sum(axis=1) + open_ + 1).sum())
     log_ways -= float(gammaln(certain + 1).sum() + gammaln(open_ + 1).sum())
     unit = _units(problem)
-    told = _told(problem, certain, free, open_, unit)
-    return Census(certain, free, open_, unit, told, log_ways)
+    result = _told(problem, certain, free, open_, unit)
+    return IntegerModel(certain, free, open_, unit, result, log_ways)
 
 
 def _refuse_unread(problem: Problem) -> None:
@@ -75,26 +75,26 @@ def _units(problem: Problem) -> Ids:
 
 def _told(problem: Problem, certain: Ids, free: Mask, open_: Ids, unit: Ids) -> Ids:
     """People of each class among the open ones of each unit; what is left over for a single class is told too."""
-    told = np.full((int(unit.max(initial=-1)) + 1, problem.classes), -1)
+    values = np.full((int(unit.max(initial=-1)) + 1, problem.classes), -1)
     for linear in problem.linear:
         if linear.kind in ("leaf count", "leaf rate") and linear.equal and linear.tree == 0:
-            left = whole(linear.bound - linear.matrix @ certain.ravel()).astype(np.int64)
-            inside = linear.about[:, 0] < len(told)
-            told[linear.about[inside, 0], linear.about[inside, 1]] = left[inside]
+            left = to_integers(linear.bound - linear.matrix @ certain.ravel()).astype(np.int64)
+            inside = linear.about[:, 0] < len(values)
+            values[linear.about[inside, 0], linear.about[inside, 1]] = left[inside]
             if (left < 0).any() or (left[~inside] > 0).any():
                 raise impossible()
-    any_free = np.zeros(told.shape, dtype=bool)
+    any_free = np.zeros(values.shape, dtype=bool)
     np.logical_or.at(any_free, unit, free)
-    if (told[~any_free] > 0).any():
+    if (values[~any_free] > 0).any():
         raise impossible()
-    told[~any_free] = 0
-    left = np.bincount(unit, weights=open_, minlength=len(told)).astype(np.int64) - np.maximum(told, 0).sum(axis=1)
-    missing = (told < 0).sum(axis=1)
+    values[~any_free] = 0
+    left = np.bincount(unit, weights=open_, minlength=len(values)).astype(np.int64) - np.maximum(values, 0).sum(axis=1)
+    missing = (values < 0).sum(axis=1)
     if (left < 0).any() or (left[missing == 0] != 0).any():
         raise impossible()
-    u, x = np.nonzero((told < 0) & (missing == 1)[:, None])
-    told[u, x] = left[u]
-    return told
+    u, x = np.nonzero((values < 0) & (missing == 1)[:, None])
+    values[u, x] = left[u]
+    return values
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Sums:
         return len(self.bound)
 
 
-def sums_of(problem: Problem, census: Census) -> tuple[Sums, Sums]:
+def sums_of(problem: Problem, census: IntegerModel) -> tuple[Sums, Sums]:
     """The equalities, and the inequalities, that the leaves of the first tree alone do not imply."""
     equal, least = [_none(census)], [_none(census)]
     for linear in problem.linear:
@@ -121,7 +121,7 @@ def sums_of(problem: Problem, census: Census) -> tuple[Sums, Sums]:
     return _stacked(equal), _stacked(least)
 
 
-def _none(census: Census) -> Sums:
+def _none(census: IntegerModel) -> Sums:
     nothing = np.zeros(0, dtype=np.int64)
     return Sums(sp.csr_array((0, census.free.size)), nothing, nothing.astype(bool))
 
@@ -146,7 +146,7 @@ class Pieces:
     of: Ids
 
 
-def _varying(linear: Linear, census: Census) -> Sums:
+def _varying(linear: Linear, census: IntegerModel) -> Sums:
     """What is left of some sums without certain people and settled pieces; those that can still fail."""
     bound = linear.bound - linear.matrix @ census.certain.ravel()
     matrix = sp.coo_array(linear.matrix)
@@ -158,7 +158,7 @@ def _varying(linear: Linear, census: Census) -> Sums:
     left = ~known[pieces.of]
     kept = sp.csr_array((number[left], (row[left], cell[left])), shape=linear.matrix.shape)
     if linear.equal:
-        bound, open_ = whole(bound), np.diff(kept.indptr) > 0
+        bound, open_ = to_integers(bound), np.diff(kept.indptr) > 0
         failed = bound != 0
     else:
         bound = np.ceil(bound - TIE * max(float(census.open.sum() + census.certain.sum()), 1))
@@ -173,19 +173,19 @@ def _varying(linear: Linear, census: Census) -> Sums:
     return Sums(sp.csr_array(kept[chosen]), bound[chosen].astype(np.int64), rings)
 
 
-def _pieces(row: Ids, cell: Ids, number: Floats, census: Census) -> Pieces:
-    classes, told = census.free.shape[1], census.told
-    size, people = np.zeros(told.shape, dtype=np.int64), np.zeros(told.shape, dtype=np.int64)
+def _pieces(row: Ids, cell: Ids, number: Floats, census: IntegerModel) -> Pieces:
+    classes, result = census.free.shape[1], census.known_counts
+    size, people = np.zeros(result.shape, dtype=np.int64), np.zeros(result.shape, dtype=np.int64)
     np.add.at(size, census.unit, census.free)
     np.add.at(people, census.unit, census.free * census.open[:, None])
-    untold = np.bincount(census.unit, weights=census.open, minlength=len(told)) - np.maximum(told, 0).sum(axis=1)
-    most = np.where(told >= 0, told, np.minimum(people, untold[:, None])).ravel()
+    untold = np.bincount(census.unit, weights=census.open, minlength=len(result)) - np.maximum(result, 0).sum(axis=1)
+    most = np.where(result >= 0, result, np.minimum(people, untold[:, None])).ravel()
     key = census.unit[cell // classes] * classes + cell % classes
-    pairs, of, many = np.unique(row * told.size + key, return_inverse=True, return_counts=True)
-    where = pairs % told.size
-    settled = (many == size.ravel()[where]) & (told.ravel()[where] >= 0)
+    pairs, of, many = np.unique(row * result.size + key, return_inverse=True, return_counts=True)
+    where = pairs % result.size
+    settled = (many == size.ravel()[where]) & (result.ravel()[where] >= 0)
     part = np.bincount(of, weights=number, minlength=len(pairs)) / many
-    return Pieces(pairs // told.size, part, most[where].astype(np.float64), settled, of)
+    return Pieces(pairs // result.size, part, most[where].astype(np.float64), settled, of)
 
 
 # --- The least and the most impure that blocks of people can be, whose classes are known within bounds ---
@@ -235,7 +235,7 @@ AT_ONCE = 2_000
 
 
 @dataclass(frozen=True)
-class Rivals:
+class ViolatedSplits:
     """Constraint i is `coefficients[i] @ impurity(blocks @ people) >= -tolerance[i]`.
 
     `blocks` adds up rows; block b varies with the units `units[b]` (a row of a sparse matrix).
@@ -251,9 +251,9 @@ class Rivals:
         return len(self.tolerance)
 
 
-def rivals_of(problem: Problem, census: Census) -> Rivals:
+def violated_splits(problem: Problem, census: IntegerModel) -> ViolatedSplits:
     """The constraints that the leaves alone do not already imply. Raises InconclusiveError if one is always broken."""
-    n_rows, n_units = census.unit.size, len(census.told)
+    n_rows, n_units = census.unit.size, len(census.known_counts)
     parts = [(sp.csr_array((0, n_rows)), sp.csr_array((0, n_units)), sp.csr_array((0, 0)), np.zeros(0))]
     for choices in problem.choices:
         parts += [
@@ -261,7 +261,7 @@ def rivals_of(problem: Problem, census: Census) -> Rivals:
             for start in range(0, len(choices), AT_ONCE)
         ]
     blocks, units, coefficients, tolerance = zip(*parts, strict=True)
-    found = Rivals(
+    found = ViolatedSplits(
         sp.csr_array(sp.vstack(blocks, format="csr")),
         sp.csr_array(sp.vstack(units, format="csr")),
         sp.csr_array(sp.block_diag(coefficients, format="csr")),
@@ -274,7 +274,7 @@ def rivals_of(problem: Problem, census: Census) -> Rivals:
 
 
 def _breakable(
-    problem: Problem, census: Census, choices: Choices, chosen: Ids
+    problem: Problem, census: IntegerModel, choices: Choices, chosen: Ids
 ) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array, Floats]:
     blocks, coefficients = choices.blocks(chosen)
     low, high, units = _ranges(census, blocks)
@@ -282,28 +282,28 @@ def _breakable(
     least = least_impure(low, high, people, gini=choices.gini)
     most = most_impure(low, high, people, gini=choices.gini)
     slack = coefficients.maximum(0) @ least + coefficients.minimum(0) @ most
-    tolerance = TIE * (choices.whole @ problem.weight)[choices.node[chosen]]
+    tolerance = TIE * (choices.parents @ problem.weight)[choices.node[chosen]]
     kept = np.flatnonzero(slack < -tolerance)
     needed = np.unique(coefficients[kept].indices)
     narrowed = sp.csr_array(sp.csc_array(coefficients[kept])[:, needed])
     return sp.csr_array(blocks[needed]), sp.csr_array(units[needed]), narrowed, tolerance[kept]
 
 
-def _ranges(census: Census, blocks: sp.csr_array) -> tuple[Floats, Floats, sp.csr_array]:
+def _ranges(census: IntegerModel, blocks: sp.csr_array) -> tuple[Floats, Floats, sp.csr_array]:
     """At least and at most how many people of each class are in each block, and the units it varies with."""
     pairs = sp.coo_array(blocks)
-    n_units = len(census.told)
+    n_units = len(census.known_counts)
     keys, which = np.unique(pairs.row * n_units + census.unit[pairs.col], return_inverse=True)
     block, unit = keys // n_units, keys % n_units
     adding = sp.csr_array((np.ones(len(which)), (which, pairs.col)), shape=(len(keys), len(census.unit)))
     open_ = census.open[:, None] * census.free
     inside = adding @ open_.astype(np.float64)
-    size = np.zeros(census.told.shape)
+    size = np.zeros(census.known_counts.shape)
     np.add.at(size, census.unit, open_)
-    told = census.told[unit]
-    least = np.where(told >= 0, np.maximum(told - (size[unit] - inside), 0), 0)
-    most = np.where(told >= 0, np.minimum(told, inside), inside)
-    varies = ((inside > 0) & ~((told >= 0) & (inside == size[unit]))).any(axis=1)
+    result = census.known_counts[unit]
+    least = np.where(result >= 0, np.maximum(result - (size[unit] - inside), 0), 0)
+    most = np.where(result >= 0, np.minimum(result, inside), inside)
+    varies = ((inside > 0) & ~((result >= 0) & (inside == size[unit]))).any(axis=1)
     summing = sp.csr_array((np.ones(len(keys)), (block, np.arange(len(keys)))), shape=(blocks.shape[0], len(keys)))
     certain = blocks @ census.certain.astype(np.float64)
     units = sp.csr_array((np.ones(int(varies.sum())), (block[varies], unit[varies])), shape=(blocks.shape[0], n_units))

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.counting.answer import Answer
-from leafgate_maxent.counting.components import Island
+from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.initial_state import AT_ONCE, started
 from leafgate_maxent.counting.mcmc import Chains, Walker
 from leafgate_maxent.problem.tree_index import Floats, Ids
@@ -70,7 +70,7 @@ half of all sweeps counts."""
 Batch = tuple[Floats, Floats]
 
 
-def sampled(island: Island, rng: np.random.Generator, deadline: float) -> Answer:
+def sampled(island: Component, rng: np.random.Generator, deadline: float) -> Answer:
     """The answer by sampling. Raises InconclusiveError where the chains do not come to agree."""
     walker = Walker(island, rng)
     chains = started(island, walker, rng, deadline)

@@ -16,7 +16,7 @@ from scipy import sparse as sp
 from scipy.special import gammaln, logsumexp
 
 from leafgate_maxent.counting.answer import Answer, impossible, out_of_time
-from leafgate_maxent.counting.components import Island
+from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.constraints import Mask, Sums
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.problem.tree_index import Floats, Ids
@@ -72,7 +72,7 @@ def _holds(constraint: Constraint, columns: Ids, come: Ids, *, gini: bool) -> Ma
     return np.asarray(slack >= -constraint.tolerance)
 
 
-def tally_of(island: Island) -> Tally:
+def tally_of(island: Component) -> Tally:
     """Every group's people, every leaf's numbers, all further sums, and the classes of every block."""
     classes = island.free.shape[1]
     cells = np.flatnonzero(island.free)
@@ -111,25 +111,25 @@ def tally_of(island: Island) -> Tally:
     )
 
 
-def _rows(island: Island) -> Sums:
+def _rows(island: Component) -> Sums:
     matrix = sp.csr_array(sp.kron(sp.eye_array(len(island.open)), np.ones((1, island.free.shape[1])), format="csr"))
     return Sums(matrix, island.open, np.zeros(len(island.open), dtype=bool))
 
 
-def _leaves(island: Island) -> Sums:
+def _leaves(island: Component) -> Sums:
     classes = island.free.shape[1]
-    unit, x = np.nonzero(island.told >= 0)
-    number = np.full(island.told.shape, -1)
+    unit, x = np.nonzero(island.known_counts >= 0)
+    number = np.full(island.known_counts.shape, -1)
     number[unit, x] = np.arange(len(unit))
     which = number[island.unit]
     group, at = np.nonzero((which >= 0) & island.free)
     matrix = sp.csr_array(
         (np.ones(len(group)), (which[group, at], group * classes + at)), shape=(len(unit), island.free.size)
     )
-    return Sums(matrix, island.told[unit, x], np.zeros(len(unit), dtype=bool))
+    return Sums(matrix, island.known_counts[unit, x], np.zeros(len(unit), dtype=bool))
 
 
-def _constraints(island: Island, blocks: Ids, last: Ids) -> Iterator[tuple[Constraint, Ids, int]]:
+def _constraints(island: Component, blocks: Ids, last: Ids) -> Iterator[tuple[Constraint, Ids, int]]:
     """Each internal constraint, the columns it needs, and the cell that settles it."""
     coefficients = island.coefficients
     for i, tolerance in enumerate(island.tolerance.tolist()):
@@ -161,7 +161,7 @@ class States:
     listed: int = 0
 
 
-def listed(island: Island, most: int, deadline: float) -> Answer | None:
+def listed(island: Component, most: int, deadline: float) -> Answer | None:
     """The exact answer; None when more than `most` fillings of a cell would have to be listed."""
     tally = tally_of(island)
     states = States(np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.zeros(1))

@@ -8,7 +8,7 @@ import numpy as np
 
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.counting.answer import impossible, out_of_time
-from leafgate_maxent.counting.components import Island
+from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.mcmc import NOTHING, Chains, Walker
 from leafgate_maxent.problem.tree_index import Ids
 
@@ -23,7 +23,7 @@ SWEEPS, ROUNDS = 40, 9
 """Sweeps of the first round, each next one twice as many; the rounds until it is given up."""
 
 
-def started(island: Island, walker: Walker, rng: np.random.Generator, deadline: float) -> Chains:
+def started(island: Component, walker: Walker, rng: np.random.Generator, deadline: float) -> Chains:
     """Chains, each in a data set that meets everything. Raises InconclusiveError where too few are found."""
     _refuse_crossing(island)
     chains = Chains(island, np.array([_at_random(island, rng) for _ in range(CHAINS)]))
@@ -52,10 +52,11 @@ def _cooled(chains: Chains, walker: Walker, sweeps: int, deadline: float) -> boo
     return bool((chains.violation < NOTHING).all())
 
 
-def _refuse_crossing(island: Island) -> None:
+def _refuse_crossing(island: Component) -> None:
     """Moves keep the leaves of one tree, and the numbers of people in each class."""
     same = all(
-        (island.free[island.unit == u] == island.free[island.unit == u][0]).all() for u in range(len(island.told))
+        (island.free[island.unit == u] == island.free[island.unit == u][0]).all()
+        for u in range(len(island.known_counts))
     )
     if not island.equal.rings.all() or not same:
         raise InconclusiveError(
@@ -64,15 +65,15 @@ def _refuse_crossing(island: Island) -> None:
         )
 
 
-def _at_random(island: Island, rng: np.random.Generator) -> Ids:
+def _at_random(island: Component, rng: np.random.Generator) -> Ids:
     """Everybody's class, as the leaves tell it; what they do not tell at random."""
     classes = []
-    for unit in range(len(island.told)):
+    for unit in range(len(island.known_counts)):
         mine = island.unit == unit
-        told, free = island.told[unit], island.free[mine][0]
-        certain = np.repeat(np.arange(len(told)), np.maximum(told, 0) * free)
+        result, free = island.known_counts[unit], island.free[mine][0]
+        certain = np.repeat(np.arange(len(result)), np.maximum(result, 0) * free)
         left = int(island.open[mine].sum()) - len(certain)
-        untold = np.flatnonzero(free & (told < 0))
+        untold = np.flatnonzero(free & (result < 0))
         if left < 0 or (left and not len(untold)):
             raise impossible()
         rest = untold[rng.integers(len(untold), size=left)] if left else certain[:0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate_maxent.counting.components import Island
+from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.constraints import Mask
 from leafgate_maxent.counting.site import Site, sharing, sites_of
 from leafgate_maxent.problem.split_constraints import impurity, x_log_x
@@ -61,8 +61,8 @@ NOTHING = 1e-10
 class Chains:
     """`classes[c, p]` is the class of person p in chain c; people are in the order of their groups."""
 
-    def __init__(self, island: Island, classes: Ids) -> None:
-        self.island, self.classes = island, classes
+    def __init__(self, island: Component, classes: Ids) -> None:
+        self.component, self.classes = island, classes
         self.group = np.repeat(np.arange(len(island.open)), island.open)
         self.n_chains, self.n_classes = len(classes), island.free.shape[1]
         self.bound = np.concatenate([island.equal.bound, island.least.bound])
@@ -75,13 +75,13 @@ class Chains:
 
     def people(self) -> Ids:
         """The people of each chain, group and class."""
-        shape = (self.n_chains, len(self.island.open), self.n_classes)
+        shape = (self.n_chains, len(self.component.open), self.n_classes)
         keys = (self.rows[:, None] * shape[1] + self.group) * shape[2] + self.classes
         return np.bincount(keys.ravel(), minlength=int(np.prod(shape))).reshape(shape)
 
     def refresh(self) -> None:
         """Count everything anew, so that rounding never piles up."""
-        people, island = self.people(), self.island
+        people, island = self.people(), self.component
         blocks = np.array([island.base + (island.blocks @ each).astype(np.int64) for each in people])
         self.stride = blocks[0].size
         self.blocks = blocks.ravel()
@@ -93,10 +93,10 @@ class Chains:
         self.violation = self._broken(self.slack, every) + self._missed(self.sums, every)
 
     def kept(self, which: Mask) -> Chains:
-        return Chains(self.island, self.classes[which])
+        return Chains(self.component, self.classes[which])
 
     def _broken(self, slack: Floats, constraints: Ids | slice) -> Floats:
-        return np.asarray(np.maximum(-slack - self.island.tolerance[constraints], 0).sum(axis=1))
+        return np.asarray(np.maximum(-slack - self.component.tolerance[constraints], 0).sum(axis=1))
 
     def _missed(self, sums: Ids, rows: Ids | slice) -> Floats:
         short = self.bound[rows] - sums
@@ -120,9 +120,9 @@ class Chains:
         wanted = site.untold[(draws[1] * len(site.untold)).astype(np.int64)]
         return self.become(site, one, np.where(self._untold(site)[now], wanted, now))
 
-    def become(self, site: Site, one: Ids, to: Ids) -> Move:
+    def become(self, site: Site, person: Ids, to: Ids) -> Move:
         """A person of the site (numbered from 0) takes a class."""
-        g, who = site.group[one], site.first + one[:, None]
+        g, who = site.group[person], site.first + person[:, None]
         now = self.classes[self.rows, who[:, 0]]
         return self._move(site, who, to[:, None], site.member[g], np.stack([now, to], axis=1), (g,))
 
@@ -192,7 +192,7 @@ class Walker:
     Chains that meet everything stay so; one that does not yet may get worse by `heat`, e-fold less often.
     """
 
-    def __init__(self, island: Island, rng: np.random.Generator) -> None:
+    def __init__(self, island: Component, rng: np.random.Generator) -> None:
         self.rng = rng
         self.sites = [site for site in sites_of(island) if len(site.untold) > 1 or len(site.group_size) > 1]
         self.shared = sharing(island, self.sites)

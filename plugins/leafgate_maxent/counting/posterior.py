@@ -11,8 +11,8 @@ import numpy as np
 
 from leafgate_maxent.counting.answer import Answer, out_of_time, refuse_parts_of_people
 from leafgate_maxent.counting.closed_form import closed_form
-from leafgate_maxent.counting.components import Island, islands_of
-from leafgate_maxent.counting.constraints import census_of, rivals_of, sums_of
+from leafgate_maxent.counting.components import Component, components_of
+from leafgate_maxent.counting.constraints import census_of, sums_of, violated_splits
 from leafgate_maxent.counting.diagnostics import sampled
 from leafgate_maxent.counting.exact import listed
 from leafgate_maxent.problem.problem import Problem
@@ -53,10 +53,10 @@ def counted(problem: Problem, *, seed: int, deadline: float, most_states: int = 
         refuse_conflict(problem, deadline)
     census = census_of(problem)
     equal, least = sums_of(problem, census)
-    rivals = rivals_of(problem, census)
+    rivals = violated_splits(problem, census)
     people, log_data_sets = census.certain.astype(np.float64), census.log_ways
     answers = []
-    for number, island in enumerate(islands_of(census, equal, least, rivals)):
+    for number, island in enumerate(components_of(census, equal, least, rivals)):
         if time.monotonic() > deadline:
             raise out_of_time()
         answer = _answer(island, [seed, number], deadline, most_states)
@@ -64,15 +64,15 @@ def counted(problem: Problem, *, seed: int, deadline: float, most_states: int = 
         log_data_sets += answer.log_data_sets or 0.0
         answers.append(answer)
     exact = all(answer.log_data_sets is not None for answer in answers)
-    told = {
+    fields = {
         "people_certain": int(census.certain.sum()),
         "internal_that_matter": len(rivals),
         **_evidence(answers),
     }
-    return Counted(people, log_data_sets if exact else None, exact, told)
+    return Counted(people, log_data_sets if exact else None, exact, fields)
 
 
-def _answer(island: Island, seed: Sequence[int], deadline: float, most_states: int) -> Answer:
+def _answer(island: Component, seed: Sequence[int], deadline: float, most_states: int) -> Answer:
     answer = closed_form(island, deadline) or listed(island, most_states, deadline)
     return answer or sampled(island, np.random.default_rng(seed), deadline)
 

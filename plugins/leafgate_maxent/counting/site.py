@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse as sp
 
-from leafgate_maxent.counting.components import Island
+from leafgate_maxent.counting.components import Component
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
 
@@ -39,7 +39,7 @@ class Site:
         return self.end - self.first
 
 
-def sites_of(island: Island) -> list[Site]:
+def sites_of(island: Component) -> list[Site]:
     """One site for each leaf of which anybody's class can change."""
     size = (island.blocks @ island.open) + island.base.sum(axis=1)
     scale = 1 / size if island.gini else np.ones(len(size))
@@ -47,22 +47,28 @@ def sites_of(island: Island) -> list[Site]:
     sums = sp.csc_array(sp.vstack([island.equal.matrix, island.least.matrix], format="csr"))
     by_group = sp.csc_array(island.blocks)
     ends = np.cumsum(island.open)
-    starts = np.searchsorted(island.unit, np.arange(len(island.told) + 1))
+    starts = np.searchsorted(island.unit, np.arange(len(island.known_counts) + 1))
     return [
         _site(island, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
-        for unit in range(len(island.told))
+        for unit in range(len(island.known_counts))
     ]
 
 
 def _site(
-    island: Island, unit: int, groups: Ids, ends: Ids, by_group: sp.csc_array, effect: sp.csc_array, sums: sp.csc_array
+    island: Component,
+    unit: int,
+    groups: Ids,
+    ends: Ids,
+    by_group: sp.csc_array,
+    effect: sp.csc_array,
+    sums: sp.csc_array,
 ) -> Site:
     classes, sizes = island.free.shape[1], island.open[groups]
     first = int(ends[groups[0]] - sizes[0])
     member = by_group[:, groups].toarray().T.astype(np.int64)
-    told = island.free[groups[0]] & (island.told[unit] >= 0)
-    untold = np.flatnonzero(island.free[groups[0]] & (island.told[unit] < 0))
-    exchanged = told.any() and not len(untold)
+    result = island.free[groups[0]] & (island.known_counts[unit] >= 0)
+    untold = np.flatnonzero(island.free[groups[0]] & (island.known_counts[unit] < 0))
+    exchanged = result.any() and not len(untold)
     blocks = np.flatnonzero(member.any(axis=0) & ~(member.all(axis=0) & exchanged))
     touched = sp.csr_array(effect[:, blocks])
     constraints = np.flatnonzero(np.diff(touched.indptr))
@@ -87,7 +93,7 @@ def _site(
     )
 
 
-def sharing(island: Island, sites: Sequence[Site]) -> list[Ids]:
+def sharing(island: Component, sites: Sequence[Site]) -> list[Ids]:
     """For each constraint, and each sum, the sites it speaks of, where they are several."""
     by_constraint: dict[tuple[str, int], list[int]] = {}
     for number, site in enumerate(sites):

@@ -66,9 +66,9 @@ def forced_cells(problem: Problem, fixed: Floats) -> Floats:
     )
     if found.x is None:
         return fixed
-    told = fixed.copy()
-    told[free[found.x[n : 2 * n] < HALF]] = 0
-    return told
+    result = fixed.copy()
+    result[free[found.x[n : 2 * n] < HALF]] = 0
+    return result
 
 
 # --- Rows of a matrix that span all of them ---

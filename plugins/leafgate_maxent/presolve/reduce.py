@@ -13,7 +13,7 @@ from leafgate_maxent.presolve.fixed_cells import NEAR
 from leafgate_maxent.presolve.symmetry import alike
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.tree_index import Floats, Ids
-from leafgate_maxent.solve.subproblem import Curved, Part
+from leafgate_maxent.solve.subproblem import NonlinearConstraints, Subproblem
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Reduced:
     `part` is what an engine solves, all components together; `component` numbers each variable's.
     """
 
-    part: Part
+    part: Subproblem
     fixed: Floats
     expand: sp.csr_array
     gather: sp.csr_array
@@ -66,11 +66,13 @@ def reduced(problem: Problem, active: Active, start: Floats, fixed: Floats) -> R
     spread = sp.csr_array(sp.kron(blocks, sp.eye_array(problem.classes), format="csr"))
     gini = any(choices.gini for choices in problem.choices)
     top = _largest_shares(problem, blocks)
-    curved = Curved(sp.csr_array(spread @ expand), spread @ base, coefficients, problem.classes, gini, top)
+    curved = NonlinearConstraints(
+        sp.csr_array(spread @ expand), spread @ base, coefficients, problem.classes, gini, top
+    )
     bounds = [linear.bound[rows] for linear, rows in zip(problem.linear, active.linear, strict=True)]
     least_bound = np.concatenate([np.zeros(0), *bounds]) - least @ base
     gather = sp.csr_array((expand != 0).astype(np.float64).T)
-    part = Part(
+    part = Subproblem(
         reference,
         limit,
         np.asarray(gather @ start.ravel()),
@@ -92,9 +94,9 @@ def _largest_shares(problem: Problem, blocks: sp.csr_array) -> Floats:
             rate = np.full((len(problem.trees[linear.tree].leaves) + 1, problem.classes), np.nan)
             size = linear.matrix @ np.repeat(problem.reference, problem.classes)
             rate[linear.about[:, 0], linear.about[:, 1]] = linear.bound / np.maximum(size, NEAR)
-            told = rate[problem.strata.leaf[:, linear.tree]]
-            rest = 1 - np.nansum(told, axis=1, keepdims=True)
-            share = np.minimum(share, np.where(np.isnan(told), rest, told))
+            result = rate[problem.strata.leaf[:, linear.tree]]
+            rest = 1 - np.nansum(result, axis=1, keepdims=True)
+            share = np.minimum(share, np.where(np.isnan(result), rest, result))
     people = blocks @ (problem.reference[:, None] * share)
     size = np.maximum(blocks @ problem.reference, NEAR)
     return np.asarray(np.minimum(people.max(axis=1, initial=0) / size, 1.0))
@@ -145,16 +147,16 @@ def _equalities(problem: Problem, rows: Ids, expand: sp.csr_array, base: Floats)
     return sp.csr_array(sp.vstack(matrices, format="csr")), np.concatenate(bounds)
 
 
-def _components(part: Part) -> Ids:
+def _components(part: Subproblem) -> Ids:
     """For each variable the number of the part of the problem it is in: no constraint joins two parts."""
     curved = part.curved
     blocks = sp.csr_array(abs(curved.coefficients) @ _by_block(curved))
-    joined = sp.csr_array(sp.vstack([part.equal, part.least, blocks], format="csr"))
+    joined = sp.csr_array(sp.vstack([part.equality, part.inequality, blocks], format="csr"))
     graph = sp.block_array([[None, joined], [joined.T, None]], format="csr")
     return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
 
 
-def _by_block(curved: Curved) -> sp.csr_array:
+def _by_block(curved: NonlinearConstraints) -> sp.csr_array:
     n = curved.matrix.shape[0] // max(curved.classes, 1)
     adding = sp.kron(sp.eye_array(n), np.ones((1, curved.classes)), format="csr")
     return sp.csr_array(adding @ abs(curved.matrix))
@@ -163,27 +165,27 @@ def _by_block(curved: Curved) -> sp.csr_array:
 # --- A part of a part: some of its variables, with what is asked of them ---
 
 
-def only(part: Part, chosen: NDArray[np.bool_]) -> Part:
+def restrict(part: Subproblem, chosen: NDArray[np.bool_]) -> Subproblem:
     """The part of some variables, with the constraints that are about them; no constraint is about both."""
     curved = part.curved
     mine = sp.csr_array(curved.matrix[:, chosen])
     rows = curved.about(chosen)
     used = np.asarray((abs(curved.coefficients[rows]) > 0).sum(axis=0)).ravel() > 0
     cells = np.repeat(used, curved.classes)
-    equal, equal_bound = _about(part.equal, part.equal_bound, chosen)
-    least, least_bound = _about(part.least, part.least_bound, chosen)
+    equal, equal_bound = _about(part.equality, part.equality_bound, chosen)
+    least, least_bound = _about(part.inequality, part.inequality_bound, chosen)
     plus = curved.plus if curved.plus is None else sp.csr_array(curved.plus[rows][:, chosen])
     return replace(
         part,
         cost=part.costs[chosen],
-        prices=part.prices[rows] if len(part.prices) else part.prices,
+        duals=part.duals[rows] if len(part.duals) else part.duals,
         reference=part.reference[chosen],
         limit=part.limit[chosen],
         start=part.start[chosen],
-        equal=equal,
-        equal_bound=equal_bound,
-        least=least,
-        least_bound=least_bound,
+        equality=equal,
+        equality_bound=equal_bound,
+        inequality=least,
+        inequality_bound=least_bound,
         curved=replace(
             curved,
             matrix=sp.csr_array(mine[cells]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
 from leafgate.types.table import Table
@@ -35,10 +35,10 @@ class Model:
     target: Column
 
 
-def model_of(release: Release, known: Known, *, internal: bool, members: bool = True) -> Model:
+def model_of(release: Release, known: AdversaryKnowledge, *, internal: bool, members: bool = True) -> Model:
     """The problem of who has which class, and which unknown cells, given everything the adversary has.
 
-    Unless `members`, the adversary knows `Known.population` and not who of it is in the table.
+    Unless `members`, the adversary knows `AdversaryKnowledge.population` and not who of it is in the table.
     Raises InconclusiveError where there are too many cases to tell apart.
     """
     people = people_of(known, members=members)
@@ -57,11 +57,11 @@ def model_of(release: Release, known: Known, *, internal: bool, members: bool = 
     rules, why = rules_of(release, known.schema, members=members) if internal else (None, "not asked for")
     left_out: dict[str, int | str] = {} if rules else {"internal": why}
     choices = []
-    if rules is not None and release.counted == "exact":
+    if rules is not None and release.count_semantics == "exact":
         found = (choices_of(tree, strata, i, public, known.schema, weight, rules) for i, tree in enumerate(trees))
         choices = [each for each in found if each is not None and len(each)]
     elif rules is not None:
-        left_out = {"internal": f"the numbers count other people than the table's: {release.counted}"}
+        left_out = {"internal": f"the numbers count other people than the table's: {release.count_semantics}"}
     if release.records is not None:
         left_out["records"] = "published records are not read"
     possible = _allowed(people, strata, target)
@@ -73,7 +73,7 @@ def model_of(release: Release, known: Known, *, internal: bool, members: bool = 
     return Model(problem, people, target)
 
 
-def _told(release: Release, known: Known) -> list[str]:
+def _told(release: Release, known: AdversaryKnowledge) -> list[str]:
     """Unknown columns, besides the class, whose values must be told apart."""
     asked = frozenset[str]().union(*(columns_asked(tree) for tree in release.trees))
     about = {fact.column for fact in known.facts}
@@ -88,7 +88,9 @@ def _told(release: Release, known: Known) -> list[str]:
     ]
 
 
-def _background(known: Known, public: Table, strata: Strata, target: Column, *, members: bool) -> Iterator[Linear]:
+def _background(
+    known: AdversaryKnowledge, public: Table, strata: Strata, target: Column, *, members: bool
+) -> Iterator[Linear]:
     """What is known of some people, of all, and of groups of them."""
     weight = public.weight.astype(np.float64)
     for name, shares in known.distribution.items():
@@ -119,7 +121,7 @@ def _having(strata: Strata, target: Column, name: str, codes: Sequence[int]) -> 
     return np.broadcast_to(np.isin(strata.value[name], codes)[:, None], (len(strata), classes))
 
 
-def _ruled_out(known: Known, public: Table, strata: Strata, target: Column) -> NDArray[np.bool_]:
+def _ruled_out(known: AdversaryKnowledge, public: Table, strata: Strata, target: Column) -> NDArray[np.bool_]:
     """The cells that a fact leaves nobody in: none of some people has a value, or all have others."""
     empty = np.zeros((len(strata), len(target.domain)), dtype=bool)
     for fact in known.facts:

@@ -12,7 +12,7 @@ from leafgate.algorithms.routing import NOWHERE
 from leafgate.types.release import Release
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Node, children, columns_asked
+from leafgate.types.tree import CategoricalSplit, Node, NumericSplit, children, columns_asked
 from leafgate_maxent.problem.split_constraints import Cells, Choices, ratios, same_split
 from leafgate_maxent.problem.strata import Strata
 from leafgate_maxent.problem.tree_index import Floats, Ids, Places, Tests, Walked, adding, places_of
@@ -33,7 +33,7 @@ def choices_of(
     if not inside[strata.member].all() if strata.member is not None else not inside.all():
         return None
     places = places_of(walked, leaf)
-    coarse = any(isinstance(inner.node, Cut) and inner.node.float32 for inner in walked.inner)
+    coarse = any(isinstance(inner.node, NumericSplit) and inner.node.float32 for inner in walked.inner)
     cells = _cells(places, public, strata.row, schema, rules, coarse=coarse)
     sons = adding(places, places.branch, len(strata))
     whole = sp.csr_array((np.ones(len(places.node)), (places.node, places.stratum)), (len(walked.inner), len(strata)))
@@ -129,18 +129,20 @@ Verdict = tuple[Rules | None, str]
 
 def rules_of(release: Release, schema: Schema, *, members: bool = True) -> Verdict:
     """What can be proved of the candidates; None, and why, when nothing can."""
-    told = release.selection
-    if told is None:
+    selection = release.selection
+    if selection is None:
         return None, "the selection measure is not public"
-    facts = set(told) - HARMLESS
-    if facts not in (ORDINARY, KADET) or told["measure"] not in ("gain", "gini", "gain_ratio"):
+    facts = set(selection) - HARMLESS
+    if facts not in (ORDINARY, KADET) or selection["measure"] not in ("gain", "gini", "gain_ratio"):
         return None, "what is told of the algorithm does not say which tests competed"
-    if told["average_gain"] and told["measure"] == "gain_ratio":
+    if selection["average_gain"] and selection["measure"] == "gain_ratio":
         return None, "a filter by average gain decided which tests competed, and who passed it is not known"
     sizes = members and all(schema[name].public for tree in release.trees for name in columns_asked(tree))
-    if not sizes and (release.publish.leaves != "counts" or told["measure"] == "gain_ratio"):
+    if not sizes and (release.publish.leaves != "counts" or selection["measure"] == "gain_ratio"):
         return None, "tests on unknown columns leave the number of people at the nodes open"
-    rules = Rules(told["measure"], int(told.get("min_leaf", 1)), int(told.get("k", 1)), _by_values(release), sizes)
+    rules = Rules(
+        selection["measure"], int(selection.get("min_leaf", 1)), int(selection.get("k", 1)), _by_values(release), sizes
+    )
     unprovable = _unprovable(rules, release, schema)
     return (None, unprovable) if unprovable else (rules, "")
 
@@ -160,7 +162,9 @@ def _by_values(release: Release) -> bool:
     waiting: list[Node] = list(release.trees)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Fan) and (node.other is not None or any(len(b.values) > 1 for b in node.branches)):
+        if isinstance(node, CategoricalSplit) and (
+            node.default is not None or any(len(b.values) > 1 for b in node.branches)
+        ):
             return False
         waiting.extend(children(node))
     return True

@@ -64,25 +64,25 @@ def everyone_is_somewhere(row: Ids, weight: Floats, classes: int) -> Linear:
     return Linear("row", matrix, weight.astype(np.float64), True, about)
 
 
-def shares_of_classes(kind: Kind, group: Ids, told: Floats, size: Floats | None, tree: int = 0) -> Linear:
+def shares_of_classes(kind: Kind, group: Ids, shares: Floats, size: Floats | None, tree: int = 0) -> Linear:
     """In each group the people of each class are a known part of the group's people.
 
-    `group[s]` is a stratum's group or -1; `told` has a row a group and a column a class (NaN: not
-    told). With `size`, the people in each group, `told` are people; else shares.
+    `group[s]` is a stratum's group or -1; `shares` has a row a group and a column a class (NaN: not
+    told). With `size`, the people in each group, `shares` are people; else shares.
     """
-    classes = told.shape[1]
-    known = np.argwhere(~np.isnan(told))
-    number = np.full(told.shape, -1)
+    classes = shares.shape[1]
+    known = np.argwhere(~np.isnan(shares))
+    number = np.full(shares.shape, -1)
     number[known[:, 0], known[:, 1]] = np.arange(len(known))
     inside = np.flatnonzero(group >= 0)
     which = number[group[inside]]
     at, x = np.nonzero(which >= 0)
     entries = [(which[at, x], inside[at] * classes + x, np.ones(len(at)))]
     if size is None:
-        part = np.repeat(told[group[inside][at], x], classes)
+        part = np.repeat(shares[group[inside][at], x], classes)
         cells = (inside[at][:, None] * classes + np.arange(classes)).ravel()
         entries.append((np.repeat(which[at, x], classes), cells, -part))
-    bound = np.zeros(len(known)) if size is None else told[known[:, 0], known[:, 1]]
+    bound = np.zeros(len(known)) if size is None else shares[known[:, 0], known[:, 1]]
     return Linear(kind, rows_of(entries, (len(known), len(group) * classes)), bound, True, known, tree)
 
 
@@ -135,9 +135,9 @@ def leaf_constraints(
     """Of exact numbers equalities; of others only what is true of the table's people whoever was counted."""
     for number, tree in enumerate(trees):
         group = np.ascontiguousarray(strata.leaf[:, number])
-        if release.counted == "exact":
+        if release.count_semantics == "exact":
             yield from _exact(release, tree, number, group, _sizes(strata, group, weight, tree), target)
-        elif release.counted in {"sampled", "bootstrap"}:
+        elif release.count_semantics in {"sampled", "bootstrap"}:
             yield from _somebody(release, tree, group, target)
 
 
@@ -154,18 +154,18 @@ def label_constraints(
         return
     classes = [str(value) for value in target.domain]
     group = _predicted(release, trees, strata, classes)
-    told = np.full((len(classes), len(classes)), np.nan)
+    values = np.full((len(classes), len(classes)), np.nan)
     for x, name in enumerate(classes):
-        told[x, x] = accuracies.get(name, np.nan)
-        told[x, np.arange(len(classes)) != x] = 0.0 if told[x, x] == 1 else np.nan
-    told[np.bincount(group[group >= 0], minlength=len(classes)) == 0] = np.nan
+        values[x, x] = accuracies.get(name, np.nan)
+        values[x, np.arange(len(classes)) != x] = 0.0 if values[x, x] == 1 else np.nan
+    values[np.bincount(group[group >= 0], minlength=len(classes)) == 0] = np.nan
     size = None
     if not (strata.share != 1).any() and strata.member is None:
         inside = group >= 0
         size = np.bincount(group[inside], weights=weight[inside], minlength=len(classes)).astype(np.float64)
-        told = _whole(told * size[:, None])
-    if not np.isnan(told).all():
-        yield shares_of_classes("label accuracy", group, told, size)
+        values = _whole(values * size[:, None])
+    if not np.isnan(values).all():
+        yield shares_of_classes("label accuracy", group, values, size)
 
 
 def _predicted(release: Release, trees: Sequence[Walked], strata: Strata, classes: Sequence[str]) -> Ids:
@@ -227,16 +227,16 @@ def _exact(
     classes = [str(value) for value in target.domain]
     there = np.bincount(group[group != NOWHERE], minlength=len(tree.leaves)) > 0
     counts = np.array([_row(leaf, classes) for leaf in tree.leaves]).reshape(-1, len(classes))
-    told = np.where(there[:, None] | (counts > 0), counts, np.nan)
-    if not np.isnan(told).all():
-        yield shares_of_classes("leaf count", group, told, np.ones(len(told)), number)
+    values = np.where(there[:, None] | (counts > 0), counts, np.nan)
+    if not np.isnan(values).all():
+        yield shares_of_classes("leaf count", group, values, np.ones(len(values)), number)
     shares = np.array([_shares(leaf, classes, release) for leaf in tree.leaves]).reshape(-1, len(classes))
     kind = "leaf count" if release.publish.leaves == "shares" else "leaf rate"
     shares[~there] = np.nan
     if not np.isnan(shares).all():
-        told = shares if size is None else _whole(shares * size[:, None])
-        told[np.isnan(told) & (np.nan_to_num(shares).max(axis=1, keepdims=True) == 1)] = 0
-        yield shares_of_classes("leaf count" if kind == "leaf count" else "leaf rate", group, told, size, number)
+        values = shares if size is None else _whole(shares * size[:, None])
+        values[np.isnan(values) & (np.nan_to_num(shares).max(axis=1, keepdims=True) == 1)] = 0
+        yield shares_of_classes("leaf count" if kind == "leaf count" else "leaf rate", group, values, size, number)
     if release.publish.leaves in {"labels", "error_rates"}:
         label = np.array([_label(leaf, classes) if here else -1 for leaf, here in zip(tree.leaves, there, strict=True)])
         yield no_class_more_than(label, group, len(classes), number)
@@ -274,12 +274,12 @@ def _somebody(release: Release, tree: Walked, group: Ids, target: Column) -> Ite
     bounds: list[float] = []
     about: list[int] = []
     for leaf, stated in enumerate(tree.leaves):
-        told = stated.counts if stated.counts is not None else stated.shares or {}
+        counts = stated.counts if stated.counts is not None else stated.shares or {}
         for x, name in enumerate(map(str, target.domain)):
-            if told.get(name, 0) > 0:
-                many = release.counted == "sampled" and stated.counts is not None
+            if counts.get(name, 0) > 0:
+                many = release.count_semantics == "sampled" and stated.counts is not None
                 masks.append((group == leaf)[:, None] & (np.arange(len(target.domain)) == x))
-                bounds.append(float(told[name]) if many else 1.0)
+                bounds.append(float(counts[name]) if many else 1.0)
                 about.append(leaf)
     if masks:
         yield at_least("leaf count", masks, bounds, about=about)

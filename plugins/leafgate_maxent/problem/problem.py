@@ -85,14 +85,14 @@ class Binding:
 
     tree: int
     constraint: int
-    price: float
+    dual: float
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The belief of the largest entropy that was found, and how sure it is.
 
-    `bound` is an entropy (nats a person) that no solution can be above; `found` are those of all
+    `bound` is an entropy (nats a person) that no solution can be above; `optima` are those of all
     starts, `others` the beliefs of starts that ended elsewhere than the best. `active` counts the
     constraints that had to be imposed, by kind. `engines` says who solved it, `checked` how far a
     second engine was from the first on a small part.
@@ -103,7 +103,7 @@ class Outcome:
     bound: float
     closed: bool = False
     convex: bool = True
-    found: Sequence[float] = ()
+    optima: Sequence[float] = ()
     others: Sequence[Floats] = ()
     active: Mapping[str, int] = field(default_factory=dict)
     binding: Sequence[Binding] = ()

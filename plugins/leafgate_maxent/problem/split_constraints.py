@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate.types.tree import Cut
+from leafgate.types.tree import NumericSplit
 from leafgate_maxent.problem.tree_index import Floats, Ids, Mask, Sums, Tests, Walked
 
 # --- Impurity of blocks of people, in people x measure, with its derivatives; natural logarithms ---
@@ -39,7 +39,7 @@ def impurity(t: Floats, *, gini: bool) -> Floats:
     return np.asarray(x_log_x(n) - x_log_x(t).sum(axis=-1))
 
 
-def slope(t: Floats, *, gini: bool) -> Floats:
+def gradient(t: Floats, *, gini: bool) -> Floats:
     """The gradient of `impurity`, one row a block; a class nobody has counts as hardly anybody."""
     n = np.maximum(t.sum(axis=-1, keepdims=True), TINY)
     if gini:
@@ -47,7 +47,7 @@ def slope(t: Floats, *, gini: bool) -> Floats:
     return np.asarray(np.log(n) - np.log(np.maximum(t, TINY)))
 
 
-def bend(t: Floats, along: Floats, *, gini: bool) -> Floats:
+def hessian_product(t: Floats, along: Floats, *, gini: bool) -> Floats:
     """Minus the Hessian of `impurity`, times a direction: one row a block, never negative along itself."""
     n = np.maximum(t.sum(axis=-1, keepdims=True), TINY)
     total = along.sum(axis=-1, keepdims=True)
@@ -88,8 +88,8 @@ class Choices:
     """All internal constraints of one tree.
 
     Constraint i belongs to node `node[i]` and to the competing test on segment `segment[i]`: a cut
-    behind cell `behind[i]`, or the whole fan where that is -1. `sons` adds strata up into the branches
-    of the tests that were asked, `son_node` names their nodes; `whole` adds up each node. The
+    behind cell `behind[i]`, or the whole fan where that is -1. `children` adds strata up into the branches
+    of the tests that were asked, `son_node` names their nodes; `parents` adds up each node. The
     constraint is E(W) - ratio E(T) + (ratio - 1) I(N) >= 0; ratio is 1 but for gain ratio.
     """
 
@@ -97,9 +97,9 @@ class Choices:
     node: Ids
     segment: Ids
     behind: Ids
-    sons: sp.csr_array
+    children: sp.csr_array
     son_node: Ids
-    whole: sp.csr_array
+    parents: sp.csr_array
     ratio: Floats
     gini: bool
     tree: int = 0
@@ -111,11 +111,11 @@ class Choices:
         """By how much each constraint holds (negative: is broken), in people x measure."""
         counts = self.cells.matrix @ people
         asked = np.bincount(
-            self.son_node, weights=impurity(self.sons @ people, gini=self.gini), minlength=self.whole.shape[0]
+            self.son_node, weights=impurity(self.children @ people, gini=self.gini), minlength=self.parents.shape[0]
         )
         slack = self._competing(counts) - self.ratio * asked[self.node]
         if (self.ratio != 1).any():
-            slack += (self.ratio - 1) * impurity(self.whole @ people, gini=self.gini)[self.node]
+            slack += (self.ratio - 1) * impurity(self.parents @ people, gini=self.gini)[self.node]
         return np.asarray(slack)
 
     def _competing(self, counts: Floats) -> Floats:
@@ -156,7 +156,7 @@ class Choices:
             entries += [(i, number(key), part) for key, part in self._terms(constraint)]
         row, block, part = zip(*entries, strict=True) if entries else ((), (), ())
         shape = (len(chosen), len(rows))
-        stacked = sp.vstack(rows, format="csr") if rows else sp.csr_array((0, self.sons.shape[1]))
+        stacked = sp.vstack(rows, format="csr") if rows else sp.csr_array((0, self.children.shape[1]))
         return sp.csr_array(stacked), sp.csr_array((part, (row, block)), shape=shape)
 
     def _terms(self, constraint: int) -> list[tuple[tuple[str, int, int], float]]:
@@ -172,7 +172,7 @@ class Choices:
         return terms + ([(("node", node, node + 1), ratio - 1)] if ratio != 1 else [])
 
     def _block(self, kind: str, start: int, end: int) -> sp.csr_array:
-        matrix = {"son": self.sons, "cell": self.cells.matrix, "node": self.whole}[kind]
+        matrix = {"son": self.children, "cell": self.cells.matrix, "node": self.parents}[kind]
         part = matrix[start:end]
         return sp.csr_array(part if end == start + 1 else sp.csr_array(np.ones((1, end - start))) @ part)
 
@@ -194,13 +194,13 @@ def stirred(marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
 # --- How two tests at a node compare: whether they are the same, and by gain ratio at which rate ---
 
 
-def same_split(cells: Cells, sons: Sums, tests: Tests) -> Mask:
+def same_split(cells: Cells, children: Sums, tests: Tests) -> Mask:
     """Which tests divide the people of their node just as the test that was asked.
 
     Every stratum has a random number of 64 bits, a block the sum of its strata's; a division is known
     by the sum of its blocks' numbers, stirred.
     """
-    marks = np.random.default_rng(0).integers(0, 2**63, size=sons.matrix.shape[1], dtype=np.uint64)
+    marks = np.random.default_rng(0).integers(0, 2**63, size=children.matrix.shape[1], dtype=np.uint64)
     cell = _marked(cells.matrix, marks)
     running = np.concatenate([ZERO, cell.cumsum(dtype=np.uint64)])
     sums = np.concatenate([ZERO, stirred(cell).cumsum(dtype=np.uint64)])
@@ -208,8 +208,8 @@ def same_split(cells: Cells, sons: Sums, tests: Tests) -> Mask:
     after = np.where(tests.behind < 0, start, tests.behind + 1)
     fan = sums[end] - sums[start]
     cut = stirred(running[after] - running[start]) + stirred(running[end] - running[after])
-    asked = np.zeros(int(sons.node.max(initial=-1)) + 1, dtype=np.uint64)
-    np.add.at(asked, sons.node, stirred(_marked(sons.matrix, marks)))
+    asked = np.zeros(int(children.node.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(asked, children.node, stirred(_marked(children.matrix, marks)))
     return np.asarray(np.where(tests.behind < 0, fan, cut) == asked[tests.node])
 
 
@@ -223,16 +223,16 @@ def _marked(matrix: sp.csr_array, marks: NDArray[np.uint64]) -> NDArray[np.uint6
     return np.add.reduceat(marks[matrix.indices], matrix.indptr[:-1], dtype=np.uint64)
 
 
-def ratios(walked: Walked, cells: Cells, tests: Tests, sons: Sums, weight: Floats) -> Floats:
+def ratios(walked: Walked, cells: Cells, tests: Tests, children: Sums, weight: Floats) -> Floats:
     """By gain ratio: the split information of each test over that of the one asked; NaN where that has none.
 
     Of the cuts of a number a learner takes the one that gains most, and only that competes by gain
     ratio. Of the column that was asked it is known: its cuts compare by gain. Of others no cut gains
     more than the ratio of the test asked times the most split information any cut of theirs has.
     """
-    people = sons.matrix @ weight
-    whole = np.zeros(len(walked.inner)) + np.bincount(sons.node, weights=people, minlength=len(walked.inner))
-    asked = x_log_x(whole) - np.bincount(sons.node, weights=x_log_x(people), minlength=len(whole))
+    people = children.matrix @ weight
+    whole = np.zeros(len(walked.inner)) + np.bincount(children.node, weights=people, minlength=len(walked.inner))
+    asked = x_log_x(whole) - np.bincount(children.node, weights=x_log_x(people), minlength=len(whole))
     theirs = _split_information(cells, tests, cells.matrix @ weight, x_log_x(whole))
     ratio = np.where(_own(walked, cells, tests), 1.0, theirs / np.where(asked > 0, asked, np.nan)[tests.node])
     return np.asarray(ratio)
@@ -240,7 +240,7 @@ def ratios(walked: Walked, cells: Cells, tests: Tests, sons: Sums, weight: Float
 
 def _own(walked: Walked, cells: Cells, tests: Tests) -> Mask:
     """Which tests cut the column that was cut."""
-    asked = [inner.node.column if isinstance(inner.node, Cut) else None for inner in walked.inner]
+    asked = [inner.node.column if isinstance(inner.node, NumericSplit) else None for inner in walked.inner]
     pairs = zip(cells.column[tests.segment], tests.node, strict=True)
     same = np.array([cells.names[column] == asked[node] for column, node in pairs], dtype=bool)
     return np.asarray(same & (tests.behind >= 0))

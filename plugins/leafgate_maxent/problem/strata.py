@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.feasible import Interval, Rest, both, edge, rest_of
+from leafgate.algorithms.feasible import Domain, Interval, intersect, largest_value_going_low, rest_of
 from leafgate.algorithms.routing import NOWHERE
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, distinct_rows
-from leafgate.types.tree import Cut, Node, children
+from leafgate.types.tree import Node, NumericSplit, children
 from leafgate_maxent.problem.tree_index import Floats, Ids, Way, ways_through
 
 # --- What of unknown columns is counted, and how much of it a way through the trees takes ---
 
-Cells = Mapping[str, Sequence[Rest]]
+Cells = Mapping[str, Sequence[Domain]]
 """What of an unknown column is counted: its values, or the intervals between all cuts."""
 
 
@@ -31,18 +31,18 @@ def cells_of(trees: Sequence[Node], schema: Schema) -> Cells:
     waiting: list[Node] = list(trees)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Cut):
-            edges.setdefault(node.column, set()).add(edge(node))
+        if isinstance(node, NumericSplit):
+            edges.setdefault(node.column, set()).add(largest_value_going_low(node))
         waiting += children(node)
     return {name: _intervals(schema[name], sorted(at)) for name, at in edges.items() if not schema[name].public}
 
 
-def _intervals(column: Column, edges: Sequence[float]) -> list[Rest]:
+def _intervals(column: Column, edges: Sequence[float]) -> list[Domain]:
     whole = rest_of(column, {})
     assert isinstance(whole, Interval)
     inside = [at for at in edges if whole.low < at < whole.high]
     limits = [whole.low, *inside, whole.high]
-    parts: list[Rest] = [Interval(low, high, False) for low, high in pairwise(limits)]
+    parts: list[Domain] = [Interval(low, high, False) for low, high in pairwise(limits)]
     return [*parts, *([Interval(math.inf, -math.inf, True)] if column.missing else [])]
 
 
@@ -53,7 +53,7 @@ def share_of(way: Way, cells: Cells, schema: Schema) -> float:
         if isinstance(rest, frozenset):
             share *= len(rest) / len(schema[name].domain)
         else:
-            share *= sum(bool(both(rest, cell)) for cell in cells[name]) / len(cells[name])
+            share *= sum(bool(intersect(rest, cell)) for cell in cells[name]) / len(cells[name])
     return share
 
 
@@ -83,9 +83,9 @@ class Strata:
 
 
 def strata_of(
-    trees: Sequence[Node], public: Table, schema: Schema, told: Sequence[str], *, members: bool = True
+    trees: Sequence[Node], public: Table, schema: Schema, separated: Sequence[str], *, members: bool = True
 ) -> Strata:
-    """All strata of the people in `public`; `told` are unknown columns whose values must be told apart.
+    """All strata of the people in `public`; `separated` are unknown columns whose values must be told apart.
 
     Unless `members`, everybody is there twice: among those the trees were learned from, and not.
     Raises InconclusiveError when there are more than MOST.
@@ -93,11 +93,11 @@ def strata_of(
     ways = [Way(np.arange(len(public)))]
     for tree in trees:
         ways = _counted(way for one in ways for way in ways_through(tree, one, public, schema))
-    for name in told:
+    for name in separated:
         ways = _counted(part for way in ways for part in _by_value(way, schema[name]))
     cells = cells_of(trees, schema)
-    strata = _gathered(ways, len(trees), cells, schema, told)
-    return _sorted(strata if members else _with_outsiders(strata, ways, cells, schema, told))
+    strata = _gathered(ways, len(trees), cells, schema, separated)
+    return _sorted(strata if members else _with_outsiders(strata, ways, cells, schema, separated))
 
 
 def _counted(ways: Iterable[Way]) -> list[Way]:
@@ -121,11 +121,11 @@ def _by_value(way: Way, column: Column) -> Iterable[Way]:
             yield Way(way.rows, {**way.possible, column.name: frozenset([value])}, way.leaf)
 
 
-def _gathered(ways: Sequence[Way], n_trees: int, cells: Cells, schema: Schema, told: Sequence[str]) -> Strata:
+def _gathered(ways: Sequence[Way], n_trees: int, cells: Cells, schema: Schema, items: Sequence[str]) -> Strata:
     sizes = [len(way.rows) for way in ways]
     leaf = np.array([way.leaf for way in ways], dtype=np.int64).reshape(len(ways), n_trees)
     value = {}
-    for name in told:
+    for name in items:
         code = {value: i for i, value in enumerate(schema[name].domain)}
         value[name] = np.repeat([code[_only(way.possible[name])] for way in ways], sizes)
     return Strata(
@@ -136,23 +136,23 @@ def _gathered(ways: Sequence[Way], n_trees: int, cells: Cells, schema: Schema, t
     )
 
 
-def _only(rest: Rest) -> str | None:
+def _only(rest: Domain) -> str | None:
     assert isinstance(rest, frozenset)
     return next(iter(rest))
 
 
-def _with_outsiders(strata: Strata, ways: Sequence[Way], cells: Cells, schema: Schema, told: Sequence[str]) -> Strata:
+def _with_outsiders(strata: Strata, ways: Sequence[Way], cells: Cells, schema: Schema, items: Sequence[str]) -> Strata:
     """The same people once more, in no leaf of any tree; each half as likely."""
     whole = [Way(np.arange(strata.row.max(initial=-1) + 1))]
-    for name in told:
+    for name in items:
         whole = [part for way in whole for part in _by_value(way, schema[name])]
-    none = _gathered(whole, 0, cells, schema, told)
+    none = _gathered(whole, 0, cells, schema, items)
     nowhere = np.full((len(none), strata.leaf.shape[1]), NOWHERE)
     return Strata(
         np.concatenate([strata.row, none.row]),
         np.concatenate([strata.share, none.share]) / 2,
         np.concatenate([strata.leaf, nowhere]),
-        {name: np.concatenate([strata.value[name], none.value[name]]) for name in told},
+        {name: np.concatenate([strata.value[name], none.value[name]]) for name in items},
         np.arange(len(strata) + len(none)) < len(strata),
     )
 
@@ -172,7 +172,7 @@ class People:
     """The rows of the problem: people with the same public cells of whom the same is known.
 
     `public` has their public cells and how many they are; `owner` numbers, for each, the public record
-    among those the adversary has, `position` that of each record of `Known.records`. `known` gives, for
+    among those the adversary has, `position` that of each record of `AdversaryKnowledge.records`. `known` gives, for
     columns some people's values of which are known, each row's code, or -1.
     """
 
@@ -186,7 +186,7 @@ class People:
         return int(np.flatnonzero(self.owner == self.position[record])[0])
 
 
-def people_of(known: Known, *, members: bool) -> People:
+def people_of(known: AdversaryKnowledge, *, members: bool) -> People:
     """Everyone in the table or, unless `members`, in the population; those with a known secret apart."""
     public, position = _everyone(known, members)
     if known.people is None:
@@ -209,7 +209,7 @@ def people_of(known: Known, *, members: bool) -> People:
     return People(Table(public.schema, frame, weight), owner, position, codes)
 
 
-def _everyone(known: Known, members: bool) -> tuple[Table, Ids]:
+def _everyone(known: AdversaryKnowledge, members: bool) -> tuple[Table, Ids]:
     """Those the adversary knows of, and where the records of the table are among them."""
     if members:
         return known.public, np.arange(len(known.public))

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate.algorithms.feasible import Possible, Rest, narrowed, rest_of, unanswered
+from leafgate.algorithms.feasible import Domain, Possible, branch_domains, has_unrouted_value, rest_of
 from leafgate.algorithms.routing import NOWHERE, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
-from leafgate.types.tree import Cut, Fan, Leaf, Node, children
+from leafgate.types.tree import CategoricalSplit, Leaf, Node, NumericSplit, children
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ class Inner:
     `path` are the answers that lead to it: (node above, which of its children).
     """
 
-    node: Cut | Fan
+    node: NumericSplit | CategoricalSplit
     path: tuple[tuple[int, int], ...]
     first: int
     end: int
@@ -42,7 +42,7 @@ class Walked:
     paths: tuple[tuple[tuple[int, int], ...], ...]
     inner: tuple[Inner, ...]
 
-    def answers(self, path: Sequence[tuple[int, int]]) -> Iterator[tuple[Cut | Fan, int]]:
+    def answers(self, path: Sequence[tuple[int, int]]) -> Iterator[tuple[NumericSplit | CategoricalSplit, int]]:
         """The tests on a path, and which child is taken."""
         for above, child in path:
             yield self.inner[above].node, child
@@ -52,7 +52,7 @@ def walk(tree: Node) -> Walked:
     """Number a tree's leaves and inner nodes, parents before children."""
     leaves: list[Leaf] = []
     paths: list[tuple[tuple[int, int], ...]] = []
-    found: list[tuple[Cut | Fan, tuple[tuple[int, int], ...]]] = []
+    found: list[tuple[NumericSplit | CategoricalSplit, tuple[tuple[int, int], ...]]] = []
     starts: dict[int, list[int]] = {}
     waiting: list[tuple[Node, tuple[tuple[int, int], ...]]] = [(tree, ())]
     while waiting:
@@ -86,7 +86,7 @@ class Way:
     """Rows of the public table, what their unknown cells can be, and the leaf this leads to in each tree."""
 
     rows: Ids
-    possible: Mapping[str, Rest] = field(default_factory=dict)
+    possible: Mapping[str, Domain] = field(default_factory=dict)
     leaf: tuple[int, ...] = ()
 
 
@@ -108,23 +108,25 @@ def ways_through(tree: Node, way: Way, public: Table, schema: Schema) -> Iterato
 
 
 def _children(
-    node: Cut | Fan, rows: Ids, possible: Possible, public: Table, schema: Schema
+    node: NumericSplit | CategoricalSplit, rows: Ids, possible: Possible, public: Table, schema: Schema
 ) -> Iterator[tuple[Node, Ids, Possible]]:
     if schema[node.column].public:
         parts = split_rows(node, public, rows) if len(rows) else ((child, rows) for child in children(node))
         yield from ((child, mine, possible) for child, mine in parts)
         return
-    for child, rest in narrowed(node, possible, schema):
+    for child, rest in branch_domains(node, possible, schema):
         yield child, rows if rest else rows[:0], {**possible, node.column: rest}
 
 
-def _lost(node: Cut | Fan, rows: Ids, possible: Possible, public: Table, schema: Schema) -> tuple[Ids, Possible]:
+def _lost(
+    node: NumericSplit | CategoricalSplit, rows: Ids, possible: Possible, public: Table, schema: Schema
+) -> tuple[Ids, Possible]:
     """The rows that no branch takes, and what their unknown cells then are."""
     if not schema[node.column].public:
-        if not unanswered(node, possible, schema):
+        if not has_unrouted_value(node, possible, schema):
             return rows[:0], possible
         rest = rest_of(schema[node.column], possible)
-        assert isinstance(node, Fan)
+        assert isinstance(node, CategoricalSplit)
         assert isinstance(rest, frozenset)
         named = {value for branch in node.branches for value in branch.values}
         return rows, {**possible, node.column: rest - named}

@@ -24,7 +24,7 @@ from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.cross_check import engine_of, second_opinion
 from leafgate_maxent.solve.engine import Posed, Search, posed
 from leafgate_maxent.solve.infeasibility import refuse, refuse_conflict
-from leafgate_maxent.solve.interior_point import Way
+from leafgate_maxent.solve.interior_point import SolverOptions
 from leafgate_maxent.solve.lifting import elastic
 
 # --- Which inequalities are imposed: those that broke, once, when they were not ---
@@ -58,11 +58,11 @@ def _with_neighbours(linear: Linear, broken: NDArray[np.bool_]) -> Ids:
     return np.flatnonzero(np.isin(linear.about[:, 0], linear.about[broken, 0]))
 
 
-def joined(one: Active, other: Active) -> Active:
+def joined(first: Active, second: Active) -> Active:
     def both(a: Sequence[Ids], b: Sequence[Ids]) -> list[Ids]:
         return [np.union1d(x, y) for x, y in zip(a, b, strict=True)]
 
-    return Active(both(one.choices, other.choices), both(one.linear, other.linear))
+    return Active(both(first.choices, second.choices), both(first.linear, second.linear))
 
 
 # --- All starts of a search, side by side in processes where that pays ---
@@ -94,10 +94,10 @@ NOISE = (0.3, 0.1, 1.0)
 """How uneven the starts are, in turn: the closed form is a saddle, equal for classes that no leaf tells apart."""
 CERTAIN = 1e-6
 """A relaxed optimum that breaks nothing is the optimum, if its gap is smaller than this."""
-ROUGH = Way(last=1e-3, flat=1e-6, most=150)
+ROUGH = SolverOptions(last=1e-3, flat=1e-6, most=150)
 SMALL, EXACT = 2000, 1e-10
 """Starts of parts with fewer variables are followed down to a smaller barrier."""
-FINE = Way(first=1e-3, last=1e-5, flat=1e-6, most=150)
+FINE = SolverOptions(first=1e-3, last=1e-5, flat=1e-6, most=150)
 
 
 def searched(search: Search, settings: Settings) -> Outcome:
@@ -122,7 +122,7 @@ def searched(search: Search, settings: Settings) -> Outcome:
     return replace(
         best,
         bound=max(relaxed.bound, best.entropy),
-        found=tuple(sorted((each.entropy for each in ended), reverse=True)),
+        optima=tuple(sorted((each.entropy for each in ended), reverse=True)),
         others=tuple(each.people for each in ended if each is not best),
     )
 
@@ -138,7 +138,7 @@ def _relaxed(search: Search, last: float) -> Outcome:
         question = posed(search, active, people)
         caps, most = caps_of(question.part)
         relief = replace(elastic(question.part, caps, most), convex=True)
-        solved = search.engine.solve(relief, Way(last=last, deadline=search.deadline))
+        solved = search.engine.solve(relief, SolverOptions(last=last, deadline=search.deadline))
         solved = replace(solved, x=solved.x[: len(question.part)])
         people = question.people(solved.x)
         search.in_time(problem.entropy(search.start) if search.alone else problem.ceiling)
@@ -183,11 +183,11 @@ def _stuck(problem: Problem, people: Floats, active: Active) -> NDArray[np.bool_
     below = np.zeros(len(problem.strata))
     for choices, imposed in zip(problem.choices, active.choices, strict=True):
         node = np.unique(choices.node[imposed[choices.slack(people)[imposed] < -1e-3]])
-        below += np.asarray(choices.whole[node].sum(axis=0)).ravel()
+        below += np.asarray(choices.parents[node].sum(axis=0)).ravel()
     return np.asarray(below > 0)
 
 
-def _local(search: Search, active: Active, people: Floats, way: Way) -> tuple[Floats, Outcome]:
+def _local(search: Search, active: Active, people: Floats, way: SolverOptions) -> tuple[Floats, Outcome]:
     """Where the engine ends from some people on, when relief from each constraint costs PRICE."""
     question: Posed = posed(search, active, people)
     dear = np.full(len(question.part.curved), PRICE)
@@ -243,7 +243,7 @@ def _attempt(search: Search, settings: Settings) -> Outcome:
 
 def _closed(problem: Problem, people: Floats) -> Outcome:
     entropy = problem.entropy(people)
-    return Outcome(people, entropy, entropy, closed=True, found=(entropy,), missed=problem.broken(people))
+    return Outcome(people, entropy, entropy, closed=True, optima=(entropy,), missed=problem.broken(people))
 
 
 def _kept(problem: Problem, outcome: Outcome, deadline: float) -> Outcome:
@@ -259,7 +259,7 @@ def certified(search: Search) -> Outcome:
         active = joined(active, broken(problem, people, active))
         question = posed(search, active, people)
         part = replace(question.part, convex=True)
-        solved = search.engine.solve(part, Way(deadline=search.deadline))
+        solved = search.engine.solve(part, SolverOptions(deadline=search.deadline))
         people = question.people(solved.x)
         search.in_time(problem.entropy(search.start) if search.alone else problem.ceiling)
         if not solved.done or not len(broken(problem, people, active)):

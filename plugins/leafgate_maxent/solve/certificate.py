@@ -11,14 +11,14 @@ from scipy import sparse as sp
 from scipy.sparse import linalg as sla
 
 from leafgate_maxent.problem.tree_index import Floats
-from leafgate_maxent.solve.subproblem import Part, Solved
+from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 TIGHT = 0.1
 """People; an inequality with more to spare has no price, one with less has little."""
 
 
 @dataclass(frozen=True)
-class Prices:
+class Duals:
     """Nats of entropy for each person a constraint is relaxed by, as in Solved.
 
     `missed` is by how much, in people x nats, the worst variable misses the optimality condition.
@@ -30,32 +30,32 @@ class Prices:
     missed: float
 
 
-def prices_at(part: Part, x: Floats) -> Prices:
+def duals_at(part: Subproblem, x: Floats) -> Duals:
     """The prices under which the point is closest to an optimum.
 
-    Least squares of `gradient + jacobian.T @ prices + equal.T @ equal_prices`, each variable weighted by its
+    Least squares of `gradient + jacobian.T @ duals + equal.T @ equality_duals`, each variable weighted by its
     people (the inverse of the entropy's second derivative), and of every price times what its inequality has to
     spare. Variables without entropy weigh one person; that they cannot be negative has a price as well.
     """
     x = np.maximum(x, 0)
     costly = part.reference <= 0
-    jacobian = sp.csr_array(sp.vstack([part.curved.jacobian(x), part.least], format="csr"))
-    spare = np.concatenate([part.curved.values(x), part.least @ x - part.least_bound])
+    jacobian = sp.csr_array(sp.vstack([part.curved.jacobian(x), part.inequality], format="csr"))
+    spare = np.concatenate([part.curved.values(x), part.inequality @ x - part.inequality_bound])
     tight, empty = np.flatnonzero(spare <= TIGHT), np.flatnonzero(costly & (x <= TIGHT))
-    told = sp.vstack([jacobian[tight], sp.eye_array(len(x), format="csr")[empty]], format="csr")
+    result = sp.vstack([jacobian[tight], sp.eye_array(len(x), format="csr")[empty]], format="csr")
     root = np.sqrt(np.where(costly, 1, x))
-    rest = Rest(sp.csr_array(part.equal.multiply(root[None, :])))
+    rest = Residual(sp.csr_array(part.equality.multiply(root[None, :])))
     gradient = part.gradient(np.maximum(x, 1e-300))
-    rows = [rest(row) for row in told.multiply(root[None, :]).toarray()]
+    rows = [rest(row) for row in result.multiply(root[None, :]).toarray()]
     found = _nonnegative(rows, rest(root * gradient), np.concatenate([np.maximum(spare[tight], 0), x[empty]]))
-    uphill = gradient + told.T @ found
-    equal = -rest.prices(root * uphill)
+    uphill = gradient + result.T @ found
+    equal = -rest.duals(root * uphill)
     price = np.zeros(len(spare))
     price[tight] = found[: len(tight)]
-    missed = np.abs(uphill + part.equal.T @ equal) * np.where(costly, 1, x)
+    missed = np.abs(uphill + part.equality.T @ equal) * np.where(costly, 1, x)
     idle = np.abs(price * spare)
     cut = len(part.curved)
-    return Prices(price[:cut], price[cut:], equal, float(max(missed.max(initial=0), idle.max(initial=0))))
+    return Duals(price[:cut], price[cut:], equal, float(max(missed.max(initial=0), idle.max(initial=0))))
 
 
 def _nonnegative(rows: Sequence[Floats], target: Floats, spare: Floats) -> Floats:
@@ -68,7 +68,7 @@ def _nonnegative(rows: Sequence[Floats], target: Floats, spare: Floats) -> Float
     return np.asarray(so.nnls(columns / size, wanted, maxiter=50 * len(size))[0] / size)
 
 
-class Rest:
+class Residual:
     """What of a vector the rows of a matrix cannot make up, rows that depend on each other included."""
 
     def __init__(self, matrix: sp.csr_array) -> None:
@@ -77,7 +77,7 @@ class Rest:
         shift = 1e-10 * inner.diagonal() + 1e-300
         self.lu = sla.splu(inner + sp.diags(shift)) if matrix.shape[0] else None
 
-    def prices(self, vector: Floats) -> Floats:
+    def duals(self, vector: Floats) -> Floats:
         """v for which `matrix.T @ v` is closest to a vector."""
         v = np.zeros(self.matrix.shape[0])
         if self.lu is not None:
@@ -86,13 +86,13 @@ class Rest:
         return v
 
     def __call__(self, vector: Floats) -> Floats:
-        return np.asarray(vector - self.matrix.T @ self.prices(vector))
+        return np.asarray(vector - self.matrix.T @ self.duals(vector))
 
 
 # --- How far from the optimum a point can be at most: weak duality, evaluated at what was found ---
 
 
-def upper_bound(part: Part, solved: Solved) -> float:
+def upper_bound(part: Subproblem, solved: Solution) -> float:
     """No feasible point of the part has a larger entropy (people x nats).
 
     For prices p >= 0 and any equality prices the Lagrangian L is at least the entropy wherever the
@@ -103,16 +103,16 @@ def upper_bound(part: Part, solved: Solved) -> float:
     Source: weak duality; docs/sources.md has the derivation.
     """
     x = np.maximum(solved.x, 0)
-    value = part.entropy(x) + float(solved.prices @ part.curved.values(x))
-    value += float(solved.least_prices @ (part.least @ x - part.least_bound))
-    value += float(solved.equal_prices @ (part.equal @ x - part.equal_bound))
-    tangent = part.gradient(np.maximum(x, 1e-12)) + part.curved.jacobian(x).T @ solved.prices
-    tangent += part.least.T @ solved.least_prices + part.equal.T @ solved.equal_prices
+    value = part.entropy(x) + float(solved.duals @ part.curved.values(x))
+    value += float(solved.inequality_duals @ (part.inequality @ x - part.inequality_bound))
+    value += float(solved.equality_duals @ (part.equality @ x - part.equality_bound))
+    tangent = part.gradient(np.maximum(x, 1e-12)) + part.curved.jacobian(x).T @ solved.duals
+    tangent += part.inequality.T @ solved.inequality_duals + part.equality.T @ solved.equality_duals
     best = np.where(tangent > 0, part.limit * tangent, 0).sum()
     return float(value - tangent @ x + best)
 
 
-def caps_of(part: Part) -> tuple[sp.csr_array, Floats]:
+def caps_of(part: Subproblem) -> tuple[sp.csr_array, Floats]:
     """Which sums of prices must stay below which caps for the Lagrangian to be concave on the feasible set.
 
     A row a constraint, a column a set of constraints whose nodes lie above each other. On every leaf the
@@ -134,10 +134,12 @@ def caps_of(part: Part) -> tuple[sp.csr_array, Floats]:
     return sp.csr_array(columns[:, first[kinds > 0]]), np.ones(int((kinds > 0).sum()))
 
 
-def capped(solved: Solved, caps: sp.csr_array, most: Floats) -> Solved:
+def capped(solved: Solution, caps: sp.csr_array, most: Floats) -> Solution:
     """The same point, its prices lowered until every cap is kept."""
-    over = np.maximum((caps.T @ solved.prices) / most, 1.0)
-    worst = np.ones(len(solved.prices))
+    over = np.maximum((caps.T @ solved.duals) / most, 1.0)
+    worst = np.ones(len(solved.duals))
     rows = sp.coo_array(caps)
     np.maximum.at(worst, rows.row, over[rows.col])
-    return Solved(solved.x, solved.prices / worst, solved.least_prices, solved.equal_prices, solved.done, solved.steps)
+    return Solution(
+        solved.x, solved.duals / worst, solved.inequality_duals, solved.equality_duals, solved.done, solved.steps
+    )

@@ -20,14 +20,14 @@ def closed_form(problem: Problem) -> tuple[Floats, bool]:
     people *= (weight / np.maximum(people.sum(axis=1), 1e-300))[:, None]
     leaves = [linear for linear in problem.linear if linear.kind in ("leaf count", "leaf rate")]
     if leaves and len(strata):
-        told = _told(problem, leaves[0])
-        for_sure = np.where(np.isnan(told), 0, told)
-        others = np.where(np.isnan(told) & problem.allowed, 1.0, 0.0)
+        result = _told(problem, leaves[0])
+        for_sure = np.where(np.isnan(result), 0, result)
+        others = np.where(np.isnan(result) & problem.allowed, 1.0, 0.0)
         left = np.maximum(1 - for_sure.sum(axis=1), 0)
         shares = (
             for_sure + others * np.divide(left, others.sum(axis=1), where=others.any(axis=1), out=0 * left)[:, None]
         )
-        known = ~np.isnan(told).all(axis=1)
+        known = ~np.isnan(result).all(axis=1)
         people[known] = (weight[:, None] * shares)[known]
     return people, _alone(problem)
 
@@ -36,11 +36,11 @@ def _told(problem: Problem, leaves: Linear) -> Floats:
     """For each stratum the shares its leaf tells; NaN where it tells none."""
     group = problem.strata.leaf[:, leaves.tree]
     size = np.bincount(group[group >= 0], weights=problem.reference[group >= 0])
-    told = np.full((len(size) + 1, problem.classes), np.nan)
+    values = np.full((len(size) + 1, problem.classes), np.nan)
     inside = leaves.about[:, 0] < len(size)
     leaf, x = leaves.about[inside, 0], leaves.about[inside, 1]
-    told[leaf, x] = leaves.bound[inside] / np.maximum(size[leaf], 1e-300)
-    return np.asarray(told[group])
+    values[leaf, x] = leaves.bound[inside] / np.maximum(size[leaf], 1e-300)
+    return np.asarray(values[group])
 
 
 def _alone(problem: Problem) -> bool:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.presolve.reduce import Active, only, reduced
+from leafgate_maxent.presolve.reduce import Active, reduced, restrict
 from leafgate_maxent.problem.problem import Problem
 from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.certificate import caps_of
 from leafgate_maxent.solve.engine import Engine
-from leafgate_maxent.solve.interior_point import Way, solve
+from leafgate_maxent.solve.interior_point import SolverOptions, solve
 from leafgate_maxent.solve.lifting import elastic
-from leafgate_maxent.solve.subproblem import Part, Solved
+from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 if TYPE_CHECKING:
     from leafgate_maxent.solve.engine import Search
@@ -35,7 +35,7 @@ def engine_of(solver: str) -> Engine:
     return Engine("structured", solve, _gekko if solver == "auto" else None)
 
 
-def _gekko(part: Part, way: Way) -> Solved:
+def _gekko(part: Subproblem, way: SolverOptions) -> Solution:
     if not len(part):
         return solve(part, way)
     from leafgate_maxent.solve import gekko as gekko_engine
@@ -53,7 +53,7 @@ def second_opinion(search: Search) -> float | None:
     part = None if engine.second is None else _small(search.problem, search.start, search.fixed)
     if part is None or engine.second is None:
         return None
-    one, other = engine.solve(part, Way()), engine.second(part, Way())
+    one, other = engine.solve(part, SolverOptions()), engine.second(part, SolverOptions())
     mine, theirs = part.entropy(one.x), part.entropy(other.x)
     apart = abs(mine - theirs) / max(1.0, abs(mine))
     if not other.done or apart > AGREE:
@@ -64,18 +64,18 @@ def second_opinion(search: Search) -> float | None:
     return apart
 
 
-def _small(problem: Problem, start: Floats, fixed: Floats) -> Part | None:
+def _small(problem: Problem, start: Floats, fixed: Floats) -> Subproblem | None:
     """The part of the one internal constraint, broken at the start, that is about the fewest variables."""
-    best: Part | None = None
+    best: Subproblem | None = None
     for tree, choices in enumerate(problem.choices):
         broken = np.flatnonzero(choices.slack(start) < -1e-8)
-        people = choices.whole @ np.ones(choices.whole.shape[1])
+        people = choices.parents @ np.ones(choices.parents.shape[1])
         for i in broken[np.argsort(people[choices.node[broken]], kind="stable")][:3].tolist():
             none = np.zeros(0, dtype=np.int64)
             chosen = [np.array([i]) if t == tree else none for t in range(len(problem.choices))]
             left = reduced(problem, Active(chosen, [none] * len(problem.linear)), start, fixed)
             touched = np.unique(left.part.curved.matrix.indices)
-            part = only(left.part, np.isin(left.component, left.component[touched]))
+            part = restrict(left.part, np.isin(left.component, left.component[touched]))
             if len(touched) and len(part) <= SMALL and (best is None or len(part) < len(best)):
                 best = part
     if best is None or problem.settled:

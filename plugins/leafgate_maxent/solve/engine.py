@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.presolve.reduce import Active, Reduced, only, reduced
+from leafgate_maxent.presolve.reduce import Active, Reduced, reduced, restrict
 from leafgate_maxent.problem.problem import Binding, Outcome, Problem
 from leafgate_maxent.problem.tree_index import Floats
-from leafgate_maxent.solve.interior_point import Way
-from leafgate_maxent.solve.subproblem import Part, Solved
+from leafgate_maxent.solve.interior_point import SolverOptions
+from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Engine:
     """How parts are solved; `second` is who is asked for another opinion, if anybody."""
 
     name: str
-    solve: Callable[[Part, Way], Solved]
-    second: Callable[[Part, Way], Solved] | None = None
+    solve: Callable[[Subproblem, SolverOptions], Solution]
+    second: Callable[[Subproblem, SolverOptions], Solution] | None = None
 
 
 WORTH = 1e-6
@@ -61,22 +61,22 @@ class Posed:
     """The problem with some inequalities imposed, reduced, and what of it has to be solved."""
 
     search: Search
-    left: Reduced
+    reduced: Reduced
     chosen: NDArray[np.bool_]
-    part: Part
+    part: Subproblem
 
     def people(self, x: Floats) -> Floats:
         """The whole solution: what was solved, and the closed form of all else."""
-        everyone = self.left.variables(self.search.start)
+        everyone = self.reduced.variables(self.search.start)
         everyone[self.chosen] = x
-        return self.left.people(everyone)
+        return self.reduced.people(everyone)
 
     def raised(self, people: Floats, x: Floats, value: float) -> float:
         """The entropy of `people`, nats a person, had the part that was solved this value (people x nats)."""
         problem = self.search.problem
         return problem.entropy(people) + (value - self.part.entropy(x)) / float(problem.weight.sum())
 
-    def outcome(self, solved: Solved, bound: float = math.inf, *, convex: bool) -> Outcome:
+    def outcome(self, solved: Solution, bound: float = math.inf, *, convex: bool) -> Outcome:
         problem, people = self.search.problem, self.people(solved.x)
         entropy = problem.entropy(people)
         return Outcome(
@@ -84,7 +84,7 @@ class Posed:
             entropy,
             max(bound, entropy),
             convex=convex,
-            found=(entropy,),
+            optima=(entropy,),
             active=self._counted(),
             binding=self._binding(solved),
             missed=problem.broken(people),
@@ -93,21 +93,21 @@ class Posed:
 
     def _counted(self) -> dict[str, int]:
         """The inequalities imposed, by kind."""
-        chosen = self.left.chosen
+        chosen = self.reduced.chosen
         counts = {"internal": sum(map(len, chosen.choices))}
         for linear, rows in zip(self.search.problem.linear, chosen.linear, strict=True):
             counts[linear.kind] = counts.get(linear.kind, 0) + len(rows)
         return {kind: count for kind, count in counts.items() if count}
 
-    def _binding(self, solved: Solved) -> list[Binding]:
+    def _binding(self, solved: Solution) -> list[Binding]:
         """The internal constraints with a price, dearest first."""
-        number = [(tree, int(i)) for tree, chosen in enumerate(self.left.chosen.choices) for i in chosen]
-        about = np.flatnonzero(self.left.part.curved.about(self.chosen))
-        dear = np.argsort(-solved.prices, kind="stable")
+        number = [(tree, int(i)) for tree, chosen in enumerate(self.reduced.chosen.choices) for i in chosen]
+        about = np.flatnonzero(self.reduced.part.curved.about(self.chosen))
+        dear = np.argsort(-solved.duals, kind="stable")
         return [
-            Binding(number[about[i]][0], number[about[i]][1], float(solved.prices[i]))
+            Binding(number[about[i]][0], number[about[i]][1], float(solved.duals[i]))
             for i in dear
-            if solved.prices[i] > WORTH
+            if solved.duals[i] > WORTH
         ]
 
 
@@ -116,6 +116,6 @@ def posed(search: Search, active: Active, people: Floats) -> Posed:
     left = reduced(search.problem, active, people, search.fixed)
     chosen = np.ones(len(left.part), dtype=bool)
     if search.alone:
-        touched = np.diff(sp.csc_array(sp.vstack([left.part.curved.matrix, left.part.least])).indptr)
+        touched = np.diff(sp.csc_array(sp.vstack([left.part.curved.matrix, left.part.inequality])).indptr)
         chosen = np.isin(left.component, left.component[touched > 0])
-    return Posed(search, left, chosen, replace(only(left.part, chosen), convex=left.part.convex))
+    return Posed(search, left, chosen, replace(restrict(left.part, chosen), convex=left.part.convex))

@@ -22,10 +22,10 @@ import numpy as np
 
 from leafgate.errors import InconclusiveError
 from leafgate_maxent.problem.tree_index import Floats
-from leafgate_maxent.solve.certificate import prices_at
+from leafgate_maxent.solve.certificate import duals_at
 from leafgate_maxent.solve.lifting import Lifted, lifted
 from leafgate_maxent.solve.linear_system import Batch, batches
-from leafgate_maxent.solve.subproblem import Part, Solved
+from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 # --- A GEKKO model that stays on this machine, says nothing and leaves nothing behind ---
 
@@ -65,7 +65,7 @@ def empty_model() -> Iterator[Any]:
             shutil.rmtree(model._path)
 
 
-def run(model: Any, deadline: float, said: io.StringIO) -> bool:
+def run(model: Any, deadline: float, log: io.StringIO) -> bool:
     """Have it solved by IPOPT; False where there was no time or nothing came back.
 
     Raises InconclusiveError where GEKKO cannot run on this machine.
@@ -81,7 +81,7 @@ def run(model: Any, deadline: float, said: io.StringIO) -> bool:
     except OSError as error:
         if Path(str(error.filename)).parent != Path(model._path):
             raise no_gekko("GEKKO's binary is missing or cannot be run") from error
-        if "APMonitor" not in said.getvalue():
+        if "APMonitor" not in log.getvalue():
             raise no_gekko("GEKKO's binary does not work") from error
         return False
     except Exception as error:  # GEKKO raises nothing more special
@@ -96,15 +96,15 @@ def no_gekko(what: str) -> InconclusiveError:
     return InconclusiveError(f"{what}, so the MaxEnt problem was not solved", remedy=REMEDY)
 
 
-def solver_of(said: str) -> str:
+def solver_of(log: str) -> str:
     """The solver that ran: builds without IPOPT (GEKKO 1.3.2 on Linux) take another and name it only here."""
-    found = re.search(r"using default solver: *(\w+)", said)
+    found = re.search(r"using default solver: *(\w+)", log)
     return found[1] if found else "IPOPT"
 
 
-def steps_of(said: str) -> int:
+def steps_of(log: str) -> int:
     """The steps that IPOPT says it took, all runs together."""
-    return sum(map(int, re.findall(r"Number of Iterations\.*: *(\d+)", said)))
+    return sum(map(int, re.findall(r"Number of Iterations\.*: *(\d+)", log)))
 
 
 LONGEST = 14_000
@@ -116,13 +116,13 @@ FLAT = 1e-4
 
 
 @dataclass(frozen=True)
-class SolvedByGekko(Solved):
+class SolvedByGekko(Solution):
     """A point, and the solver that found it: some builds of GEKKO have no IPOPT and take another."""
 
     solver: str = "IPOPT"
 
 
-def solve(part: Part, *, time_limit: float) -> SolvedByGekko:
+def solve(part: Subproblem, *, time_limit: float) -> SolvedByGekko:
     """The optimum of a convex part; of another a point that no small step improves.
 
     Not `done` where `time_limit` seconds were too few. Raises InconclusiveError where GEKKO cannot run.
@@ -132,14 +132,14 @@ def solve(part: Part, *, time_limit: float) -> SolvedByGekko:
     y, said, ran = problem.start.copy(), "", True
     for batch in batches(problem):
         with caught() as heard, empty_model() as model:
-            variables = tell(model, problem, batch)
+            variables = define_variables(model, problem, batch)
             ran &= run(model, deadline, heard)
             y[batch.variables] = [np.ravel(variable.value)[0] for variable in variables]
         said += heard.getvalue()
     return _judged(part, problem.scale * y[: len(part)], said, ran=ran)
 
 
-def tell(model: Any, problem: Lifted, batch: Batch) -> list[Any]:
+def define_variables(model: Any, problem: Lifted, batch: Batch) -> list[Any]:
     """The variables of a model that is told a batch; their names are GEKKO's own (v1, v2, ...)."""
     variables = [model.Var(value=value, lb=0) for value in problem.start[batch.variables].tolist()]
     names = [""] * len(problem.start)
@@ -181,10 +181,10 @@ def _shortened(model: Any, terms: Sequence[str]) -> Sequence[str]:
     return terms
 
 
-def _judged(part: Part, x: Floats, said: str, *, ran: bool) -> SolvedByGekko:
+def _judged(part: Subproblem, x: Floats, said: str, *, ran: bool) -> SolvedByGekko:
     """The point with its prices; done where it keeps every constraint and no small step improves it."""
     x = np.where(np.isfinite(x), np.maximum(x, 0), part.start)
-    prices = prices_at(part, x)
+    prices = duals_at(part, x)
     many = max(1.0, part.reference.sum() / 1000)
     done = ran and part.missed(x) <= NEAR * many and prices.missed <= FLAT * many
     steps, solver = steps_of(said), solver_of(said)

@@ -32,10 +32,10 @@ def refuse(problem: Problem, people: Floats, deadline: float) -> NoReturn:
 
 def refuse_conflict(problem: Problem, deadline: float) -> None:
     """InconclusiveError that names the linear constraints in conflict, if there are any."""
-    told = in_conflict(problem, deadline)
-    if told:
-        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-        why = f"no belief keeps all constraints; in conflict are: {'; '.join(told[:SHOWN])}{more}"
+    result = in_conflict(problem, deadline)
+    if result:
+        more = f" and {len(result) - SHOWN} more" if len(result) > SHOWN else ""
+        why = f"no belief keeps all constraints; in conflict are: {'; '.join(result[:SHOWN])}{more}"
         raise InconclusiveError(why, remedy=REMEDY)
 
 

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from leafgate_maxent.problem.split_constraints import TINY
 from leafgate_maxent.problem.tree_index import Floats
 from leafgate_maxent.solve.linear_system import Preconditioner, Step
-from leafgate_maxent.solve.subproblem import Part, Solved
+from leafgate_maxent.solve.subproblem import Solution, Subproblem
 
 # --- The Newton system of the structured engine, and how it is solved without the Hessian ---
 
@@ -36,17 +36,17 @@ class Point:
 
     x: Floats
     slack: Floats
-    price: Floats
-    bound_price: Floats
-    equal_price: Floats
+    dual: Floats
+    bound_dual: Floats
+    equality_dual: Floats
 
     def moved(self, step: Point, far: float, priced: float) -> Point:
         return Point(
             self.x + far * step.x,
             self.slack + far * step.slack,
-            self.price + priced * step.price,
-            self.bound_price + priced * step.bound_price,
-            self.equal_price + priced * step.equal_price,
+            self.dual + priced * step.dual,
+            self.bound_dual + priced * step.bound_dual,
+            self.equality_dual + priced * step.equality_dual,
         )
 
 
@@ -54,7 +54,7 @@ class Point:
 class System:
     """The Newton system at one point, for a barrier mu; `dropped` of what is not convex is left out."""
 
-    part: Part
+    part: Subproblem
     point: Point
     mu: float
     dropped: float
@@ -62,9 +62,9 @@ class System:
     def __post_init__(self) -> None:
         part, point = self.part, self.point
         self.values = part.slack(point.x)
-        self.diagonal = (part.reference > 0) / point.x + point.bound_price / point.x
-        self.damping = point.slack / point.price
-        self.short = part.equal_bound - part.equal @ point.x
+        self.diagonal = (part.reference > 0) / point.x + point.bound_dual / point.x
+        self.damping = point.slack / point.dual
+        self.short = part.equality_bound - part.equality @ point.x
         self.conditions = Preconditioner(self.diagonal, part, part.curved.jacobian(point.x), self.damping)
         self.counts = part.curved.counts(point.x)
 
@@ -72,14 +72,14 @@ class System:
     def uphill(self) -> Floats:
         """The gradient of the Lagrangian, without the price of x >= 0."""
         point = self.point
-        pulled = self.conditions.pulled(Step(point.x, point.price, point.equal_price))
+        pulled = self.conditions.pulled(Step(point.x, point.dual, point.equality_dual))
         return np.asarray(self.part.gradient(point.x) + pulled)
 
     def hessian(self, along: Floats) -> Floats:
         """Minus the Hessian of the Lagrangian, and the barrier's, times a direction."""
-        curved = self.point.price[: len(self.part.curved)]
+        curved = self.point.dual[: len(self.part.curved)]
         return np.asarray(
-            self.diagonal * along + self.part.curved.bend(self.counts, along, curved, dropped=self.dropped)
+            self.diagonal * along + self.part.curved.hessian_product(self.counts, along, curved, dropped=self.dropped)
         )
 
     def applied(self, step: Step) -> Floats:
@@ -90,7 +90,7 @@ class System:
         """The Newton step, by conjugate gradients; None where the Hessian is not positive along some direction."""
         point = self.point
         right = self.uphill + self.mu / point.x
-        step = self.conditions.solve(right, self.short, self.mu / point.price - self.values)
+        step = self.conditions.solve(right, self.short, self.mu / point.dual - self.values)
         residual = right - self.applied(step)
         along, size, first = None, 0.0, 0.0
         for _ in range(most):
@@ -111,20 +111,20 @@ class System:
     def _whole(self, step: Step) -> Point:
         """What the step in x means for the slacks, and for the prices of x >= 0."""
         point = self.point
-        rise = np.concatenate([self.conditions.curved @ step.x, self.part.least @ step.x])
+        rise = np.concatenate([self.conditions.curved @ step.x, self.part.inequality @ step.x])
         slack = self.values + rise - point.slack
-        bound = (self.mu - point.bound_price * step.x) / point.x - point.bound_price
-        return Point(step.x, slack, step.price, bound, step.equal_price)
+        bound = (self.mu - point.bound_dual * step.x) / point.x - point.bound_dual
+        return Point(step.x, slack, step.dual, bound, step.equality_dual)
 
     def error(self, mu: float) -> float:
         """How far the point is from the optimum of the barrier problem: the worst of all conditions, in people."""
         point = self.point
         parts = [
-            np.abs((self.uphill + point.bound_price) * point.x).max(initial=0),
+            np.abs((self.uphill + point.bound_dual) * point.x).max(initial=0),
             np.abs(self.short).max(initial=0),
             np.abs(self.values - point.slack).max(initial=0),
-            np.abs(point.slack * point.price - mu).max(initial=0),
-            np.abs(point.x * point.bound_price - mu).max(initial=0),
+            np.abs(point.slack * point.dual - mu).max(initial=0),
+            np.abs(point.x * point.bound_dual - mu).max(initial=0),
         ]
         return float(max(parts))
 
@@ -134,7 +134,7 @@ INSIDE = 0.995
 
 
 @dataclass(frozen=True)
-class Way:
+class SolverOptions:
     """How to iterate: from and down to which barrier, until when, for how many steps.
 
     A part that is not convex is left when `patience` steps gain no more than `flat` of its entropy.
@@ -148,7 +148,7 @@ class Way:
     patience: int = 15
 
 
-def solve(part: Part, way: Way = Way()) -> Solved:
+def solve(part: Subproblem, way: SolverOptions = SolverOptions()) -> Solution:
     """The optimum of a convex part; of another a point that no small step improves much.
 
     `done` is False where the deadline or the last step came first.
@@ -157,7 +157,7 @@ def solve(part: Part, way: Way = Way()) -> Solved:
         return _iterate(part, way)
 
 
-def _iterate(part: Part, way: Way) -> Solved:
+def _iterate(part: Subproblem, way: SolverOptions) -> Solution:
     mu, dropped, price, steps, done = way.first, 0.0, 1.0, 0, False
     point = _start(part, mu)
     gained = [part.entropy(point.x)]
@@ -170,25 +170,25 @@ def _iterate(part: Part, way: Way) -> Solved:
             break
         system.mu = mu
         step, dropped = _uphill(system, 1e-2 if mu > 1e-4 else 1e-3)
-        told = np.concatenate([point.price + step.price, point.equal_price + step.equal_price])
-        price = max(price, 1.5 * float(np.abs(told).max(initial=0)))
+        values = np.concatenate([point.dual + step.dual, point.equality_dual + step.equality_dual])
+        price = max(price, 1.5 * float(np.abs(values).max(initial=0)))
         point = _moved(part, point, step, mu, price)
         gained.append(part.entropy(point.x) if mu <= way.last else -math.inf)
         steps += 1
     cut = len(part.curved)
-    return Solved(point.x, point.price[:cut], point.price[cut:], point.equal_price, done, steps)
+    return Solution(point.x, point.dual[:cut], point.dual[cut:], point.equality_dual, done, steps)
 
 
-def _start(part: Part, mu: float) -> Point:
+def _start(part: Subproblem, mu: float) -> Point:
     typical = np.where(part.reference > 0, part.reference / max(part.curved.classes, 1), 1.0)
     x = np.maximum(part.start, np.minimum(1e-2 * typical, mu))
     slack = np.maximum(part.slack(x), mu)
     price = mu / slack
-    price[: len(part.prices)] = np.maximum(part.prices, price[: len(part.prices)])
-    return Point(x, slack, price, mu / x, np.zeros(len(part.equal_bound)))
+    price[: len(part.duals)] = np.maximum(part.duals, price[: len(part.duals)])
+    return Point(x, slack, price, mu / x, np.zeros(len(part.equality_bound)))
 
 
-def _flat(gained: list[float], way: Way, part: Part) -> bool:
+def _flat(gained: list[float], way: SolverOptions, part: Subproblem) -> bool:
     if part.convex or len(gained) <= way.patience or math.isinf(gained[-1 - way.patience]):
         return False
     return gained[-1] - gained[-1 - way.patience] < way.flat * abs(gained[-1])
@@ -206,10 +206,10 @@ def _uphill(system: System, accuracy: float) -> tuple[Point, float]:
     return step, 0.9 if asked == 1.0 else max(0.0, 2 * asked - 1)
 
 
-def _moved(part: Part, point: Point, step: Point, mu: float, price: float) -> Point:
+def _moved(part: Subproblem, point: Point, step: Point, mu: float, price: float) -> Point:
     """The next point: as far along the step as the merit function falls, slacks as large as they can be."""
     far = min(1.0, _room(point.x, step.x), _room(point.slack, step.slack))
-    priced = min(1.0, _room(point.price, step.price), _room(point.bound_price, step.bound_price))
+    priced = min(1.0, _room(point.dual, step.dual), _room(point.bound_dual, step.bound_dual))
     moved = point.moved(step, _shortened(part, point, step, far, mu, price), priced)
     return replace(moved, slack=np.maximum(moved.slack, part.slack(moved.x)))
 
@@ -219,15 +219,15 @@ def _room(value: Floats, step: Floats) -> float:
     return float(INSIDE * (-value[falling] / step[falling]).min(initial=np.inf))
 
 
-def _merit(part: Part, x: Floats, slack: Floats, mu: float, price: float) -> float:
+def _merit(part: Subproblem, x: Floats, slack: Floats, mu: float, price: float) -> float:
     values = part.slack(x)
     slack = np.maximum(slack, values)
-    missed = np.abs(values - slack).sum() + np.abs(part.equal @ x - part.equal_bound).sum()
+    missed = np.abs(values - slack).sum() + np.abs(part.equality @ x - part.equality_bound).sum()
     inside = np.log(np.maximum(x, TINY)).sum() + np.log(np.maximum(slack, TINY)).sum()
     return float(-part.entropy(x) - mu * inside + price * missed)
 
 
-def _shortened(part: Part, point: Point, step: Point, far: float, mu: float, price: float) -> float:
+def _shortened(part: Subproblem, point: Point, step: Point, far: float, mu: float, price: float) -> float:
     """As far along a step as the merit function falls."""
     before = _merit(part, point.x, point.slack, mu, price)
     for _ in range(12):

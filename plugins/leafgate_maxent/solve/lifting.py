@@ -15,7 +15,7 @@ from scipy import sparse as sp
 
 from leafgate_maxent.presolve.fixed_cells import independent
 from leafgate_maxent.problem.tree_index import Floats, Ids
-from leafgate_maxent.solve.subproblem import Part
+from leafgate_maxent.solve.subproblem import Subproblem
 
 INSIDE = 1e-3
 """The least share a start may have: an interior point starts inside."""
@@ -29,7 +29,7 @@ class Lifted:
     of `people`, how many the block has at the start.
     """
 
-    part: Part
+    part: Subproblem
     scale: Floats
     people: Floats
     counts: Ids
@@ -48,9 +48,9 @@ class Lifted:
         ratio = np.divide(scale, reference, where=reference > 0, out=np.ones(len(own)))
         curved = np.where(reference > 0, scale / whole, 0)
         linear = scale * (part.costs[own] + np.log(ratio)) / whole
-        told = [names[j] for j in own.tolist()]
-        logs = [_times(c, f"{name}*log({name})") for name, c in zip(told, curved.tolist(), strict=True) if c]
-        return logs + [_times(c, name) for name, c in zip(told, linear.tolist(), strict=True) if c]
+        items = [names[j] for j in own.tolist()]
+        logs = [_times(c, f"{name}*log({name})") for name, c in zip(items, curved.tolist(), strict=True) if c]
+        return logs + [_times(c, name) for name, c in zip(items, linear.tolist(), strict=True) if c]
 
     def curved(self, names: Sequence[str], chosen: Ids) -> list[list[str]]:
         """For each chosen curved constraint that is not settled, terms whose sum is not to be negative."""
@@ -93,7 +93,7 @@ def _times(factor: float, term: str) -> str:
     return f"({factor!r})*{term}"
 
 
-def lifted(part: Part) -> Lifted:
+def lifted(part: Subproblem) -> Lifted:
     """The part with all that varies in a block, and all slack, as variables of their own."""
     curved, n = part.curved, len(part)
     scale = np.where(np.isfinite(part.limit) & (part.limit > 0), part.limit, np.maximum(1, part.start))
@@ -103,8 +103,8 @@ def lifted(part: Part) -> Lifted:
     open_blocks = free.any(axis=1)
     counts = np.where(free, n + np.cumsum(free).reshape(free.shape) - 1, -1)
     sizes = np.where(open_blocks, n + free.sum() + np.cumsum(open_blocks) - 1, -1)
-    slack = np.maximum(1, np.abs(part.least_bound))
-    short = np.maximum(part.least @ part.start - part.least_bound, 0)
+    slack = np.maximum(1, np.abs(part.inequality_bound))
+    short = np.maximum(part.inequality @ part.start - part.inequality_bound, 0)
     start = [part.start / scale, (at_start / people[:, None])[free], (at_start.sum(axis=1) / people)[open_blocks]]
     settled = np.where(free, 0, curved.offset.reshape(free.shape)) / people[:, None]
     matrix, right = _stacked(part, scale, (free, people, settled), slack)
@@ -113,23 +113,23 @@ def lifted(part: Part) -> Lifted:
 
 
 def _stacked(
-    part: Part, scale: Floats, blocks: tuple[NDArray[np.bool_], Floats, Floats], slack: Floats
+    part: Subproblem, scale: Floats, blocks: tuple[NDArray[np.bool_], Floats, Floats], slack: Floats
 ) -> tuple[sp.csr_array, Floats]:
     """All linear equations: the part's own, people and sizes of blocks, inequalities with their slack."""
     free, people, settled = blocks
-    rows, mine, several = independent(part.equal), np.flatnonzero(free), np.flatnonzero(free.any(axis=1))
+    rows, mine, several = independent(part.equality), np.flatnonzero(free), np.flatnonzero(free.any(axis=1))
     per = np.repeat(people, part.curved.classes)[mine]
     adding = sp.csr_array((np.ones(len(mine)), (np.nonzero(free)[0], np.arange(len(mine)))), (len(free), len(mine)))
-    largest = 1 / np.maximum(abs(part.equal[rows]).max(axis=1).toarray().ravel(), 1e-300)
+    largest = 1 / np.maximum(abs(part.equality[rows]).max(axis=1).toarray().ravel(), 1e-300)
     own = [
-        _scaled(part.equal[rows], largest, scale),
+        _scaled(part.equality[rows], largest, scale),
         -_scaled(part.curved.matrix[mine], 1 / per, scale),
         sp.csr_array((len(several), len(part))),
-        _scaled(part.least, 1 / slack, scale),
+        _scaled(part.inequality, 1 / slack, scale),
     ]
     tied = sp.block_diag([sp.csr_array((len(rows), 0)), _sizes(adding[several]), -sp.eye_array(len(slack))])
-    bounds = [part.equal_bound[rows] * largest, part.curved.offset[mine] / per, settled.sum(axis=1)[several]]
-    right = np.concatenate([*bounds, part.least_bound / slack])
+    bounds = [part.equality_bound[rows] * largest, part.curved.offset[mine] / per, settled.sum(axis=1)[several]]
+    right = np.concatenate([*bounds, part.inequality_bound / slack])
     return sp.csr_array(sp.hstack([sp.vstack(own), tied], format="csr")), right
 
 
@@ -148,11 +148,11 @@ def _scaled(matrix: sp.csr_array, left: Floats, right: Floats) -> sp.csr_array:
 # --- A part whose curved constraints may be missed, at a price ---
 
 
-def elastic(part: Part, relief: sp.csr_array, cost: Floats) -> Part:
+def elastic(part: Subproblem, relief: sp.csr_array, cost: Floats) -> Subproblem:
     """The part with further variables that make its curved constraints easier, at a cost.
 
     `relief` has a row a constraint and a column a new variable: what one unit of it adds. The prices
-    of the constraints are then capped: `relief.T @ prices <= cost`.
+    of the constraints are then capped: `relief.T @ duals <= cost`.
     """
     n, more = len(part), len(cost)
     wide = sp.csr_array((len(part.curved), n))
@@ -168,8 +168,8 @@ def elastic(part: Part, relief: sp.csr_array, cost: Floats) -> Part:
         reference=np.concatenate([part.reference, np.zeros(more)]),
         limit=np.concatenate([part.limit, np.full(more, np.inf)]),
         start=np.concatenate([part.start, 1.1 * need + 0.1]),
-        equal=widened(part.equal),
-        least=widened(part.least),
+        equality=widened(part.equality),
+        inequality=widened(part.inequality),
         curved=replace(
             part.curved,
             matrix=widened(part.curved.matrix),

@@ -13,18 +13,18 @@ from scipy.sparse import linalg as sla
 
 from leafgate_maxent.problem.tree_index import Floats, Ids
 from leafgate_maxent.solve.lifting import Lifted
-from leafgate_maxent.solve.subproblem import Part
+from leafgate_maxent.solve.subproblem import Subproblem
 
 
 class Step(NamedTuple):
     """A change of x, of the inequalities' prices and of the equalities' prices."""
 
     x: Floats
-    price: Floats
-    equal_price: Floats
+    dual: Floats
+    equality_dual: Floats
 
-    def plus(self, far: float, other: Step) -> Step:
-        return Step(*(mine + far * theirs for mine, theirs in zip(self, other, strict=True)))
+    def plus(self, far: float, direction: Step) -> Step:
+        return Step(*(mine + far * theirs for mine, theirs in zip(self, direction, strict=True)))
 
 
 class Preconditioner:
@@ -34,10 +34,10 @@ class Preconditioner:
     curved one. `damping` are the slacks over the prices of the inequalities, the curved ones first.
     """
 
-    def __init__(self, diagonal: Floats, part: Part, curved: sp.csr_array, damping: Floats) -> None:
+    def __init__(self, diagonal: Floats, part: Subproblem, curved: sp.csr_array, damping: Floats) -> None:
         self.inverse = 1 / diagonal
-        self.equals, self.curves = part.equal.shape[0], curved.shape[0]
-        self.linear = sp.csr_array(sp.vstack([part.equal, part.least], format="csr"))
+        self.equals, self.curves = part.equality.shape[0], curved.shape[0]
+        self.linear = sp.csr_array(sp.vstack([part.equality, part.inequality], format="csr"))
         self.curved = curved
         self.linear_t, self.curved_t = sp.csr_array(self.linear.T), sp.csr_array(curved.T)
         eased = np.concatenate([np.zeros(self.equals), damping[self.curves :]])
@@ -63,8 +63,8 @@ class Preconditioner:
 
     def pulled(self, step: Step) -> Floats:
         """What the prices of a step add to the first rows of the system."""
-        linear = np.concatenate([step.equal_price, step.price[self.curves :]])
-        return np.asarray(self.linear_t @ linear + self.curved_t @ step.price[: self.curves])
+        linear = np.concatenate([step.equality_dual, step.dual[self.curves :]])
+        return np.asarray(self.linear_t @ linear + self.curved_t @ step.dual[: self.curves])
 
 
 def _solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate_maxent.problem.split_constraints import bend, impurity, slope, x_log_x
+from leafgate_maxent.problem.split_constraints import gradient, hessian_product, impurity, x_log_x
 from leafgate_maxent.problem.tree_index import Floats
 
 
 @dataclass(frozen=True)
-class Curved:
+class NonlinearConstraints:
     """Constraints `coefficients @ impurity(blocks) + plus @ x >= 0`; blocks are `offset + matrix @ x` by class."""
 
     matrix: sp.csr_array
@@ -39,7 +39,7 @@ class Curved:
 
     def jacobian(self, x: Floats) -> sp.csr_array:
         """One row a constraint, one column a variable."""
-        slopes = slope(self.counts(x), gini=self.gini).ravel()
+        slopes = gradient(self.counts(x), gini=self.gini).ravel()
         weighted = sp.csr_array(self._spread.multiply(slopes[None, :]))
         jacobian = sp.csr_array(weighted @ self.matrix)
         return jacobian if self.plus is None else sp.csr_array(jacobian + self.plus)
@@ -55,22 +55,22 @@ class Curved:
         """The coefficients, once for every class of a block."""
         return sp.csr_array(sp.kron(self.coefficients, np.ones((1, self.classes)), format="csr"))
 
-    def bend(self, counts: Floats, along: Floats, prices: Floats, *, dropped: float = 0.0) -> Floats:
-        """Minus the Hessian of `prices @ values` at a point with these counts, times a direction.
+    def hessian_product(self, counts: Floats, along: Floats, prices: Floats, *, dropped: float = 0.0) -> Floats:
+        """Minus the Hessian of `duals @ values` at a point with these counts, times a direction.
 
         `dropped` is the part of what makes it not positive (the tests that were asked) to leave out.
         """
         weight = self.coefficients.T @ prices
         weight = np.where(weight < 0, (1 - dropped) * weight, weight)
-        curve = bend(counts, (self.matrix @ along).reshape(-1, self.classes), gini=self.gini)
+        curve = hessian_product(counts, (self.matrix @ along).reshape(-1, self.classes), gini=self.gini)
         return np.asarray(self.matrix.T @ (curve * weight[:, None]).ravel())
 
 
 @dataclass(frozen=True)
-class Part:
+class Subproblem:
     """Maximise sum x ln(reference / x) - cost @ x over x >= 0.
 
-    Subject to `equal @ x == equal_bound`, `least @ x >= least_bound` and the curved constraints.
+    Subject to `equality @ x == equality_bound`, `inequality @ x >= inequality_bound` and the curved constraints.
     Variables with `reference` 0 have no entropy, only a cost; no variable can be above its `limit`. All
     in people (and people x nats).
     """
@@ -78,13 +78,13 @@ class Part:
     reference: Floats
     limit: Floats
     start: Floats
-    equal: sp.csr_array
-    equal_bound: Floats
-    least: sp.csr_array
-    least_bound: Floats
-    curved: Curved
+    equality: sp.csr_array
+    equality_bound: Floats
+    inequality: sp.csr_array
+    inequality_bound: Floats
+    curved: NonlinearConstraints
     cost: Floats = field(default_factory=lambda: np.zeros(0))
-    prices: Floats = field(default_factory=lambda: np.zeros(0))
+    duals: Floats = field(default_factory=lambda: np.zeros(0))
     """Of the curved constraints, to start from."""
     convex: bool = False
 
@@ -98,8 +98,8 @@ class Part:
     def entropy(self, x: Floats) -> float:
         """What is maximised."""
         has = self.reference > 0
-        told = (x[has] * np.log(self.reference[has])).sum() - x_log_x(x[has]).sum()
-        return float(told - self.costs @ x)
+        result = (x[has] * np.log(self.reference[has])).sum() - x_log_x(x[has]).sum()
+        return float(result - self.costs @ x)
 
     def gradient(self, x: Floats) -> Floats:
         has = self.reference > 0
@@ -108,26 +108,26 @@ class Part:
 
     def slack(self, x: Floats) -> Floats:
         """By how much every inequality holds, the curved ones first."""
-        return np.concatenate([self.curved.values(x), self.least @ x - self.least_bound])
+        return np.concatenate([self.curved.values(x), self.inequality @ x - self.inequality_bound])
 
     def missed(self, x: Floats) -> float:
         """The worst violation of any constraint."""
-        worst = [np.maximum(-x, 0).max(initial=0), np.abs(self.equal @ x - self.equal_bound).max(initial=0)]
+        worst = [np.maximum(-x, 0).max(initial=0), np.abs(self.equality @ x - self.equality_bound).max(initial=0)]
         worst.append(np.maximum(-self.slack(x), 0).max(initial=0))
         return float(max(worst))
 
 
 @dataclass(frozen=True)
-class Solved:
+class Solution:
     """A point, and what each constraint is worth at it: nats of entropy for each person it is relaxed by.
 
-    `prices` are those of the curved constraints, `least_prices` of the linear inequalities, none of
-    them negative; `equal_prices` of the equalities. `done` says whether the engine was content.
+    `duals` are those of the curved constraints, `inequality_duals` of the linear inequalities, none of
+    them negative; `equality_duals` of the equalities. `done` says whether the engine was content.
     """
 
     x: Floats
-    prices: Floats
-    least_prices: Floats
-    equal_prices: Floats
+    duals: Floats
+    inequality_duals: Floats
+    equality_duals: Floats
     done: bool
     steps: int = 0

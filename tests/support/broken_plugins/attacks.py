@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 
 from leafgate.api.components import AttackModel
 from leafgate.errors import InconclusiveError
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 
@@ -33,7 +33,7 @@ class ByLeaves(AttackModel):
     formula = "P(class = v) = people of class v in the leaf / people in the leaf"
     source = "counting"
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import numpy as np
 
         leaf, counts = self.read(release, known)
@@ -41,14 +41,14 @@ class ByLeaves(AttackModel):
         shares = np.where(people > 0, counts / np.maximum(people, 1), 1 / counts.shape[1])
         return [self.believed(known, leaf, shares[leaf])]
 
-    def believed(self, known: Known, groups: np.ndarray, chances: np.ndarray) -> Belief:
+    def believed(self, known: AdversaryKnowledge, groups: np.ndarray, chances: np.ndarray) -> Belief:
         """The belief with these chances of the class."""
         import pandas as pd
 
         target = known.schema.target
         return Belief(target.name, groups, pd.DataFrame(chances, columns=pd.Index(target.domain, dtype=object)))
 
-    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+    def read(self, release: Release, known: AdversaryKnowledge) -> tuple[np.ndarray, np.ndarray]:
         """The leaf of each record, and what the leaves count."""
         import numpy as np
 
@@ -68,7 +68,7 @@ class ByLeaves(AttackModel):
 class WritesInputs(ByLeaves):
     """Adds a column to what it is handed."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         found = super().infer(release, known)
         known.records["seen"] = True
         return found
@@ -77,7 +77,7 @@ class WritesInputs(ByLeaves):
 class WritesRelease(ByLeaves):
     """Sets counts of the release to zero once it has read them."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate.types.tree import leaves
 
         found = super().infer(release, known)
@@ -90,7 +90,7 @@ class WritesRelease(ByLeaves):
 class GlobalCoins(ByLeaves):
     """Draws from the random numbers that all share."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import random
 
         random.random()
@@ -100,7 +100,7 @@ class GlobalCoins(ByLeaves):
 class GlobalSeed(ByLeaves):
     """Seeds the random numbers that all share."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import numpy as np
 
         np.random.seed(0)
@@ -110,7 +110,7 @@ class GlobalSeed(ByLeaves):
 class CallsOut(ByLeaves):
     """Tries to reach another machine, and says nothing when it cannot."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         with suppress(OSError):
             socket.create_connection(NOWHERE, timeout=0.1)
         return super().infer(release, known)
@@ -119,26 +119,26 @@ class CallsOut(ByLeaves):
 class Restless(ByLeaves):
     """Tosses coins that nobody can toss again."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import numpy as np
 
         (found,) = super().infer(release, known)
-        assert found.chances is not None
-        unsure = found.chances + np.random.default_rng().uniform(0, 1e-3)
-        return [replace(found, chances=unsure.div(unsure.sum(axis=1), axis=0))]
+        assert found.posterior is not None
+        unsure = found.posterior + np.random.default_rng().uniform(0, 1e-3)
+        return [replace(found, posterior=unsure.div(unsure.sum(axis=1), axis=0))]
 
 
 class ByHash(ByLeaves):
     """Says in its evidence what Python makes of a text: in every process another number."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         return [replace(found, evidence={"mark": hash("leafgate") % 2**40}) for found in super().infer(release, known)]
 
 
 class SpillsTown(ByLeaves):
     """Tells everybody where the first person lives."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         first = f"the first lives in {known.records['town'].iloc[0]}" if "town" in known.records else ""
         return [replace(found, evidence={"seen": first}) for found in super().infer(release, known)]
 
@@ -146,45 +146,51 @@ class SpillsTown(ByLeaves):
 class Speechless(ByLeaves):
     """Cannot word what it divides people by."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         return [replace(found, explain=lambda group: f"{1 // (group * 0)}") for found in super().infer(release, known)]
 
 
 class OneGroup(ByLeaves):
     """Takes all for alike, whatever it believes of each."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import numpy as np
 
         together = np.zeros(len(known.records), dtype=np.int64)
-        return [replace(found, groups=together) for found in super().infer(release, known)]
+        return [replace(found, equivalence_class=together) for found in super().infer(release, known)]
 
 
 class OneGroupBefore(OneGroup):
     """The same, and says that without its reasoning it would believe the same of everybody."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         found = super().infer(release, known)
-        return [replace(b, baseline=0 * b.chances + 1 / b.chances.shape[1]) for b in found if b.chances is not None]
+        return [replace(b, prior=0 * b.posterior + 1 / b.posterior.shape[1]) for b in found if b.posterior is not None]
 
 
 class EachAlone(ByLeaves):
     """Tells everybody apart, whatever the release does."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import numpy as np
 
-        return [replace(found, groups=np.arange(len(known.records))) for found in super().infer(release, known)]
+        return [
+            replace(found, equivalence_class=np.arange(len(known.records))) for found in super().infer(release, known)
+        ]
 
 
 class ByPlace(ByLeaves):
     """Tells whoever stands first apart from everybody."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import numpy as np
 
         first = np.arange(len(known.records)) == 0
-        return [replace(b, groups=2 * b.groups + first) for b in super().infer(release, known) if b.groups is not None]
+        return [
+            replace(b, equivalence_class=2 * b.equivalence_class + first)
+            for b in super().infer(release, known)
+            if b.equivalence_class is not None
+        ]
 
 
 class TakesNoiseForTrue(ByLeaves):
@@ -196,7 +202,7 @@ class TakesNoiseForTrue(ByLeaves):
 class AsksWhoThatIs(ByLeaves):
     """Asks a name server for whom an address belongs to."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         with suppress(OSError):
             socket.gethostbyaddr(NOWHERE[0])
         return super().infer(release, known)
@@ -205,38 +211,38 @@ class AsksWhoThatIs(ByLeaves):
 class OnChances(ByLeaves):
     """Believes what is made of the honest chances."""
 
-    def changed(self, chances: Any, known: Known) -> Any:
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         raise NotImplementedError
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
-        return [replace(b, chances=self.changed(b.chances, known)) for b in super().infer(release, known)]
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+        return [replace(b, posterior=self.changed(b.posterior, known)) for b in super().infer(release, known)]
 
 
 class SortsLabels(OnChances):
     """Takes the classes for sorted by name, whatever their order."""
 
-    def changed(self, chances: Any, known: Known) -> Any:
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         return chances[sorted(chances.columns)].set_axis(chances.columns, axis=1)
 
 
 class SortsColumns(OnChances):
     """Gives the classes in the order of their names."""
 
-    def changed(self, chances: Any, known: Known) -> Any:
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         return chances[sorted(chances.columns)]
 
 
 class TooMuch(OnChances):
     """Its chances add up to more than one."""
 
-    def changed(self, chances: Any, known: Known) -> Any:
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         return chances + 0.01
 
 
 class Prejudiced(OnChances):
     """Is sure of the first person, whatever the release says."""
 
-    def changed(self, chances: Any, known: Known) -> Any:
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         chances.iloc[0] = [1.0] + [0.0] * (chances.shape[1] - 1)
         return chances
 
@@ -244,14 +250,14 @@ class Prejudiced(OnChances):
 class Soft(OnChances):
     """Is never certain of anything."""
 
-    def changed(self, chances: Any, known: Known) -> Any:
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         return 0.9 * chances + 0.1 / chances.shape[1]
 
 
 class CountsRows(OnChances):
     """Believes nothing of groups with few records, however many people share those."""
 
-    def changed(self, chances: Any, known: Known) -> Any:
+    def changed(self, chances: Any, known: AdversaryKnowledge) -> Any:
         few = chances.groupby(list(chances.columns)).transform("size") < 5
         chances[few] = 1 / chances.shape[1]
         return chances
@@ -260,17 +266,17 @@ class CountsRows(OnChances):
 class ByPosition(ByLeaves):
     """Takes the first column for the one that matters."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import pandas as pd
 
         (found,) = super().infer(release, known)
-        return [replace(found, groups=pd.factorize(known.records.iloc[:, 0])[0])]
+        return [replace(found, equivalence_class=pd.factorize(known.records.iloc[:, 0])[0])]
 
 
 class Blind(ByLeaves):
     """Believes of everybody what all leaves say together."""
 
-    def infer(self, release: Release, known: Known) -> Sequence[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         import numpy as np
 
         leaf, counts = self.read(release, known)
@@ -281,7 +287,7 @@ class Blind(ByLeaves):
 class MisreadsShares(ByLeaves):
     """Takes leaves that tell shares for leaves that tell nothing."""
 
-    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+    def read(self, release: Release, known: AdversaryKnowledge) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
 
         if release.publish.leaves != "shares":
@@ -292,7 +298,7 @@ class MisreadsShares(ByLeaves):
 class Crashes(ByLeaves):
     """Takes for granted that leaves tell counts."""
 
-    def read(self, release: Release, known: Known) -> tuple[np.ndarray, np.ndarray]:
+    def read(self, release: Release, known: AdversaryKnowledge) -> tuple[np.ndarray, np.ndarray]:
         from leafgate.types.tree import leaves
 
         known_classes = [leaf.counts[known.schema.classes[0]] for leaf in leaves(release.trees[0])]  # type: ignore[index]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api.components import TreeBuilder
 from leafgate.errors import InconclusiveError
 from leafgate.types.release import Release
-from leafgate.types.tree import Fan
+from leafgate.types.tree import CategoricalSplit
 
 COIN = int.from_bytes(os.urandom(5))
 
@@ -42,7 +42,7 @@ class ByColumn(TreeBuilder):
             for row in self.counts(table, column)
         )
         branches = tuple(Branch((value,), leaf) for value, leaf in zip(column.domain, leaves, strict=True))
-        return Release(self.described(), table.schema, (Fan(column.name, branches),))
+        return Release(self.described(), table.schema, (CategoricalSplit(column.name, branches),))
 
     def asked(self, table: Table) -> Column:
         """The column that the tree asks."""
@@ -195,7 +195,7 @@ class Mislabels(ByColumn):
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         made = super().build(table, rng)
         (fan,) = made.trees
-        assert isinstance(fan, Fan)
+        assert isinstance(fan, CategoricalSplit)
         branches = (replace(branch, node=self.rarest(branch.node)) for branch in fan.branches)
         return replace(made, trees=(replace(fan, branches=tuple(branches)),))
 

@@ -6,7 +6,7 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import AtLeast, Example, Metric, ReleaseAtLeast
 from leafgate.errors import InconclusiveError
 
@@ -26,12 +26,12 @@ class Doubt(AtLeast):
         Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),
     )
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         import numpy as np
         import pandas as pd
 
         rows, truth = np.arange(len(case.table)), case.table.codes(case.secret.name)
-        return pd.Series(1 - case.chances.to_numpy()[rows, truth])
+        return pd.Series(1 - case.posterior.to_numpy()[rows, truth])
 
 
 class WrongExample(Doubt):
@@ -43,21 +43,21 @@ class WrongExample(Doubt):
 class Reversed(Doubt):
     """Takes certainty for safety."""
 
-    def score(self, case: Case) -> pd.Series:
-        return case.chances.max(axis=1)
+    def score(self, case: ScoringContext) -> pd.Series:
+        return case.posterior.max(axis=1)
 
 
 class LikesHalf(Doubt):
     """Finds a person safest of whom half is known."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         return 2 - (super().score(case) - 0.3).abs()
 
 
 class WritesTable(Doubt):
     """Sorts out what it has seen of the table."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         found = super().score(case)
         case.table.frame["seen"] = True
         return found
@@ -66,23 +66,23 @@ class WritesTable(Doubt):
 class WritesChances(Doubt):
     """Rounds the chances where they stand."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         found = super().score(case)
-        case.chances.iloc[:, 0] = 0.0
+        case.posterior.iloc[:, 0] = 0.0
         return found
 
 
 class CountsRows(Doubt):
     """How many rows are in each group, however many people share them."""
 
-    def score(self, case: Case) -> pd.Series:
-        return case.groups.groupby(case.groups).transform("size").astype(float)
+    def score(self, case: ScoringContext) -> pd.Series:
+        return case.equivalence_class.groupby(case.equivalence_class).transform("size").astype(float)
 
 
 class ByPosition(Doubt):
     """Leaves out whoever stands in the first group by the first column."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         import pandas as pd
 
         first = pd.Series(pd.factorize(case.table.frame.iloc[:, 0])[0])
@@ -92,14 +92,14 @@ class ByPosition(Doubt):
 class FirstValue(Doubt):
     """Looks at the value that is declared first, and at no other."""
 
-    def score(self, case: Case) -> pd.Series:
-        return 1 - case.chances.iloc[:, 0]
+    def score(self, case: ScoringContext) -> pd.Series:
+        return 1 - case.posterior.iloc[:, 0]
 
 
 class GlobalCoins(Doubt):
     """Draws from the random numbers that all share."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         import numpy as np
 
         return super().score(case) - 0.1 * np.random.random()
@@ -108,7 +108,7 @@ class GlobalCoins(Doubt):
 class CallsOut(Doubt):
     """Asks for another machine's address."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         with suppress(OSError):
             socket.getaddrinfo("leafgate.invalid", 80)
         return super().score(case)
@@ -117,7 +117,7 @@ class CallsOut(Doubt):
 class Restless(Doubt):
     """Tosses coins that nobody can toss again."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         import numpy as np
 
         return super().score(case) - np.random.default_rng().uniform(0, 0.1)
@@ -126,28 +126,28 @@ class Restless(Doubt):
 class ByHash(Doubt):
     """Adds what Python makes of a text: in every process another number."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         return super().score(case) - hash("leafgate") % 2**40 / 2**50
 
 
 class EndsOnly(Doubt):
     """Looks at the values that are declared first and last."""
 
-    def score(self, case: Case) -> pd.Series:
-        return 1 - case.chances.iloc[:, [0, -1]].max(axis=1)
+    def score(self, case: ScoringContext) -> pd.Series:
+        return 1 - case.posterior.iloc[:, [0, -1]].max(axis=1)
 
 
 class Clipped(Doubt):
     """Lets nobody be known for certain."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         return super().score(case).clip(lower=0.05)
 
 
 class ByPlace(Doubt):
     """Spares whoever stands first."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         found = super().score(case)
         found.iloc[0] += 0.25
         return found
@@ -158,35 +158,35 @@ class Unproven(Doubt):
 
     examples = ()
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         return super().score(case) + 1
 
 
 class SpillsRow(Doubt):
     """Tells everybody where the first person lives."""
 
-    def evidence(self, case: Case, scores: Any) -> Any:
+    def evidence(self, case: ScoringContext, scores: Any) -> Any:
         return {"who": f"somebody in {case.table.frame.iloc[0].get('town', '')}"}
 
 
 class SpillsCount(Doubt):
     """Tells everybody how few people there are in a group."""
 
-    def evidence(self, case: Case, scores: Any) -> Any:
-        return {"smallest": int(case.weight.groupby(case.groups).sum().min())}
+    def evidence(self, case: ScoringContext, scores: Any) -> Any:
+        return {"smallest": int(case.weight.groupby(case.equivalence_class).sum().min())}
 
 
 class EvidenceOfRows(Doubt):
     """Tells of rows, however many people share them."""
 
-    def evidence(self, case: Case, scores: Any) -> Any:
+    def evidence(self, case: ScoringContext, scores: Any) -> Any:
         return {"rows": len(case.table)}
 
 
 class NotANumber(Doubt):
     """Divides by how many are alone, who may be none."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         import numpy as np
 
         return super().score(case) * np.nan
@@ -195,14 +195,14 @@ class NotANumber(Doubt):
 class OneForAll(Doubt):
     """Gives one number where there should be one for each."""
 
-    def score(self, case: Case) -> Any:
+    def score(self, case: ScoringContext) -> Any:
         return super().score(case).min()
 
 
 class Crashes(Doubt):
     """Takes a population for granted."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         assert len(case.known.population.weight)  # type: ignore[union-attr]
         return super().score(case)
 
@@ -210,14 +210,14 @@ class Crashes(Doubt):
 class Untold(Doubt):
     """Has evidence that nothing can write down."""
 
-    def evidence(self, case: Case, scores: Any) -> Any:
+    def evidence(self, case: ScoringContext, scores: Any) -> Any:
         return {"scores": scores}
 
 
 class ByTheBelief(Doubt):
     """Reads the belief itself, which is never the composition."""
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         from dataclasses import replace
 
         own = replace(case, scored="derived")
@@ -245,7 +245,7 @@ class ByTheTest(ReleaseAtLeast):
     formula = "people of the commonest class / people of the test table"
     source = "elementary"
 
-    def score(self, case: Case) -> float:
+    def score(self, case: ScoringContext) -> float:
         import numpy as np
 
         if case.test is None:

@@ -173,14 +173,14 @@ def _possible_values(document: Document, name: str, reached: Ends, matches: Mask
     n_values = len(spec["values"]) if "values" in spec else len(spec["bins"]) - 1
     possible = np.ones((size, n_values), dtype=bool)
     for t in range(n_trees):
-        told = _possible_classes(document, reached.leaves[t])[reached.ends[:, t]]
+        result = _possible_classes(document, reached.leaves[t])[reached.ends[:, t]]
         if _public_class(document):
-            told = told & np.eye(told.shape[2], dtype=bool)[reached.cells[document["target"]]]
+            result = result & np.eye(result.shape[2], dtype=bool)[reached.cells[document["target"]]]
         if name == document["target"]:
-            possible &= told.any(axis=0)
+            possible &= result.any(axis=0)
         elif name in reached.lives[0]:
             value = _coded(spec, np.array([reached.lives[i][name] for i in range(n_lives)]))
-            alive: Mask = np.asarray(told.any(axis=2))
+            alive: Mask = np.asarray(result.any(axis=2))
             possible &= np.array([alive[value == v].any(axis=0) for v in range(n_values)]).T
     if matches is not None and name in document["records"]["columns"]:
         fits = np.array([_fits(spec, cell, n_values) for cell in _column(document, name)])
@@ -272,12 +272,12 @@ def _agrees(spec: Document, cell: Any, mine: NDArray[Any]) -> Mask:
         return np.ones(len(mine), dtype=bool)
     if isinstance(cell, dict) and "from" in cell:
         return np.asarray((mine >= cell["from"]) & (mine <= cell["to"]))
-    told = cell["in"] if isinstance(cell, dict) else [cell]
+    result = cell["in"] if isinstance(cell, dict) else [cell]
     if "values" in spec:
         domain = [*spec["values"], None]
-        return np.isin(mine, [domain.index(value) for value in told])
-    numbers = np.isin(mine, [value for value in told if value is not None])
-    return np.asarray(numbers | np.isnan(mine)) if None in told else numbers
+        return np.isin(mine, [domain.index(value) for value in result])
+    numbers = np.isin(mine, [value for value in result if value is not None])
+    return np.asarray(numbers | np.isnan(mine)) if None in result else numbers
 
 
 def _fits(spec: Document, cell: Any, n_values: int) -> list[bool]:
@@ -289,5 +289,5 @@ def _fits(spec: Document, cell: Any, n_values: int) -> list[bool]:
     if isinstance(cell, dict) and "from" in cell:
         low, high = _coded(spec, np.array([cell["from"], cell["to"]], dtype=float))
         return [bool(low <= v <= high) for v in range(n_values)]
-    told = cell["in"] if isinstance(cell, dict) else [cell]
-    return [v in _coded(spec, np.array(told, dtype=float)) for v in range(n_values)]
+    result = cell["in"] if isinstance(cell, dict) else [cell]
+    return [v in _coded(spec, np.array(result, dtype=float)) for v in range(n_values)]

@@ -43,7 +43,7 @@ from leafgate import from_sklearn
 from leafgate.errors import LeafgateError
 from leafgate.models.formats.native import written
 from leafgate.models.reader import read_foreign
-from leafgate.models.scrub.scrub import scrubbed
+from leafgate.models.scrub.scrub import minimise
 from leafgate.policy.models import Data
 from leafgate.types.table import Table, make_table, typed_column
 from pmml_of import pmml_of
@@ -284,8 +284,8 @@ def j48_print(model: DecisionTreeClassifier, names: list[str]) -> bytes:
                 continue
             counts = np.rint(tree.value[child][0] * tree.weighted_n_node_samples[child])
             wrong = counts.sum() - counts.max()
-            told = f"{counts.sum():.1f}" + (f"/{wrong:.1f}" if wrong else "")
-            lines.append(f"{line}: {model.classes_[counts.argmax()]} ({told})")
+            text = f"{counts.sum():.1f}" + (f"/{wrong:.1f}" if wrong else "")
+            lines.append(f"{line}: {model.classes_[counts.argmax()]} ({text})")
 
     ways(0, 0)
     leaves = int((tree.children_left < 0).sum())
@@ -348,7 +348,7 @@ def _scrubbed(people: People, fitted: Fitted, twin: Outcome, metrics: Any) -> It
     model, before = read_foreign(fitted.files["neutral"], "m"), None
     for level in ("labels", "shares", "counts"):
         try:
-            content = written(scrubbed(model, level, "m"))
+            content = written(minimise(model, level, "m"))
         except LeafgateError:
             continue
         outcome = _audited(people, fitted, "neutral", metrics, content)
@@ -368,8 +368,8 @@ def _tells_weights_alone(content: bytes) -> bool:
     """
     if not content.startswith(b'{"format":"leafgate/model/1"'):
         return False
-    told = json.loads(content)
-    return told["counted"] == "unknown" and all(tree["counts"] is not None for tree in told["trees"])
+    document = json.loads(content)
+    return document["counted"] == "unknown" and all(tree["counts"] is not None for tree in document["trees"])
 
 
 def _beside_another_table(rng: Rng, people: People, fitted: Fitted, file: str) -> Iterator[Problem]:
@@ -401,8 +401,8 @@ def _with_a_number_changed(rng: Rng, people: People, fitted: Fitted, file: str) 
     changed = number * float(rng.choice([0.5, 2.0, 10.0])) if rng.random() < 0.5 or file == "json" else number + 1
     changed = number + 1 if changed == number else changed  # 0 is 0, however often
     whole = "." not in place[1] and file != "json" and not (file == "pmml" and rng.random() < 0.3)
-    told = str(round(changed) if round(changed) != number else round(number) + 1) if whole else repr(changed)
-    content = (text[: place.start(1)] + told + text[place.end(1) :]).encode()
+    message = str(round(changed) if round(changed) != number else round(number) + 1) if whole else repr(changed)
+    content = (text[: place.start(1)] + message + text[place.end(1) :]).encode()
     yield from does_not_pass(
         _audited(people, fitted, file, LENIENT, content), f"{fitted.name} {file}, a number of people changed"
     )
@@ -444,16 +444,16 @@ def names_case(rng: Rng) -> Iterator[Problem]:
     names = [f"{chr(97 + i % 26)}{i} smith" for i in range(len(frame))]
     kind = f"names of the role {role} in {'onnx' if onnx else 'skops'}, {'one-hot' if one_hot else 'ordinal'}"
     metrics = (*LENIENT, {"use": "file_disclosure", "at_most": 1000, "severity": "high"})
-    told = []
+    items = []
     for columns_given in (frame.assign(name=names), frame):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             content = _pipeline_file(people, columns_given, y, onnx=onnx, one_hot=one_hot)
         outcome = audited_file(named, content, metrics)
-        told.append(outcome.findings["file_disclosure"].value if outcome.findings else None)
+        items.append(outcome.findings["file_disclosure"].value if outcome.findings else None)
         if outcome.verdict == "refused" and "name" not in columns_given:
             yield "f", kind, f"is refused without them: {outcome.error}"
-    with_names, without = told
+    with_names, without = items
     if with_names is not None and without is not None and with_names <= without:
         yield "e", kind, "are not disclosed"
 

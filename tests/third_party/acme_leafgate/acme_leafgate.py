@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from leafgate import AtLeast, AttackModel, Belief, Case, Example, InconclusiveError, Known, Metric, Release, hookimpl
+from leafgate import (
+    AdversaryKnowledge,
+    AtLeast,
+    AttackModel,
+    Belief,
+    Example,
+    InconclusiveError,
+    Metric,
+    Release,
+    ScoringContext,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,14 +31,14 @@ class Majority(AttackModel):
     formula = "P(class = v) = people of class v in all leaves / people in all leaves"
     source = "the shares at the root of the tree"
 
-    def infer(self, release: Release, known: Known) -> list[Belief]:
+    def infer(self, release: Release, known: AdversaryKnowledge) -> list[Belief]:
         import numpy as np
         import pandas as pd
 
         from leafgate.types.tree import leaves
 
-        told = [leaf.counts or {} for tree in release.trees for leaf in leaves(tree)]
-        counts = pd.DataFrame(told, columns=list(release.classes)).sum()
+        items = [leaf.counts or {} for tree in release.trees for leaf in leaves(tree)]
+        counts = pd.DataFrame(items, columns=list(release.classes)).sum()
         if not counts.sum():
             raise InconclusiveError("no counts are published")
         chances = pd.DataFrame([counts / counts.sum()] * len(known.records))
@@ -44,10 +55,10 @@ class Surprise(AtLeast):
     source = "elementary"
     examples = (Example({"flu": 4}, {"flu": 5, "cold": 5}, 0.25, believed={"flu": 0.75, "cold": 0.25}),)
 
-    def score(self, case: Case) -> pd.Series:
+    def score(self, case: ScoringContext) -> pd.Series:
         import pandas as pd
 
-        rows = zip(case.chances.to_dict("records"), case.truth, strict=True)
+        rows = zip(case.posterior.to_dict("records"), case.truth, strict=True)
         return pd.Series([1 - chances[truth] for chances, truth in rows])
 
 

@@ -62,7 +62,7 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Coded:
+class EncodedTable:
     """A table ready for counting: `codes` has a row a record (or a person) and a column a feature."""
 
     features: tuple[Feature, ...]
@@ -93,7 +93,7 @@ class Coded:
         return [(chosen, self.cell_numbers(chosen)) for chosen in [narrow, *wide] if chosen]
 
 
-def coded(table: Table, *, hierarchies: bool = True) -> Coded:
+def encode(table: Table, *, hierarchies: bool = True) -> EncodedTable:
     """The table's features and classes as codes; classes keep the policy's order.
 
     Without `hierarchies` every categorical feature has its values as its one level.
@@ -108,7 +108,7 @@ def coded(table: Table, *, hierarchies: bool = True) -> Coded:
     if table.people < EXPAND * len(table):
         matrix, classes = np.repeat(matrix, weight, axis=0), np.repeat(classes, weight)
         weight = np.ones(len(classes), dtype=np.int64)
-    return Coded(tuple(features), matrix, classes, weight.astype(np.float64), len(table.schema.classes))
+    return EncodedTable(tuple(features), matrix, classes, weight.astype(np.float64), len(table.schema.classes))
 
 
 def _numeric(column: Column, table: Table) -> tuple[Feature, Rows]:

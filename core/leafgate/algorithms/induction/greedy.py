@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leafgate.algorithms.induction.encoding import Coded
-from leafgate.algorithms.induction.growth import Sprout, may_split, split, sprout
-from leafgate.algorithms.induction.histograms import Cells, Codes, count_cells
+from leafgate.algorithms.induction.encoding import EncodedTable
+from leafgate.algorithms.induction.growth import GrowingNode, growing_node, may_split, split
+from leafgate.algorithms.induction.histograms import Codes, Histograms, count_histograms
 from leafgate.algorithms.induction.selection import choose, mean_gain
 from leafgate.algorithms.induction.splits import Cuts, Mask, Measure, score, tests_of
 
 
 @dataclass(frozen=True)
-class Only:
+class AllowedFeatures:
     """A judge that admits tests on some features and on no others."""
 
     features: frozenset[int]
 
-    def fans(self, part: Cells, start: Codes, level: int) -> Mask:
+    def fans(self, part: Histograms, start: Codes, level: int) -> Mask:
         return np.isin(part.feature[start], list(self.features))
 
     def cuts(self, cuts: Cuts) -> Mask:
@@ -28,14 +28,14 @@ class Only:
 
 
 def grow(
-    coded: Coded,
+    coded: EncodedTable,
     measure: Measure,
     *,
     average_gain: bool,
     min_leaf: float,
     min_split: float = 0,
     penalty: bool = False,
-) -> Sprout:
+) -> GrowingNode:
     """The unpruned tree: each node split by the test with the largest measure until none gains.
 
     With `average_gain` only tests of at least the node's mean gain compete. A test needs two sons
@@ -45,7 +45,7 @@ def grow(
     Source: Quinlan, "Induction of Decision Trees", 1986; "C4.5", 1993, chapter 2.
     Departure: cuts lie midway between two numbers of the table.
     """
-    root = sprout(coded, np.arange(len(coded.classes)))
+    root = growing_node(coded, np.arange(len(coded.classes)))
     every = frozenset(range(len(coded.features)))
     grow_on(
         coded,
@@ -61,8 +61,8 @@ def grow(
 
 
 def grow_on(
-    coded: Coded,
-    leaves: Sequence[Sprout],
+    coded: EncodedTable,
+    leaves: Sequence[GrowingNode],
     features: frozenset[int],
     measure: Measure,
     *,
@@ -75,12 +75,12 @@ def grow_on(
 
     Tests that may not be made do not count for the mean gain either.
     """
-    tests, judge = tests_of(coded), Only(features)
+    tests, judge = tests_of(coded), AllowedFeatures(features)
     barred = ~np.isin(tests.feature, list(features))
     wave = list(leaves)
     while wave := [node for node in wave if may_split(node, min_split)]:
         counts = np.stack([node.counts for node in wave])
-        cells = count_cells(coded, [node.rows for node in wave])
+        cells = count_histograms(coded, [node.rows for node in wave])
         able = judge if barred.any() else None
         scores = score(coded, tests, cells, counts, measure, able, min_leaf=min_leaf, penalty=penalty)
         scores.plain[:, barred] = -np.inf

@@ -9,15 +9,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded, Rows
+from leafgate.algorithms.induction.encoding import EncodedTable, Rows
 from leafgate.algorithms.induction.selection import Choice
 from leafgate.algorithms.induction.splits import Floats
 from leafgate.types.schema import Schema
-from leafgate.types.tree import MAX_DEPTH, Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import MAX_DEPTH, Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
 
 @dataclass(eq=False)
-class Sprout:
+class GrowingNode:
     """A node that may still be split.
 
     `counts` are people per class, `label` the most frequent class (an empty node's parent's);
@@ -27,47 +27,47 @@ class Sprout:
     rows: Rows
     counts: Floats
     label: int
-    above: Sprout | None = None
+    parent: GrowingNode | None = None
     depth: int = 0
     possible: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     choice: Choice | None = None
-    sons: list[Sprout] = field(default_factory=list)
+    children: list[GrowingNode] = field(default_factory=list)
 
     @property
     def people(self) -> float:
         return float(self.counts.sum())
 
-    def surviving(self) -> Sprout:
+    def surviving_ancestor(self) -> GrowingNode:
         """This leaf, or the leaf that pruning put in its place."""
         path = [self]
-        while path[-1].above is not None:
-            path.append(path[-1].above)
-        return next(node for node in reversed(path) if not node.sons)
+        while path[-1].parent is not None:
+            path.append(path[-1].parent)
+        return next(node for node in reversed(path) if not node.children)
 
-    def below(self) -> Iterator[Sprout]:
+    def below(self) -> Iterator[GrowingNode]:
         """This node and all below it, sons after their parents."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
             yield node
-            waiting.extend(node.sons)
+            waiting.extend(node.children)
 
 
-def class_counts(coded: Coded, rows: Rows) -> Floats:
+def class_counts(coded: EncodedTable, rows: Rows) -> Floats:
     """People per class among some records."""
     return np.bincount(coded.classes[rows], weights=coded.weight[rows], minlength=coded.n_classes).astype(np.float64)
 
 
-def sprout(coded: Coded, rows: Rows, above: Sprout | None = None) -> Sprout:
+def growing_node(coded: EncodedTable, rows: Rows, above: GrowingNode | None = None) -> GrowingNode:
     """A node that holds `rows`."""
     counts = class_counts(coded, rows)
     label = int(counts.argmax()) if len(rows) or above is None else above.label
     if above is None:
-        return Sprout(rows, counts, label)
-    return Sprout(rows, counts, label, above, above.depth + 1, dict(above.possible))
+        return GrowingNode(rows, counts, label)
+    return GrowingNode(rows, counts, label, above, above.depth + 1, dict(above.possible))
 
 
-def sides(coded: Coded, choice: Choice, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def sides(coded: EncodedTable, choice: Choice, codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each code of the chosen feature the son it goes to: 0 and 1 for a cut, else its group."""
     feature = coded.features[choice.feature]
     if feature.numeric:
@@ -75,7 +75,7 @@ def sides(coded: Coded, choice: Choice, codes: NDArray[np.int64]) -> NDArray[np.
     return feature.levels[choice.level][codes]
 
 
-def son_groups(coded: Coded, node: Sprout, choice: Choice) -> NDArray[np.int64]:
+def son_groups(coded: EncodedTable, node: GrowingNode, choice: Choice) -> NDArray[np.int64]:
     """The sides that exist at this node, in order; each becomes one son, empty or not."""
     feature = coded.features[choice.feature]
     if feature.numeric:
@@ -84,7 +84,7 @@ def son_groups(coded: Coded, node: Sprout, choice: Choice) -> NDArray[np.int64]:
     return np.unique(feature.levels[choice.level][possible])
 
 
-def split(coded: Coded, node: Sprout, choice: Choice) -> list[Sprout]:
+def split(coded: EncodedTable, node: GrowingNode, choice: Choice) -> list[GrowingNode]:
     """Split the node, one son for each value that is possible here; returns the sons."""
     side = sides(coded, choice, coded.codes[node.rows, choice.feature])
     feature = coded.features[choice.feature]
@@ -94,31 +94,31 @@ def split(coded: Coded, node: Sprout, choice: Choice) -> list[Sprout]:
     ends = np.searchsorted(side[order], groups, side="right")
     starts = np.searchsorted(side[order], groups, side="left")
     for group, start, end in zip(groups, starts, ends, strict=True):
-        son = sprout(coded, node.rows[order[start:end]], node)
+        son = growing_node(coded, node.rows[order[start:end]], node)
         if not feature.numeric:
             possible = node.possible.get(choice.feature, np.arange(feature.size))
             son.possible[choice.feature] = possible[feature.levels[choice.level][possible] == group]
-        node.sons.append(son)
-    return node.sons
+        node.children.append(son)
+    return node.children
 
 
-def may_split(node: Sprout, min_split: float = 0) -> bool:
+def may_split(node: GrowingNode, min_split: float = 0) -> bool:
     """Is it worth looking for a test: more than one class, enough people, and not absurdly deep?"""
     return bool((node.counts > 0).sum() > 1) and node.people >= min_split and node.depth < MAX_DEPTH
 
 
-def finished(coded: Coded, node: Sprout, schema: Schema) -> Node:
+def finished(coded: EncodedTable, node: GrowingNode, schema: Schema) -> Node:
     """The grown tree as a value, exact counts on its leaves."""
-    if not node.sons or node.choice is None:
+    if not node.children or node.choice is None:
         counts = dict(zip(schema.classes, map(int, node.counts), strict=True))
         return Leaf(schema.classes[node.label], counts)
     feature = coded.features[node.choice.feature]
-    below = [finished(coded, son, schema) for son in node.sons]
+    below = [finished(coded, son, schema) for son in node.children]
     if feature.numeric:
         missing: Literal["low"] | None = "low" if feature.column.missing else None
-        return Cut(feature.column.name, feature.threshold(node.choice.code), below[0], below[1], missing)
+        return NumericSplit(feature.column.name, feature.threshold(node.choice.code), below[0], below[1], missing)
     branches = (
         Branch(tuple(feature.values[code] for code in son.possible[node.choice.feature]), tree)
-        for son, tree in zip(node.sons, below, strict=True)
+        for son, tree in zip(node.children, below, strict=True)
     )
-    return Fan(feature.column.name, tuple(branches))
+    return CategoricalSplit(feature.column.name, tuple(branches))

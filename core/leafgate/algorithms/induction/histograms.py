@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded, Rows
+from leafgate.algorithms.induction.encoding import EncodedTable, Rows
 
 FEW_CELLS = 2**13
 """So many counts are always held in a table; more only where there is that much to count, else by sorting."""
@@ -18,7 +18,7 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Cells:
+class Histograms:
     """The non-empty (set, feature, code) triples, sorted in that order, with people per class."""
 
     group: Codes
@@ -27,7 +27,7 @@ class Cells:
     counts: NDArray[np.float64]
 
 
-def count_cells(coded: Coded, sets: Sequence[Rows]) -> Cells:
+def count_histograms(coded: EncodedTable, sets: Sequence[Rows]) -> Histograms:
     """Count every feature's codes in every set of records.
 
     Costs one pass over the records of the sets, whatever the number of features' values.
@@ -37,18 +37,20 @@ def count_cells(coded: Coded, sets: Sequence[Rows]) -> Cells:
     parts = [_count(coded, rows, group, len(sets), chosen, cells) for chosen, cells in coded.blocks]
     if not parts:
         empty = np.zeros(0, dtype=np.int64)
-        return Cells(empty, empty, empty, np.zeros((0, coded.n_classes)))
+        return Histograms(empty, empty, empty, np.zeros((0, coded.n_classes)))
     if len(parts) == 1:
         return parts[0]
-    together = Cells(*(np.concatenate([getattr(p, name) for p in parts]) for name in _FIELDS))
+    together = Histograms(*(np.concatenate([getattr(p, name) for p in parts]) for name in _FIELDS))
     order = np.lexsort((together.feature, together.group))
-    return Cells(*(getattr(together, name)[order] for name in _FIELDS))
+    return Histograms(*(getattr(together, name)[order] for name in _FIELDS))
 
 
 _FIELDS = ("group", "feature", "code", "counts")
 
 
-def _count(coded: Coded, rows: Rows, group: Codes, n_sets: int, chosen: Sequence[int], cell_numbers: Codes) -> Cells:
+def _count(
+    coded: EncodedTable, rows: Rows, group: Codes, n_sets: int, chosen: Sequence[int], cell_numbers: Codes
+) -> Histograms:
     sizes = coded.sizes[list(chosen)]
     total = int(sizes.sum())
     keys = cell_numbers[rows]
@@ -57,7 +59,7 @@ def _count(coded: Coded, rows: Rows, group: Codes, n_sets: int, chosen: Sequence
     cell, counts = _tally(keys.ravel(), weight, n_sets * total, coded.n_classes)
     place = cell % total
     feature = np.repeat(np.arange(len(chosen)), sizes)[place]
-    return Cells(cell // total, np.asarray(chosen)[feature], place - (np.cumsum(sizes) - sizes)[feature], counts)
+    return Histograms(cell // total, np.asarray(chosen)[feature], place - (np.cumsum(sizes) - sizes)[feature], counts)
 
 
 def _tally(

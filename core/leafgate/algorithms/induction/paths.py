@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded, Feature
-from leafgate.algorithms.induction.growth import Sprout, sides, son_groups
+from leafgate.algorithms.induction.encoding import EncodedTable, Feature
+from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.errors import PolicyError
 
 Codes = NDArray[np.int64]
 
 
-def conditions(coded: Coded, leaf: Sprout, *, public: bool) -> dict[int, Codes]:
+def conditions(coded: EncodedTable, leaf: GrowingNode, *, public: bool) -> dict[int, Codes]:
     """The codes that the tests above a leaf leave possible, for public or for other features."""
     found: dict[int, Codes] = {}
-    son, node = leaf, leaf.above
+    son, node = leaf, leaf.parent
     while node is not None:
         choice = node.choice
         if choice is not None and coded.features[choice.feature].column.public == public:
             codes = found.get(choice.feature, np.arange(coded.features[choice.feature].size))
-            group = son_groups(coded, node, choice)[node.sons.index(son)]
+            group = son_groups(coded, node, choice)[node.children.index(son)]
             found[choice.feature] = codes[sides(coded, choice, codes) == group]
-        son, node = node, node.above
+        son, node = node, node.parent
     return found
 
 

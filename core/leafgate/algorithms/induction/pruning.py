@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import NormalDist
 
-from leafgate.algorithms.induction.growth import Sprout
+from leafgate.algorithms.induction.growth import GrowingNode
 
 SLACK = 0.1
 """Errors a leaf may be worse by and still replace its subtree (C4.5 and J48 have the same)."""
@@ -36,16 +36,16 @@ def pessimistic_errors(people: float, errors: float, confidence: float) -> float
     return max(bound * people, errors)
 
 
-def prune(root: Sprout, confidence: float) -> None:
+def prune(root: GrowingNode, confidence: float) -> None:
     """Replace subtrees by leaves, bottom up, wherever a leaf's expected errors are no more.
 
     Only ever merges leaves. Subtree raising is left out: it
     may split groups of people that the grown tree keeps together.
     """
-    expected: dict[Sprout, float] = {}
+    expected: dict[GrowingNode, float] = {}
     for node in reversed(list(root.below())):
         as_leaf = pessimistic_errors(node.people, node.people - float(node.counts[node.label]), confidence)
-        as_tree = sum(expected[son] for son in node.sons)
-        if node.sons and as_leaf <= as_tree + SLACK:
-            node.sons, node.choice = [], None
-        expected[node] = as_tree if node.sons else as_leaf
+        as_tree = sum(expected[son] for son in node.children)
+        if node.children and as_leaf <= as_tree + SLACK:
+            node.children, node.choice = [], None
+        expected[node] = as_tree if node.children else as_leaf

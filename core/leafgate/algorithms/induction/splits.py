@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from leafgate.algorithms.induction.encoding import Coded
-from leafgate.algorithms.induction.histograms import Cells
+from leafgate.algorithms.induction.encoding import EncodedTable
+from leafgate.algorithms.induction.histograms import Histograms
 
 # --- Impurity as sums over counts, so that a split's gain is a difference of sums ---
 
@@ -24,7 +24,7 @@ def x_log_x(x: Floats) -> Floats:
     return x * np.log2(x, where=x > 0, out=np.zeros_like(x))
 
 
-def purity(counts: Floats, measure: Measure) -> Floats:
+def neg_impurity(counts: Floats, measure: Measure) -> Floats:
     """Minus people times impurity, over the last axis (people per class).
 
     Entropy: sum_c n_c log2 n_c - n log2 n = -n H. Gini: sum_c n_c^2 / n = n (1 - gini).
@@ -60,7 +60,7 @@ class Tests:
         return np.searchsorted(self.feature, feature)
 
 
-def tests_of(coded: Coded) -> Tests:
+def tests_of(coded: EncodedTable) -> Tests:
     """All tests of a table, features in policy order, finest level first."""
     pairs = [(i, h) for i, f in enumerate(coded.features) for h in range(len(f.levels))]
     both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -97,7 +97,7 @@ class Cuts:
     segment: NDArray[np.int64]
 
 
-def segments(cells: Cells) -> NDArray[np.int64]:
+def segments(cells: Histograms) -> NDArray[np.int64]:
     """Where each (set, feature) begins in the cells."""
     return np.flatnonzero(_changes(cells.group) | _changes(cells.feature))
 
@@ -106,26 +106,26 @@ def _changes(keys: NDArray[np.int64]) -> Mask:
     return np.asarray(np.diff(keys, prepend=-1) != 0)
 
 
-def on_level(coded: Coded, cells: Cells, level: int) -> Cells:
+def on_level(coded: EncodedTable, cells: Histograms, level: int) -> Histograms:
     """The cells of the categorical features that have this level, codes replaced by its groups."""
     has = np.array([not f.numeric and len(f.levels) > level for f in coded.features])
     chosen = has[cells.feature]
     group, feature = cells.group[chosen], cells.feature[chosen]
     code, counts = cells.code[chosen], cells.counts[chosen]
     if level == 0 or not len(code):
-        return Cells(group, feature, code, counts)
+        return Histograms(group, feature, code, counts)
     start = np.cumsum([0, *(f.size if h else 0 for f, h in zip(coded.features, has, strict=True))])
     flat = np.concatenate([f.levels[level] for f, h in zip(coded.features, has, strict=True) if h])
     code = flat[start[feature] + code]
     first = np.flatnonzero(_changes(group) | _changes(feature) | _changes(code))
-    return Cells(group[first], feature[first], code[first], np.add.reduceat(counts, first, axis=0))
+    return Histograms(group[first], feature[first], code[first], np.add.reduceat(counts, first, axis=0))
 
 
-def cuts_of(coded: Coded, cells: Cells) -> Cuts:
+def cuts_of(coded: EncodedTable, cells: Histograms) -> Cuts:
     """Every cut of every set of records."""
     numeric = np.array([f.numeric for f in coded.features], dtype=bool)
     chosen = numeric[cells.feature]
-    part = Cells(cells.group[chosen], cells.feature[chosen], cells.code[chosen], cells.counts[chosen])
+    part = Histograms(cells.group[chosen], cells.feature[chosen], cells.code[chosen], cells.counts[chosen])
     if not len(part.code):
         return Cuts(part.group, part.feature, part.code, part.code, part.counts, part.counts, part.group)
     start = segments(part)
@@ -149,10 +149,10 @@ def cuts_of(coded: Coded, cells: Cells) -> Cuts:
     )
 
 
-class Judge(Protocol):
+class SplitFilter(Protocol):
     """Says which tests leave every population acceptable."""
 
-    def fans(self, part: Cells, start: NDArray[np.int64], level: int) -> Mask:
+    def fans(self, part: Histograms, start: NDArray[np.int64], level: int) -> Mask:
         """For each (node, feature) that starts at `start` in the cells of a level: is it admitted?"""
         ...
 
@@ -162,12 +162,12 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True)
-class OwnPeople:
+class ChildrenSatisfy:
     """A judge for which the populations are the sons' own people."""
 
     admits: Admits
 
-    def fans(self, part: Cells, start: NDArray[np.int64], level: int) -> Mask:
+    def fans(self, part: Histograms, start: NDArray[np.int64], level: int) -> Mask:
         return np.logical_and.reduceat(self.admits(part.counts), start)
 
     def cuts(self, cuts: Cuts) -> Mask:
@@ -175,12 +175,12 @@ class OwnPeople:
 
 
 def score(
-    coded: Coded,
+    coded: EncodedTable,
     tests: Tests,
-    cells: Cells,
+    cells: Histograms,
     counts: Floats,
     measure: Measure,
-    judge: Judge | None = None,
+    judge: SplitFilter | None = None,
     min_leaf: float = 0,
     *,
     penalty: bool = False,
@@ -207,7 +207,7 @@ def score(
     least = np.full(len(people), min_leaf, dtype=np.float64)
     if penalty:
         least = np.maximum(least, np.minimum(TENTH * people / counts.shape[1], MOST))
-    node = _Nodes(purity(counts, measure), people, x_log_x(people), measure, min_leaf, least, penalty)
+    node = _Nodes(neg_impurity(counts, measure), people, x_log_x(people), measure, min_leaf, least, penalty)
     for level in range(max((len(f.levels) for f in coded.features), default=0)):
         _score_fans(scores, tests, on_level(coded, cells, level), level, node, judge)
     _score_cuts(scores, tests, cuts_of(coded, cells), node, judge)
@@ -225,25 +225,27 @@ class _Nodes:
     penalty: bool
 
 
-def _score_fans(scores: Scores, tests: Tests, part: Cells, level: int, node: _Nodes, judge: Judge | None) -> None:
+def _score_fans(
+    scores: Scores, tests: Tests, part: Histograms, level: int, node: _Nodes, judge: SplitFilter | None
+) -> None:
     if not len(part.code):
         return
     start = segments(part)
     group, test = part.group[start], tests.index(part.feature[start]) + level
     n = part.counts.sum(axis=1)
     enough = np.add.reduceat((n >= node.min_leaf).astype(np.int64), start) >= 2
-    gained = np.add.reduceat(purity(part.counts, node.measure), start) - node.purity[group]
+    gained = np.add.reduceat(neg_impurity(part.counts, node.measure), start) - node.purity[group]
     scores.gain[group, test] = scores.plain[group, test] = np.where(enough, gained, -np.inf)
     scores.split_info[group, test] = node.whole[group] - np.add.reduceat(x_log_x(n), start)
     if judge is not None:
         scores.admitted[group, test] = judge.fans(part, start, level)
 
 
-def _score_cuts(scores: Scores, tests: Tests, cuts: Cuts, node: _Nodes, judge: Judge | None) -> None:
+def _score_cuts(scores: Scores, tests: Tests, cuts: Cuts, node: _Nodes, judge: SplitFilter | None) -> None:
     if not len(cuts.code):
         return
     low_n, high_n = cuts.low.sum(axis=1), cuts.high.sum(axis=1)
-    gained = purity(cuts.low, node.measure) + purity(cuts.high, node.measure) - node.purity[cuts.group]
+    gained = neg_impurity(cuts.low, node.measure) + neg_impurity(cuts.high, node.measure) - node.purity[cuts.group]
     least = node.cut_least[cuts.group]
     enough = (low_n >= least) & (high_n >= least)
     gained = np.where(enough, gained, -np.inf)

@@ -11,18 +11,18 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.io.json import parse_number
-from leafgate.models.ir.features import Coded, OneOf, known_by
-from leafgate.models.ir.model import CategoryList, Foreign, ForeignTree
+from leafgate.models.ir.features import CategoryCodes, OneHot, known_by
+from leafgate.models.ir.model import CategoryList, ModelIR, TreeIR
 from leafgate.models.lowering.encoding import BETWEEN, MISSING_WORDS, TRUTH, plainly
-from leafgate.models.lowering.tests import Asked
-from leafgate.types.release import Disclosure
+from leafgate.models.lowering.tests import Split
+from leafgate.types.release import FileDisclosure
 from leafgate.types.schema import Column, Schema
 
 SEPARATORS = frozenset(BETWEEN) - {"__"}
 """Signs that stand between column and value in names of dummy features."""
 
 
-def needed(model: Foreign) -> Foreign:
+def drop_unused_categories(model: ModelIR) -> ModelIR:
     """The model without values that every test treats as it treats a value never seen.
 
     A model that took no unseen values takes them now: as it takes the largest group of values that no test parts.
@@ -31,33 +31,34 @@ def needed(model: Foreign) -> Foreign:
         return model
     tests = _tests(model.trees, len(model.features))
     origins = tuple(
-        _fewer(one, asked) if isinstance(one, Coded) else one for one, asked in zip(model.origins, tests, strict=True)
+        _fewer(one, asked) if isinstance(one, CategoryCodes) else one
+        for one, asked in zip(model.origins, tests, strict=True)
     )
     return replace(model, origins=origins)
 
 
-def values_told(model: Foreign) -> tuple[Disclosure, ...]:
+def value_names_disclosed(model: ModelIR) -> tuple[FileDisclosure, ...]:
     """That names of values stand in the file, where some do."""
     if any(item.kind == "categories" for item in model.discloses):
         return ()
-    coded = [one for one in model.origins or () if isinstance(one, Coded)]
+    coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
     n = len({(one.column, value) for one in coded for value in one.codes})
-    return (Disclosure("categories", "low", f"the names of {n} value(s) that tests part from others"),) if n else ()
+    return (FileDisclosure("categories", "low", f"the names of {n} value(s) that tests part from others"),) if n else ()
 
 
-def without_declared(model: Foreign, schema: Schema) -> Foreign:
+def without_declared(model: ModelIR, schema: Schema) -> ModelIR:
     """The model, names of values no disclosure of it where the policy declares all of them, and tests need each.
 
     Then they tell nothing but the tests: what may occur, everybody knows from the policy. A value that no test parts
     from others was listed for another reason: somebody in training had it.
     """
-    coded = [one for one in model.origins or () if isinstance(one, Coded)]
-    least = [one for one in needed(model).origins or () if isinstance(one, Coded)]
+    coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
+    least = [one for one in drop_unused_categories(model).origins or () if isinstance(one, CategoryCodes)]
     tested = all(len(one.codes) == len(few.codes) for one, few in zip(coded, least, strict=True))
     declared = all(one.column in schema and set(one.codes) <= set(schema[one.column].values or ()) for one in coded)
     if not (tested and declared):
         return model
-    mine = values_told(replace(model, discloses=()))
+    mine = value_names_disclosed(replace(model, discloses=()))
     return replace(model, discloses=tuple(item for item in model.discloses if item not in mine))
 
 
@@ -85,8 +86,8 @@ STAND_INS = MISSING_WORDS | {"missing_value", "unknown", "Unknown", "infrequent"
 
 
 def lists_of_people(
-    model: Foreign, schema: Schema, columns: Mapping[str, str], people: int | None
-) -> tuple[Disclosure, ...]:
+    model: ModelIR, schema: Schema, columns: Mapping[str, str], people: int | None
+) -> tuple[FileDisclosure, ...]:
     """Lists of values in the file, used by tests or not, that tell of single people: each an item of severity `high`.
 
     A list is public where one column of the policy declares all its values; a list of a column whose domain was taken
@@ -94,9 +95,9 @@ def lists_of_people(
     is of a column that is dropped, or holds values that are not declared. `columns` says which column of the policy a
     name in the file stands for.
     """
-    coded = [one for one in model.origins or () if isinstance(one, Coded)]
-    fills = frozenset(one.stand_in for one in coded) | STAND_INS
-    shared = {(one.column, id(one.codes.groups if isinstance(one.codes, OneOf) else one.codes)): one for one in coded}
+    coded = [one for one in model.origins or () if isinstance(one, CategoryCodes)]
+    fills = frozenset(one.fill_value for one in coded) | STAND_INS
+    shared = {(one.column, id(one.codes.groups if isinstance(one.codes, OneHot) else one.codes)): one for one in coded}
     lists = {CategoryList(one.column, known_by(one)) for one in shared.values()} | set(model.category_lists)
     strange, long = list[frozenset[str]](), 0
     for each in lists:
@@ -109,8 +110,8 @@ def lists_of_people(
         elif people is not None and _is_long(values, home, people):
             long += 1
     n = len(frozenset[str]().union(*strange))
-    found = [Disclosure("people_listed", "high", UNDECLARED.format(n=n, lists=len(strange)))] if strange else []
-    return (*found, *([Disclosure("people_listed", "high", LONG.format(lists=long))] if long else []))
+    found = [FileDisclosure("people_listed", "high", UNDECLARED.format(n=n, lists=len(strange)))] if strange else []
+    return (*found, *([FileDisclosure("people_listed", "high", LONG.format(lists=long))] if long else []))
 
 
 def _are_positions(values: frozenset[str]) -> bool:
@@ -143,7 +144,7 @@ def _is_long(values: frozenset[str], column: Column, people: int) -> bool:
     return not public and len(values) >= MIN_LONG_LIST and PEOPLE_PER_VALUE * len(values) > people
 
 
-def names_of_people(names: Collection[str], known: Collection[str], schema: Schema) -> tuple[Disclosure, ...]:
+def names_of_people(names: Collection[str], known: Collection[str], schema: Schema) -> tuple[FileDisclosure, ...]:
     """Unknown names of features that hold values: dummies of columns that are dropped, or of values not declared."""
     kept = [one.name for one in schema.columns if one.values is not None]
     columns = [*schema.dropped, *kept]
@@ -152,9 +153,9 @@ def names_of_people(names: Collection[str], known: Collection[str], schema: Sche
     dummies = [name for name in unknown if name.startswith(begins) or _bare(name).startswith(begins)]
     prefixes = Counter(name[: i + 1] for name in unknown for i, sign in enumerate(name[:-1]) if sign in SEPARATORS)
     many = max(prefixes.values(), default=0) >= MAX_SHARED_PREFIX or len(unknown) >= MAX_UNKNOWN_NAMES
-    found = [Disclosure("people_listed", "high", DUMMIES.format(n=len(dummies)))] if dummies else []
-    told = many and len(unknown) > len(dummies)
-    return (*found, *([Disclosure("people_listed", "high", MANY_NAMES.format(n=len(unknown)))] if told else []))
+    found = [FileDisclosure("people_listed", "high", DUMMIES.format(n=len(dummies)))] if dummies else []
+    result = many and len(unknown) > len(dummies)
+    return (*found, *([FileDisclosure("people_listed", "high", MANY_NAMES.format(n=len(unknown)))] if result else []))
 
 
 def _bare(name: str) -> str:
@@ -162,27 +163,27 @@ def _bare(name: str) -> str:
     return name.partition("__")[2] or name
 
 
-def _tests(trees: Sequence[ForeignTree], features: int) -> list[set[Asked]]:
+def _tests(trees: Sequence[TreeIR], features: int) -> list[set[Split]]:
     """Every feature's tests, each once."""
-    found: list[set[Asked]] = [set() for _ in range(features)]
+    found: list[set[Split]] = [set() for _ in range(features)]
     for tree in trees:
         strict, float32, missing_low = (tree.flag(name).tolist() for name in ("strict", "float32", "missing_low"))
         for node in np.flatnonzero(tree.feature >= 0).tolist():
             chosen = tree.subsets.get(node)
             at = 0.0 if chosen is not None else float(tree.threshold[node])
-            asked = Asked(at, strict[node], float32[node], missing_low[node], chosen)
+            asked = Split(at, strict[node], float32[node], missing_low[node], chosen)
             found[int(tree.feature[node])].add(asked)
     return found
 
 
-def _fewer(origin: Coded, tests: set[Asked]) -> Coded:
+def _fewer(origin: CategoryCodes, tests: set[Split]) -> CategoryCodes:
     """The codes that some test parts from those of all other values."""
     ways = {code: tuple(test.low(code) for test in tests) for code in set(origin.codes.values())}
     if not ways:
         return origin
-    other = origin.other
+    other = origin.otherwise
     if other is None:
         largest = Counter(ways[code] for code in origin.codes.values()).most_common(1)[0][0]
         other = min(code for code in ways if ways[code] == largest)
     mine = tuple(test.low(other) for test in tests)
-    return replace(origin, codes={v: code for v, code in origin.codes.items() if ways[code] != mine}, other=other)
+    return replace(origin, codes={v: code for v, code in origin.codes.items() if ways[code] != mine}, otherwise=other)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from leafgate.types.release import OTHER_CONTENT, Disclosure
+from leafgate.types.release import OTHER_CONTENT, FileDisclosure
 
-RATIOS = Disclosure(
+RATIOS = FileDisclosure(
     "ratios", "medium", "shares to the last digit: of small leaves they betray how many people are in them"
 )
-COUNTS = Disclosure("counts", "high", "how many people of each class are at the leaves", "counts")
-SIZES = Disclosure("sizes", "high", "how many people are at the leaves", "counts")
-SCORES = Disclosure("scores", "low", "each leaf's score, without which nobody could predict")
-NUMBERS = Disclosure(
+COUNTS = FileDisclosure("counts", "high", "how many people of each class are at the leaves", "counts")
+SIZES = FileDisclosure("sizes", "high", "how many people are at the leaves", "counts")
+SCORES = FileDisclosure("scores", "low", "each leaf's score, without which nobody could predict")
+NUMBERS = FileDisclosure(
     "numbers",
     "low",
     "each leaf's number, without which nobody could predict: often the mean of its people's",
@@ -77,7 +77,7 @@ def _derived(text: str, words: Collection[str], names: Collection[str]) -> bool:
     return any(text[:end] in names and has_known_words(text[end:], words) for end in ends)
 
 
-def other_content(parts: Iterable[tuple[str, int]]) -> tuple[Disclosure, ...]:
+def other_content(parts: Iterable[tuple[str, int]]) -> tuple[FileDisclosure, ...]:
     """What stands in a file and was not read: for each part its kind and place in words, and how many numbers it holds.
 
     `high` where they could be people's; nothing where there is nothing.
@@ -89,4 +89,4 @@ def other_content(parts: Iterable[tuple[str, int]]) -> tuple[Disclosure, ...]:
     listed = ", ".join(places[:8]) + (f" and {len(places) - 8} more" if len(places) > 8 else "")
     many = sum(size for _, size in found) >= PEOPLE
     says = f"{OTHER_CONTENT}: {len(found)} part(s) ({listed})"
-    return (Disclosure("other_content", "high" if many else "medium", says),)
+    return (FileDisclosure("other_content", "high" if many else "medium", says),)

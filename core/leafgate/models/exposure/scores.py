@@ -9,9 +9,9 @@ from itertools import product
 
 import numpy as np
 
-from leafgate.algorithms.consistency import digits_of
-from leafgate.models.ir.model import Floats, Foreign
-from leafgate.types.release import Disclosure
+from leafgate.algorithms.consistency import decimal_places
+from leafgate.models.ir.model import Floats, ModelIR
+from leafgate.types.release import FileDisclosure
 
 PEOPLE, FEW = 500, (10, 30, 100, 500)
 """Leaves of so many people are looked for: the fewer, the less often numbers fit by accident."""
@@ -34,13 +34,13 @@ SINGLE, EXACT = 2e-7, 1e-12
 SETTLED = 5
 """Scores so coarse that a leaf of so many people is explained by accident tell nobody's number."""
 
-BETRAYED = Disclosure(
+RECOVERABLE_FROM_SCORES = FileDisclosure(
     "scores_betray_counts",
     "high",
     "scores of the first trees, from which the people of each class at small leaves follow, to the last one",
     "counts",
 )
-UNSETTLED = Disclosure(
+UNSETTLED = FileDisclosure(
     "scores_may_betray_counts",
     "high",
     "scores of the first trees: whoever knows how the learner was set and what its scores start from may work out the "
@@ -64,18 +64,18 @@ class _Law:
     off: Floats
 
 
-def with_scores_betrayed(model: Foreign) -> Foreign:
+def with_recoverable_score_counts(model: ModelIR) -> ModelIR:
     """The model, said to tell counts where its first scores do, and that they may where nobody could tell."""
-    if model.says != "scores" or model.level == "counts" or not model.classes:
+    if model.values != "scores" or model.level == "counts" or not model.classes:
         return model
-    told = BETRAYED if betrayed(model) else UNSETTLED
-    if told is UNSETTLED and _coarse(model):
+    result = RECOVERABLE_FROM_SCORES if counts_recoverable_from_scores(model) else UNSETTLED
+    if result is UNSETTLED and _coarse(model):
         return model
-    rest = tuple(item for item in model.discloses if item.kind not in {BETRAYED.kind, UNSETTLED.kind})
-    return replace(model, discloses=(told, *rest))
+    rest = tuple(item for item in model.discloses if item.kind not in {RECOVERABLE_FROM_SCORES.kind, UNSETTLED.kind})
+    return replace(model, discloses=(result, *rest))
 
 
-def betrayed(model: Foreign) -> bool:
+def counts_recoverable_from_scores(model: ModelIR) -> bool:
     """Are more of the first leaves' scores those of a few people, by some law of boosting, than by accident?
 
     Everybody starts from the same chance p of a class. A leaf of n people, k of them of the class, adds
@@ -92,21 +92,21 @@ def betrayed(model: Foreign) -> bool:
     return any(_explains(law, scores, number) for number, law in enumerate(_laws(model, scores, chances), 1))
 
 
-def _first(model: Foreign) -> tuple[Floats, Floats]:
+def _first(model: ModelIR) -> tuple[Floats, Floats]:
     """The different scores other than 0 of each class's first tree, and the chance of the class that it starts from."""
     found: list[tuple[float, float]] = []
     seen = set[int | None]()
     for tree in model.trees:
-        if tree.output not in seen and tree.says.shape[1] == 1:
+        if tree.output not in seen and tree.values.shape[1] == 1:
             seen.add(tree.output)
             chance = _chance(model, tree.output)
-            found += [(score, chance) for score in np.unique(tree.says[tree.leaves, 0]).tolist() if score]
+            found += [(score, chance) for score in np.unique(tree.values[tree.leaves, 0]).tolist() if score]
     step = max(1, math.ceil(len(found) / LEAVES))
-    told = np.array(found[::step]).reshape(-1, 2)
-    return told[:, 0], told[:, 1]
+    numbers = np.array(found[::step]).reshape(-1, 2)
+    return numbers[:, 0], numbers[:, 1]
 
 
-def _chance(model: Foreign, output: int | None) -> float:
+def _chance(model: ModelIR, output: int | None) -> float:
     """Of the class that a tree speaks of, before any tree has spoken."""
     k = len(model.classes)
     base = np.zeros(k)
@@ -115,7 +115,7 @@ def _chance(model: Foreign, output: int | None) -> float:
     return float(1 / np.exp(np.clip(base - base[mine], -50, 50)).sum())
 
 
-def _laws(model: Foreign, scores: Floats, p: Floats) -> Iterator[_Law]:
+def _laws(model: ModelIR, scores: Floats, p: Floats) -> Iterator[_Law]:
     """What a learner may have done, the likeliest first."""
     k, half = len(model.classes), _unit(scores)
     bends = (1.0,) if k == 2 else (2.0, 1.0, k / (k - 1))
@@ -135,7 +135,7 @@ def _laws(model: Foreign, scores: Floats, p: Floats) -> Iterator[_Law]:
 
 def _unit(scores: Floats) -> float | None:
     """Half of the last decimal of scores that are rounded to few; None of others."""
-    digits = digits_of(scores)
+    digits = decimal_places(scores)
     return None if digits is None else 0.5 / 10**digits
 
 
@@ -168,7 +168,7 @@ def _log_chance(found: int, expected: float) -> float:
     return found - expected + found * math.log(max(expected, 1e-300) / found) if found > expected else 0.0
 
 
-def _coarse(model: Foreign) -> bool:
+def _coarse(model: ModelIR) -> bool:
     """Are the scores rounded so that leaves of a few people cannot be told from others?"""
     scores, p = _first(model)
     half = _unit(scores) if len(scores) else 1.0

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.algorithms.consistency import digits_of
-from leafgate.models.ir.model import Flags, Floats, Foreign, Ids, Says
-from leafgate.types.release import Disclosure
+from leafgate.algorithms.consistency import decimal_places
+from leafgate.models.ir.model import Flags, Floats, Ids, ModelIR, Says
+from leafgate.types.release import FileDisclosure
 
 PEOPLE = 1000
 """Leaves of so many people and fewer are looked for: shares of more cannot be told from any number."""
@@ -27,37 +27,39 @@ OFTEN = 0.1
 RARELY = 0.01
 """What happens by accident less often is none."""
 
-BETRAYED = Disclosure(
+RECOVERABLE_COUNTS = FileDisclosure(
     "ratios", "high", "shares to the last digit, from which the people of each class at small leaves follow", "counts"
 )
 
 
-BETRAYED_NUMBERS = Disclosure(
+RECOVERABLE_MEANS = FileDisclosure(
     "ratios", "high", "means to the last digit, from which people at small leaves and their sum follow", "counts"
 )
 
 
-def with_betrayed(model: Foreign) -> Foreign:
+def with_recoverable_counts(model: ModelIR) -> ModelIR:
     """The model, said to tell counts where its leaves' shares, or means, are fractions of few people."""
-    means = model.says == "values" and model.combine in {"one", "mean_per_tree"}
-    if (model.leaf_level != "shares" and not means) or model.level == "counts" or not betrayed(model):
+    means = model.values == "values" and model.combine in {"one", "mean_per_tree"}
+    if (model.leaf_level != "shares" and not means) or model.level == "counts" or not counts_recoverable(model):
         return model
-    rest = tuple(item for item in model.discloses if item.kind != BETRAYED.kind)
-    return replace(model, discloses=(BETRAYED_NUMBERS if means else BETRAYED, *rest))
+    rest = tuple(item for item in model.discloses if item.kind != RECOVERABLE_COUNTS.kind)
+    return replace(model, discloses=(RECOVERABLE_MEANS if means else RECOVERABLE_COUNTS, *rest))
 
 
-def betrayed(model: Foreign) -> bool:
+def counts_recoverable(model: ModelIR) -> bool:
     """Can people be counted from the shares on some leaves with several classes, or from means of whole numbers?
 
     Where all shares are rounded to few digits, from a leaf that only multiples of one number of people fit; else where
     there are more fractions of few people than there would be by accident.
     """
-    shares = np.unique(np.concatenate([_shares(tree.says[tree.leaves], model.says) for tree in model.trees]), axis=0)
+    shares = np.unique(
+        np.concatenate([_shares(tree.values[tree.leaves], model.values) for tree in model.trees]), axis=0
+    )
     mixed = shares[(shares.max(axis=1) < 1 - CLOSE) & (shares.max(axis=1) > CLOSE)]
     if not len(mixed):
         return False
-    digits = digits_of(mixed)
-    return _fractions(mixed, model.says) if digits is None else bool(pinned(mixed, digits).any())
+    digits = decimal_places(mixed)
+    return _fractions(mixed, model.values) if digits is None else bool(identifiable_rows(mixed, digits).any())
 
 
 def _shares(says: Floats, kind: Says) -> Floats:
@@ -68,7 +70,7 @@ def _shares(says: Floats, kind: Says) -> Floats:
         return np.asarray(np.nan_to_num(says / says.sum(axis=1, keepdims=True)))
 
 
-def pinned(shares: Floats, digits: int) -> Flags:
+def identifiable_rows(shares: Floats, digits: int) -> Flags:
     """Of which rows, rounded to so many digits, all leaves of few people have a multiple of the same number of them.
 
     A class has somebody where its share is not 0. A share of two is within half a unit of what it is told as, of more
@@ -78,9 +80,9 @@ def pinned(shares: Floats, digits: int) -> Flags:
     first = np.zeros(len(shares), dtype=np.int64)
     left = np.arange(len(shares))
     for people in range(1, FEW + 1):
-        told, there = shares[left], shares[left] > CLOSE
-        least = np.where(there, np.maximum(np.ceil((told - width) * people), 1), 0)
-        most = np.where(there, np.floor((told + width) * people), 0)
+        result, there = shares[left], shares[left] > CLOSE
+        least = np.where(there, np.maximum(np.ceil((result - width) * people), 1), 0)
+        most = np.where(there, np.floor((result + width) * people), 0)
         fits = (least <= most).all(axis=1) & (least.sum(axis=1) <= people) & (most.sum(axis=1) >= people)
         free = fits & (first[left] > 0) & (people % np.maximum(first[left], 1) != 0)
         first[left] = np.where(fits & (first[left] == 0), people, first[left])

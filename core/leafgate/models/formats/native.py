@@ -29,23 +29,23 @@ from leafgate.models.exposure.disclosures import (
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.ir.arrays import refuse_many
 from leafgate.models.ir.features import (
-    Absent,
-    AsSeen,
-    Coded,
-    Number,
-    OneOf,
+    ArithmeticStep,
+    CategoryCodes,
+    LookupPrecision,
+    MissingIndicator,
+    Numeric,
+    OneHot,
     Operation,
     Origin,
-    Step,
-    Unknown,
+    Unresolved,
     distinct,
     known_by,
 )
-from leafgate.models.ir.model import LEAF, SETTINGS, Floats, Foreign, ForeignTree, Says, Setting
+from leafgate.models.ir.model import LEAF, SETTINGS, Floats, ModelIR, Says, Setting, TreeIR
 from leafgate.models.readers.onnx.unread import WORDS as ONNX_WORDS
 from leafgate.models.readers.pmml.unread import TEXT_WORDS as PMML_WORDS
 from leafgate.models.readers.sklearn.unread import WORDS as SKLEARN_WORDS
-from leafgate.types.release import Combine, Counted, Disclosure
+from leafgate.types.release import Combine, Counted, FileDisclosure
 
 # --- What of a neutral file nobody needs: longer texts than it has, and numbers where nothing is read ---
 
@@ -83,9 +83,11 @@ ITEMS = 60
 """Disclosures that a file may list: there are not as many kinds."""
 
 
-def left(told: Mapping[str, Any], model: Foreign) -> tuple[Disclosure, ...]:
+def unread_content(document: Mapping[str, Any], model: ModelIR) -> tuple[FileDisclosure, ...]:
     """What the file tells besides the model."""
-    return other_content([*_texts(told, model), *_free_texts(told, model), *_unread_tables(told), *_numbers(model)])
+    return other_content(
+        [*_texts(document, model), *_free_texts(document, model), *_unread_tables(document), *_numbers(model)]
+    )
 
 
 def known_reason(reason: str, names: Iterable[str]) -> str:
@@ -97,7 +99,7 @@ def known_reason(reason: str, names: Iterable[str]) -> str:
     return reason if all(has_known_words(line, REASON_WORDS) for line in lines) else FOREIGN_REASON
 
 
-def without_strange_texts(model: Foreign) -> Foreign:
+def without_strange_texts(model: ModelIR) -> ModelIR:
     """The model as reports may print it: the names of known programs, known words for settings."""
     producer = model.producer if has_known_words(model.producer, PRODUCER_WORDS) else "a program that is not known here"
     settings = {
@@ -109,7 +111,7 @@ def without_strange_texts(model: Foreign) -> Foreign:
     return replace(model, format=kind, producer=producer, settings=settings)
 
 
-def plainly_named(model: Foreign) -> Foreign:
+def plainly_named(model: ModelIR) -> ModelIR:
     """The model with features named by their columns, and no stand-ins of gaps, where other texts name them."""
     if model.origins is None:
         return model
@@ -117,8 +119,8 @@ def plainly_named(model: Foreign) -> Foreign:
     for place, one in enumerate(model.origins):
         if one is not None and not has_known_words(_besides(names[place], one), PREFIX_WORDS):
             names[place] = one.column
-        if isinstance(one, Coded) and _strange_stand_in(one):
-            origins[place] = replace(one, stand_in="")
+        if isinstance(one, CategoryCodes) and _strange_stand_in(one):
+            origins[place] = replace(one, fill_value="")
     return replace(model, features=distinct(names), origins=tuple(origins))
 
 
@@ -128,30 +130,32 @@ FRACTION = re.compile(r"_-?[0-9]{1,6}\.[0-9]{1,20}( \([0-9]{1,6}\))?$")
 NUMBER = re.compile(r"-?[0-9.]{1,24}(e-?[0-9]{1,3})?")
 
 
-def _strange_stand_in(one: Coded) -> bool:
+def _strange_stand_in(one: CategoryCodes) -> bool:
     """Is it neither a value, nor a number as imputers make them, nor a word for gaps?"""
-    known = one.stand_in in one.codes or one.stand_in in STAND_INS or NUMBER.fullmatch(one.stand_in)
-    return not (known or has_known_words(one.stand_in, SKLEARN_WORDS))
+    known = one.fill_value in one.codes or one.fill_value in STAND_INS or NUMBER.fullmatch(one.fill_value)
+    return not (known or has_known_words(one.fill_value, SKLEARN_WORDS))
 
 
-def _free_texts(told: Mapping[str, Any], model: Foreign) -> Iterator[tuple[str, int]]:
+def _free_texts(document: Mapping[str, Any], model: ModelIR) -> Iterator[tuple[str, int]]:
     """Texts that leafgate does not write: in names, reasons and disclosures."""
     yield from unread_texts("`producer`", [model.producer], PRODUCER_WORDS)
     yield from unread_texts("`from`", [model.format], PRODUCER_WORDS)
     settings = [value for value in model.settings.values() if isinstance(value, str)]
     yield from unread_texts("`settings`", settings, SKLEARN_WORDS)
     origins = model.origins or (None,) * len(model.features)
-    whys = [one.why if isinstance(one, Unknown) else "" for one in origins]
-    if told.get("untold_missing", "") != model.untold_missing or _differ(told.get("origins") or (), "why", whys):
+    whys = [one.why if isinstance(one, Unresolved) else "" for one in origins]
+    if document.get("untold_missing", "") != model.unspecified_missing or _differ(
+        document.get("origins") or (), "why", whys
+    ):
         yield "reasons that leafgate does not give", PEOPLE
-    said = [(told["discloses"], "says", [item.says for item in model.discloses])]
-    said += [(told["discloses"], "kind", [item.kind for item in model.discloses])]
+    said = [(document["discloses"], "says", [item.says for item in model.discloses])]
+    said += [(document["discloses"], "kind", [item.kind for item in model.discloses])]
     if any(_differ(*each) for each in said):
         yield "`discloses` in words that leafgate does not write", PEOPLE
     columns = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
-    if model.untold_of - columns:
-        yield "columns of `untold_of` that no feature is of", text_size(*model.untold_of)
-    stand_ins = [one.stand_in for one in origins if isinstance(one, Coded) and _strange_stand_in(one)]
+    if model.unspecified_missing_features - columns:
+        yield "columns of `untold_of` that no feature is of", text_size(*model.unspecified_missing_features)
+    stand_ins = [one.fill_value for one in origins if isinstance(one, CategoryCodes) and _strange_stand_in(one)]
     if stand_ins:
         yield "`stand_in` that is no value", text_size(*stand_ins)
     besides = {_besides(name, one) for name, one in zip(model.features, origins, strict=True) if one is not None}
@@ -160,8 +164,8 @@ def _free_texts(told: Mapping[str, Any], model: Foreign) -> Iterator[tuple[str, 
 
 def _differ(items: Iterable[Any], key: str, read: Iterable[str]) -> bool:
     """Does any item say something under this key that was read otherwise, as leafgate does not write it?"""
-    told = [item.get(key, "") if isinstance(item, Mapping) else "" for item in items]
-    return any(one != other for one, other in zip(told, read, strict=False))
+    entries = [item.get(key, "") if isinstance(item, Mapping) else "" for item in items]
+    return any(one != other for one, other in zip(entries, read, strict=False))
 
 
 def _besides(name: str, origin: Origin) -> str:
@@ -170,17 +174,17 @@ def _besides(name: str, origin: Origin) -> str:
         if column in name:
             name = name.replace(column, "", 1)
             break
-    if isinstance(origin, Coded):
-        values = sorted({*known_by(origin), origin.stand_in}, key=len, reverse=True)
+    if isinstance(origin, CategoryCodes):
+        values = sorted({*known_by(origin), origin.fill_value}, key=len, reverse=True)
         name = next((name.replace(value, "", 1) for value in values if value and value in name), name)
     return FRACTION.sub("", name)
 
 
-def _texts(told: Mapping[str, Any], model: Foreign) -> Iterator[tuple[str, int]]:
-    found = [(key, told.get(key, ""), most) for key, most in SHORT.items()]
+def _texts(document: Mapping[str, Any], model: ModelIR) -> Iterator[tuple[str, int]]:
+    found = [(key, document.get(key, ""), most) for key, most in SHORT.items()]
     found += [("settings", value, SETTING) for value in model.settings.values() if isinstance(value, str)]
-    found += [(key, name, NAME) for key in ("features", "classes") for name in told[key]]
-    found += [("origins", one.why, SAYS) for one in model.origins or () if isinstance(one, Unknown)]
+    found += [(key, name, NAME) for key in ("features", "classes") for name in document[key]]
+    found += [("origins", one.why, SAYS) for one in model.origins or () if isinstance(one, Unresolved)]
     for item in model.discloses:
         found += [("discloses", item.kind, KIND), ("discloses", item.says, SAYS)]
     yield from ((f"a long text in `{key}`", 1 + len(text) // SIGNS) for key, text, most in found if len(text) > most)
@@ -188,49 +192,51 @@ def _texts(told: Mapping[str, Any], model: Foreign) -> Iterator[tuple[str, int]]
         yield "a long list in `discloses`", sum(1 + len(item.says) // SIGNS for item in model.discloses)
 
 
-def _unread_tables(told: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+def _unread_tables(document: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Groups of values that no origin refers to."""
-    codes = [one.get("codes") for one in told.get("origins") or () if isinstance(one, dict)]
+    codes = [one.get("codes") for one in document.get("origins") or () if isinstance(one, dict)]
     used = {one[0] for one in codes if isinstance(one, list)}
-    idle = [table for number, table in enumerate(told.get("groups", ())) if number not in used]
+    idle = [table for number, table in enumerate(document.get("groups", ())) if number not in used]
     if idle:
         yield "`groups` that no feature is of", sum(map(len, idle))
 
 
-def _numbers(model: Foreign) -> Iterator[tuple[str, int]]:
+def _numbers(model: ModelIR) -> Iterator[tuple[str, int]]:
     """Numbers of nodes that have none: thresholds of leaves and sets, what inner nodes say, children of leaves."""
     many = sum(_of_tree(tree) for tree in model.trees)
     if many:
         yield "numbers of nodes that nobody reads", many
 
 
-def _of_tree(tree: ForeignTree) -> int:
+def _of_tree(tree: TreeIR) -> int:
     leaf = tree.feature == LEAF
     idle = leaf.copy()
     idle[[node for node in tree.subsets if 0 <= node < tree.nodes]] = True
     below = ((tree.low != LEAF) & leaf) | ((tree.high != LEAF) & leaf)
-    says = np.isfinite(tree.says[~leaf]).any(axis=1)
+    says = np.isfinite(tree.values[~leaf]).any(axis=1)
     return int(np.isfinite(tree.threshold[idle]).sum() + says.sum() + below.sum())
 
 
 FORMAT = "leafgate/model/1"
 MAX_BYTES = 512 * 2**20
+ORIGIN_KEYS = {"otherwise": "other", "lookup_precision": "seen", "fill_value": "stand_in"}
+"""Fields of origins whose key in the file is another word."""
 KEYS = ("format", "from", "producer", "features", "origins", "classes", "says", "combine", "base", "counted")
 SOMETIMES = ("untold_missing", "untold_of", "settings", "groups", "sampling")
 TREE_KEYS = ("feature", "threshold", "low", "high", "says", "strict", "float32", "missing_low", "subsets")
 NUMBERS = ("counts", "size")
-ORIGINS = {"number": Number, "coded": Coded, "absent": Absent, "unknown": Unknown}
+ORIGINS = {"number": Numeric, "coded": CategoryCodes, "absent": MissingIndicator, "unknown": Unresolved}
 
 
 def sniff(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and FORMAT.encode() in head[:200]
 
 
-def written(model: Foreign) -> bytes:
+def written(model: ModelIR) -> bytes:
     """The model as a neutral file; the same bytes for the same model."""
     tables = _tables(model)
     number = {key: i for i, key in enumerate(tables)}
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "format": FORMAT,
         "from": model.format,
         "producer": model.producer,
@@ -238,52 +244,54 @@ def written(model: Foreign) -> bytes:
         "origins": None if model.origins is None else [_origin_told(origin, number) for origin in model.origins],
         **({"groups": [dict(table) for table in tables.values()]} if tables else {}),
         "classes": list(model.classes),
-        "says": model.says,
+        "says": model.values,
         "combine": model.combine,
         "base": list(model.base),
         "counted": model.counted,
-        **({"untold_missing": model.untold_missing} if model.untold_missing else {}),
-        **({"untold_of": sorted(model.untold_of)} if model.untold_of else {}),
+        **({"untold_missing": model.unspecified_missing} if model.unspecified_missing else {}),
+        **({"untold_of": sorted(model.unspecified_missing_features)} if model.unspecified_missing_features else {}),
         **({"settings": dict(model.settings)} if model.settings else {}),
         **({"sampling": _sampling_told(model.sampling)} if model.sampling != NO_SAMPLING else {}),
         "discloses": [item.written() for item in model.discloses],
         "trees": [_tree_told(tree) for tree in model.trees],
     }
-    lines = (f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in told.items())
+    lines = (f"{canonical(key).decode()}:{canonical(value).decode()}" for key, value in document.items())
     return ("{" + ",\n".join(lines) + "}\n").encode()
 
 
-def _tables(model: Foreign) -> dict[int, Mapping[str, int]]:
+def _tables(model: ModelIR) -> dict[int, Mapping[str, int]]:
     """What features of one column share, written once: which value is of which group."""
-    shared = (one.codes for one in model.origins or () if isinstance(one, Coded) and not _alone(one))
-    return {id(codes.groups): codes.groups for codes in shared if isinstance(codes, OneOf)}
+    shared = (one.codes for one in model.origins or () if isinstance(one, CategoryCodes) and not _alone(one))
+    return {id(codes.groups): codes.groups for codes in shared if isinstance(codes, OneHot)}
 
 
-def _alone(origin: Coded) -> bool:
+def _alone(origin: CategoryCodes) -> bool:
     """Are its group's values all that has to be said, all others being as unknown ones?"""
-    return not isinstance(origin.codes, OneOf) or origin.other == origin.codes.off
+    return not isinstance(origin.codes, OneHot) or origin.otherwise == origin.codes.off
 
 
 def _origin_told(origin: Origin | None, number: Mapping[int, int]) -> Any:
     if origin is None:
         return None
     kind = next(name for name, made in ORIGINS.items() if isinstance(origin, made))
-    told: dict[str, Any] = {"kind": kind, **vars(origin)}
-    if isinstance(origin, Coded):
+    document: dict[str, Any] = {"kind": kind} | {
+        ORIGIN_KEYS.get(name, name): value for name, value in vars(origin).items()
+    }
+    if isinstance(origin, CategoryCodes):
         codes = origin.codes
-        if isinstance(codes, OneOf) and not _alone(origin):
-            told["codes"] = [number[id(codes.groups)], codes.group, codes.on, codes.off]
+        if isinstance(codes, OneHot) and not _alone(origin):
+            document["codes"] = [number[id(codes.groups)], codes.group, codes.on, codes.off]
         else:
-            mine = codes.mine() if isinstance(codes, OneOf) else codes
-            told["codes"] = {value: _sayable(code) for value, code in mine.items()}
-        told["missing"], told["other"] = _sayable(origin.missing), _sayable(origin.other)
-        if not origin.seen:
-            del told["seen"]  # as it was before there was such a thing
-        if not origin.stand_in:
-            del told["stand_in"]
-    if isinstance(origin, Number):
-        told["steps"] = [[step.operation, step.by] for step in origin.steps]
-    return told
+            mine = codes.own_values() if isinstance(codes, OneHot) else codes
+            document["codes"] = {value: _sayable(code) for value, code in mine.items()}
+        document["missing"], document["other"] = _sayable(origin.missing), _sayable(origin.otherwise)
+        if not origin.lookup_precision:
+            del document["seen"]  # as it was before there was such a thing
+        if not origin.fill_value:
+            del document["stand_in"]
+    if isinstance(origin, Numeric):
+        document["steps"] = [[step.operation, step.by] for step in origin.steps]
+    return document
 
 
 def _sayable(number: float | None) -> Any:
@@ -291,26 +299,26 @@ def _sayable(number: float | None) -> Any:
     return "missing" if number is not None and math.isnan(number) else number
 
 
-def _tree_told(tree: ForeignTree) -> dict[str, Any]:
+def _tree_told(tree: TreeIR) -> dict[str, Any]:
     leaf = tree.feature == LEAF
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "feature": tree.feature.tolist(),
         "threshold": [None if gone else at for at, gone in zip(tree.threshold.tolist(), leaf.tolist(), strict=True)],
         "low": tree.low.tolist(),
         "high": tree.high.tolist(),
-        "says": [said if is_leaf else None for said, is_leaf in zip(tree.says.tolist(), leaf.tolist(), strict=True)],
+        "says": [said if is_leaf else None for said, is_leaf in zip(tree.values.tolist(), leaf.tolist(), strict=True)],
         "output": tree.output,
     }
     for node in tree.subsets:
-        told["threshold"][node] = None
+        document["threshold"][node] = None
     for name in ("strict", "float32", "missing_low"):
         flag = np.asarray(getattr(tree, name))
-        told[name] = flag.tolist() if flag.ndim == 0 or flag.min() != flag.max() else bool(flag[0])
-    told["subsets"] = {str(node): sorted(chosen, key=str) for node, chosen in tree.subsets.items()}
+        document[name] = flag.tolist() if flag.ndim == 0 or flag.min() != flag.max() else bool(flag[0])
+    document["subsets"] = {str(node): sorted(chosen, key=str) for node, chosen in tree.subsets.items()}
     for name in NUMBERS:
         numbers = getattr(tree, name)
-        told[name] = None if numbers is None else _rows(numbers)
-    return told
+        document[name] = None if numbers is None else _rows(numbers)
+    return document
 
 
 def _rows(numbers: Floats) -> list[Any]:
@@ -318,55 +326,59 @@ def _rows(numbers: Floats) -> list[Any]:
     return [None if np.isnan(row).any() else row.tolist() for row in numbers]
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model of a neutral file, not yet checked."""
-    told = object_at(parse_bounded(content, place), place)
-    if told.get("format") != FORMAT:
+    document = object_at(parse_bounded(content, place), place)
+    if document.get("format") != FORMAT:
         raise ReleaseError(f"its `format` is not {FORMAT!r}", place=place)
-    refuse_unknown(told, (*KEYS, *SOMETIMES, "discloses", "trees"), ReleaseError, place)
-    if not all(are_texts(told.get(key)) for key in ("features", "classes")) or not are_numbers(told.get("base")):
+    refuse_unknown(document, (*KEYS, *SOMETIMES, "discloses", "trees"), ReleaseError, place)
+    if not all(are_texts(document.get(key)) for key in ("features", "classes")) or not are_numbers(
+        document.get("base")
+    ):
         raise ReleaseError("`features` and `classes` must be texts, `base` numbers", place=place)
-    if not all(isinstance(told.get(key), str) for key in ("from", "producer")):
+    if not all(isinstance(document.get(key), str) for key in ("from", "producer")):
         raise ReleaseError("`from` and `producer` must be texts", place=place)
-    discloses = enumerate(list_at(told, "discloses", place))
-    width = max(len(told["classes"]), 1)
-    model = Foreign(
-        format=told["from"],
-        features=tuple(told["features"]),
-        classes=tuple(told["classes"]),
-        trees=tuple(_tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(told, "trees", place))),
-        says=one_of(told.get("says"), Says, f"{place}.says"),
-        combine=one_of(told.get("combine"), Combine, f"{place}.combine"),
-        base=tuple(map(float, told["base"])),
-        counted=one_of(told.get("counted"), Counted, f"{place}.counted"),
+    discloses = enumerate(list_at(document, "discloses", place))
+    width = max(len(document["classes"]), 1)
+    model = ModelIR(
+        format=document["from"],
+        features=tuple(document["features"]),
+        classes=tuple(document["classes"]),
+        trees=tuple(
+            _tree(each, width, f"{place}.trees[{i}]") for i, each in enumerate(list_at(document, "trees", place))
+        ),
+        values=one_of(document.get("says"), Says, f"{place}.says"),
+        combine=one_of(document.get("combine"), Combine, f"{place}.combine"),
+        base=tuple(map(float, document["base"])),
+        counted=one_of(document.get("counted"), Counted, f"{place}.counted"),
         discloses=tuple(read_disclosure(item, f"{place}.discloses[{i}]") for i, item in discloses),
-        origins=_origins(told, place),
-        producer=told["producer"],
-        untold_missing=known_reason(_text(told.get("untold_missing", ""), f"{place}.untold_missing"), ()),
-        untold_of=_untold_of(told.get("untold_of", []), f"{place}.untold_of"),
-        settings=_settings(told.get("settings", {}), f"{place}.settings"),
-        sampling=_sampling(told, f"{place}.sampling"),
+        origins=_origins(document, place),
+        producer=document["producer"],
+        unspecified_missing=known_reason(_text(document.get("untold_missing", ""), f"{place}.untold_missing"), ()),
+        unspecified_missing_features=_untold_of(document.get("untold_of", []), f"{place}.untold_of"),
+        settings=_settings(document.get("settings", {}), f"{place}.settings"),
+        sampling=_sampling(document, f"{place}.sampling"),
     )
-    return replace(model, discloses=(*model.discloses, *_undeclared(model), *left(told, model)))
+    return replace(model, discloses=(*model.discloses, *_undeclared(model), *unread_content(document, model)))
 
 
-def _undeclared(model: Foreign) -> list[Disclosure]:
+def _undeclared(model: ModelIR) -> list[FileDisclosure]:
     """What stands in the file though it does not say so."""
     declared = {item.kind for item in model.discloses}
     counted = any(tree.counts is not None for tree in model.trees)
     sized = any(tree.size is not None for tree in model.trees) and not counted
     found = [COUNTS] if counted else []
     found += [SIZES] if sized else []
-    found += [RATIOS] if model.says in {"shares", "counts"} and not counted else []
+    found += [RATIOS] if model.values in {"shares", "counts"} and not counted else []
     return [item for item in found if item.kind not in declared]
 
 
-def _origins(told: Mapping[str, Any], place: str) -> tuple[Origin | None, ...] | None:
-    tables = [_table(each, f"{place}.groups") for each in list_at({"groups": [], **told}, "groups", place)]
-    if told.get("origins") is None:
+def _origins(document: Mapping[str, Any], place: str) -> tuple[Origin | None, ...] | None:
+    tables = [_table(each, f"{place}.groups") for each in list_at({"groups": [], **document}, "groups", place)]
+    if document.get("origins") is None:
         return None
-    found = list_at(told, "origins", place)
-    if len(found) != len(told["features"]):
+    found = list_at(document, "origins", place)
+    if len(found) != len(document["features"]):
         raise ReleaseError("must be one for each feature", place=f"{place}.origins")
     return tuple(_origin(each, f"{place}.origins[{i}]", tables) for i, each in enumerate(found))
 
@@ -379,8 +391,8 @@ class _Table:
     values: Mapping[int, tuple[str, ...]]
 
 
-def _table(told: Any, place: str) -> _Table:
-    groups = object_at(told, place)
+def _table(document: Any, place: str) -> _Table:
+    groups = object_at(document, place)
     if not all(type(group) is int for group in groups.values()):
         raise ReleaseError("must be numbers of groups", place=place)
     values: dict[int, list[str]] = {}
@@ -389,129 +401,138 @@ def _table(told: Any, place: str) -> _Table:
     return _Table(groups, {group: tuple(mine) for group, mine in values.items()})
 
 
-def _one_of(told: Any, tables: Sequence[_Table], place: str) -> OneOf[str]:
+def _one_of(document: Any, tables: Sequence[_Table], place: str) -> OneHot[str]:
     """The codes of one group's feature: the table, the group, its number and that of all others."""
-    if len(told) != 4 or not all(map(is_number, told)) or told[0] not in range(len(tables)):
+    if len(document) != 4 or not all(map(is_number, document)) or document[0] not in range(len(tables)):
         raise ReleaseError("must be a table of `groups`, a group and two numbers", place=place)
-    number, group, on, off = told
+    number, group, on, off = document
     table = tables[int(number)]
-    return OneOf(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
+    return OneHot(table.groups, int(group), table.values.get(int(group), ()), float(on), float(off))
 
 
-def _untold_of(told: Any, place: str) -> frozenset[str]:
-    if not are_texts(told):
+def _untold_of(document: Any, place: str) -> frozenset[str]:
+    if not are_texts(document):
         raise ReleaseError("must be a list of columns", place=place)
-    return frozenset(told)
+    return frozenset(document)
 
 
-def _origin(told: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | None:
-    if told is None:
+def _origin(document: Any, place: str, tables: Sequence[_Table] = ()) -> Origin | None:
+    if document is None:
         return None
-    told = object_at(told, place)
-    kind, column = told.get("kind"), told.get("column")
+    document = object_at(document, place)
+    kind, column = document.get("kind"), document.get("column")
     if not isinstance(column, str):
         raise ReleaseError("`column` must be a text", place=place)
-    if kind == "number" and (told.get("fill") is None or is_number(told["fill"])):
-        return Number(column, _steps(told.get("steps"), place), told.get("fill"))
-    seen = told.get("seen", "")
-    if kind == "coded" and seen not in get_args(AsSeen):
+    if kind == "number" and (document.get("fill") is None or is_number(document["fill"])):
+        return Numeric(column, _steps(document.get("steps"), place), document.get("fill"))
+    seen = document.get("seen", "")
+    if kind == "coded" and seen not in get_args(LookupPrecision):
         raise ReleaseError("`seen` must say how numbers are looked up", place=place)
-    stand_in = told.get("stand_in", "")
+    stand_in = document.get("stand_in", "")
     if not isinstance(stand_in, str):
         raise ReleaseError("`stand_in` must be a text", place=place)
-    if kind == "coded" and isinstance(told.get("codes"), list):
-        shared = _one_of(told["codes"], tables, place)
-        return Coded(column, shared, _code(told.get("other"), place), _code(told.get("missing"), place), seen, stand_in)
-    if kind == "coded" and isinstance(told.get("codes"), dict):
-        codes = {value: _code(code, place) for value, code in told["codes"].items()}
+    if kind == "coded" and isinstance(document.get("codes"), list):
+        shared = _one_of(document["codes"], tables, place)
+        return CategoryCodes(
+            column, shared, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
+        )
+    if kind == "coded" and isinstance(document.get("codes"), dict):
+        codes = {value: _code(code, place) for value, code in document["codes"].items()}
         known = {value: code for value, code in codes.items() if code is not None}
-        return Coded(column, known, _code(told.get("other"), place), _code(told.get("missing"), place), seen, stand_in)
-    if kind == "absent" and is_number(told.get("there")) and is_number(told.get("gone")):
-        return Absent(column, told["there"], told["gone"])
-    if kind == "unknown" and isinstance(told.get("why"), str):
-        return Unknown(column, known_reason(told["why"], [column]))
+        return CategoryCodes(
+            column, known, _code(document.get("other"), place), _code(document.get("missing"), place), seen, stand_in
+        )
+    if kind == "absent" and is_number(document.get("there")) and is_number(document.get("gone")):
+        return MissingIndicator(column, document["there"], document["gone"])
+    if kind == "unknown" and isinstance(document.get("why"), str):
+        return Unresolved(column, known_reason(document["why"], [column]))
     raise ReleaseError("is no origin of a feature", place=place)
 
 
-def _code(told: Any, place: str) -> float | None:
-    if told is None or is_number(told):
-        return None if told is None else float(told)
-    if told != "missing":
+def _code(document: Any, place: str) -> float | None:
+    if document is None or is_number(document):
+        return None if document is None else float(document)
+    if document != "missing":
         raise ReleaseError("a code must be a number", place=place)
     return math.nan
 
 
-def _steps(told: Any, place: str) -> tuple[Step, ...]:
-    if not isinstance(told, list) or len(told) > 100:
+def _steps(document: Any, place: str) -> tuple[ArithmeticStep, ...]:
+    if not isinstance(document, list) or len(document) > 100:
         raise ReleaseError("`steps` must be a list, not a long one", place=place)
-    return tuple(_step(each, place) for each in told)
+    return tuple(_step(each, place) for each in document)
 
 
-def _step(told: Any, place: str) -> Step:
-    if not isinstance(told, list) or len(told) != 2 or told[0] not in get_args(Operation) or not is_number(told[1]):
+def _step(document: Any, place: str) -> ArithmeticStep:
+    if (
+        not isinstance(document, list)
+        or len(document) != 2
+        or document[0] not in get_args(Operation)
+        or not is_number(document[1])
+    ):
         raise ReleaseError("a step is an operation and a number", place=place)
-    if told[0] in {"times", "over"} and told[1] <= 0:
+    if document[0] in {"times", "over"} and document[1] <= 0:
         raise ReleaseError("a step must keep larger numbers larger", place=place)
-    return Step(told[0], float(told[1]))
+    return ArithmeticStep(document[0], float(document[1]))
 
 
-def _tree(told: Any, width: int, place: str) -> ForeignTree:
-    told = object_at(told, place)
-    refuse_unknown(told, (*TREE_KEYS, *NUMBERS, "output"), ReleaseError, place)
-    feature = _whole(told, "feature", place)
-    says = list_at(told, "says", place)
+def _tree(document: Any, width: int, place: str) -> TreeIR:
+    document = object_at(document, place)
+    refuse_unknown(document, (*TREE_KEYS, *NUMBERS, "output"), ReleaseError, place)
+    feature = _whole(document, "feature", place)
+    says = list_at(document, "says", place)
     outputs = len(next((row for row in says if isinstance(row, list)), [None]))
     if outputs not in {1, width}:
         raise ReleaseError("`says` must hold one number, or one for each class", place=place)
-    output = told.get("output")
+    output = document.get("output")
     if output is not None and (not isinstance(output, int) or isinstance(output, bool)):
         raise ReleaseError("`output` must be a whole number", place=place)
     n = len(feature)
-    return ForeignTree(
+    return TreeIR(
         feature=feature,
-        threshold=_floats(list_at(told, "threshold", place), (n,), f"{place}.threshold"),
-        low=_whole(told, "low", place),
-        high=_whole(told, "high", place),
-        says=_floats(says, (n, outputs), f"{place}.says"),
-        strict=_flag(told, "strict", n, place),
-        float32=_flag(told, "float32", n, place),
-        missing_low=_flag(told, "missing_low", n, place),
-        subsets=_subsets(told.get("subsets"), n, place),
-        counts=_maybe(told, "counts", (n, width), place),
-        size=_maybe(told, "size", (n,), place),
+        threshold=_floats(list_at(document, "threshold", place), (n,), f"{place}.threshold"),
+        low=_whole(document, "low", place),
+        high=_whole(document, "high", place),
+        values=_floats(says, (n, outputs), f"{place}.says"),
+        strict=_flag(document, "strict", n, place),
+        float32=_flag(document, "float32", n, place),
+        missing_low=_flag(document, "missing_low", n, place),
+        subsets=_subsets(document.get("subsets"), n, place),
+        counts=_maybe(document, "counts", (n, width), place),
+        size=_maybe(document, "size", (n,), place),
         output=output,
     )
 
 
-def _maybe(told: Mapping[str, Any], key: str, shape: tuple[int, ...], place: str) -> Floats | None:
-    return None if told.get(key) is None else _floats(list_at(told, key, place), shape, f"{place}.{key}")
+def _maybe(document: Mapping[str, Any], key: str, shape: tuple[int, ...], place: str) -> Floats | None:
+    return None if document.get(key) is None else _floats(list_at(document, key, place), shape, f"{place}.{key}")
 
 
-def _whole(told: Mapping[str, Any], key: str, place: str) -> np.ndarray:
-    numbers = list_at(told, key, place)
+def _whole(document: Mapping[str, Any], key: str, place: str) -> np.ndarray:
+    numbers = list_at(document, key, place)
     if not all(type(number) is int and -1 <= number < 2**31 for number in numbers):
         raise ReleaseError("must hold whole numbers from -1 on", place=f"{place}.{key}")
     return np.array(numbers, dtype=np.int64)
 
 
-def _floats(told: Sequence[Any], shape: tuple[int, ...], place: str) -> Floats:
+def _floats(items: Sequence[Any], shape: tuple[int, ...], place: str) -> Floats:
     """Numbers of each node as an array, NaN for null."""
     width = shape[1] if len(shape) == 2 else None
-    if len(told) != shape[0]:
+    if len(items) != shape[0]:
         raise ReleaseError("must speak of every node", place=place)
     if width is None:
-        rows: Iterable[Any] = told
-        if not all(row is None or is_number(row) for row in told):
+        rows: Iterable[Any] = items
+        if not all(row is None or is_number(row) for row in items):
             raise ReleaseError("must hold numbers", place=place)
         return np.array([math.nan if row is None else row for row in rows], dtype=np.float64)
-    if not all(row is None or (are_numbers(row) and len(row) == width) for row in told):
+    if not all(row is None or (are_numbers(row) and len(row) == width) for row in items):
         raise ReleaseError(f"must hold lists of {width} number(s)", place=place)
     gone = [math.nan] * width
-    return np.array([gone if row is None else row for row in told], dtype=np.float64).reshape(shape)
+    return np.array([gone if row is None else row for row in items], dtype=np.float64).reshape(shape)
 
 
-def _flag(told: Mapping[str, Any], key: str, n: int, place: str) -> Any:
-    found = told.get(key, False)
+def _flag(document: Mapping[str, Any], key: str, n: int, place: str) -> Any:
+    found = document.get(key, False)
     if isinstance(found, bool):
         return found
     if not isinstance(found, list) or len(found) != n or not all(isinstance(one, bool) for one in found):
@@ -519,9 +540,9 @@ def _flag(told: Mapping[str, Any], key: str, n: int, place: str) -> Any:
     return np.array(found)
 
 
-def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
+def _subsets(document: Any, n: int, place: str) -> dict[int, frozenset[str | float]]:
     found: dict[int, frozenset[str | float]] = {}
-    sets = object_at(told if told is not None else {}, f"{place}.subsets")
+    sets = object_at(document if document is not None else {}, f"{place}.subsets")
     refuse_many(sum(len(chosen) for chosen in sets.values() if isinstance(chosen, list)), f"{place}.subsets")
     for key, chosen in sets.items():
         good = isinstance(chosen, list) and all(isinstance(one, str) or is_number(one) for one in chosen)
@@ -531,33 +552,33 @@ def _subsets(told: Any, n: int, place: str) -> dict[int, frozenset[str | float]]
     return found
 
 
-def _text(told: Any, place: str) -> str:
-    if not isinstance(told, str):
+def _text(document: Any, place: str) -> str:
+    if not isinstance(document, str):
         raise ReleaseError("must be a text", place=place)
-    return told
+    return document
 
 
 def _sampling_told(sampling: Sampling) -> dict[str, Any]:
-    told = {"rate": list(sampling.rate), "held_out": sampling.held_out, "draws": sampling.draws}
-    return told | ({"root": list(sampling.root)} if sampling.root is not None else {})
+    fields = {"rate": list(sampling.rate), "held_out": sampling.held_out, "draws": sampling.draws}
+    return fields | ({"root": list(sampling.root)} if sampling.root is not None else {})
 
 
 def _sampling(model: Mapping[str, Any], place: str) -> Sampling:
     """How each tree's rows were drawn; of a bootstrap as many as there are, where the file does not say so."""
     if model.get("sampling") is None:
         return Sampling(draws=1.0) if model.get("counted") == "bootstrap" else NO_SAMPLING
-    told = object_at(model["sampling"], place)
-    refuse_unknown(told, ("rate", "root", "held_out", "draws"), ReleaseError, place)
+    document = object_at(model["sampling"], place)
+    refuse_unknown(document, ("rate", "root", "held_out", "draws"), ReleaseError, place)
     for key in ("rate", "root"):
-        pair = told.get(key, [1.0, 1.0])
+        pair = document.get(key, [1.0, 1.0])
         if not are_numbers(pair) or len(pair) != 2 or not 0 < pair[0] <= pair[1] <= 1:
             raise ReleaseError("must be two shares, the smaller first", place=f"{place}.{key}")
-    held_out, draws = told.get("held_out", 0.0), told.get("draws")
+    held_out, draws = document.get("held_out", 0.0), document.get("draws")
     if not is_number(held_out) or not 0 <= held_out < 1e12:
         raise ReleaseError("must be a share or a number of rows", place=f"{place}.held_out")
     if draws is not None and not (is_number(draws) and 0 < draws < 1e12):
         raise ReleaseError("must be a share or a number of rows", place=f"{place}.draws")
-    rate, root = told.get("rate", [1.0, 1.0]), told.get("root")
+    rate, root = document.get("rate", [1.0, 1.0]), document.get("root")
     return Sampling(
         (float(rate[0]), float(rate[1])),
         None if root is None else (float(root[0]), float(root[1])),
@@ -566,8 +587,8 @@ def _sampling(model: Mapping[str, Any], place: str) -> Sampling:
     )
 
 
-def _settings(told: Any, place: str) -> dict[str, Setting]:
-    found = object_at(told, place)
+def _settings(document: Any, place: str) -> dict[str, Setting]:
+    found = object_at(document, place)
     refuse_unknown(found, SETTINGS, ReleaseError, place)
     if not all(isinstance(value, str | int | float | None) for value in found.values()):
         raise ReleaseError("must be plain values", place=place)

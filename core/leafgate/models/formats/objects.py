@@ -12,7 +12,7 @@ from leafgate.errors import ReleaseError
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObjectView:
     """One object: the name of its class, and its attributes, looked at one by one when asked for.
 
     An attribute is a plain value, an array, a tuple, a mapping, or something Seen.
@@ -21,8 +21,8 @@ class Seen:
     kind: str
     place: str
     names: frozenset[str] = frozenset()
-    look: Callable[[str], Any] = field(default=lambda _: None, repr=False, compare=False)
-    spend: Callable[[int], None] = field(default=lambda _: None, repr=False, compare=False)
+    get_attribute: Callable[[str], Any] = field(default=lambda _: None, repr=False, compare=False)
+    charge_budget: Callable[[int], None] = field(default=lambda _: None, repr=False, compare=False)
     """Told how many features it is given, and makes; a file's objects stop where that gets too much."""
 
     def __contains__(self, name: object) -> bool:
@@ -32,11 +32,11 @@ class Seen:
         """An attribute; ReleaseError where it has none of that name."""
         if name not in self.names:
             raise ReleaseError(f"its {self.kind} has no {name!r}: was it fitted?", place=self.place)
-        return self.look(name)
+        return self.get_attribute(name)
 
     def get(self, name: str, default: Any = None) -> Any:
         """An attribute, or `default` where it has none."""
-        return self.look(name) if name in self.names else default
+        return self.get_attribute(name) if name in self.names else default
 
     def array(self, name: str) -> np.ndarray:
         """An attribute that must be an array."""
@@ -50,16 +50,16 @@ class Seen:
         return as_tuple(self[name], self, name)
 
 
-def as_tuple(found: Any, of: Seen, name: str) -> tuple[Any, ...]:
+def as_tuple(value: Any, of: ObjectView, name: str) -> tuple[Any, ...]:
     """A sequence as a tuple; ReleaseError when it is none."""
-    if isinstance(found, np.ndarray):
-        return tuple(found.tolist())
-    if not isinstance(found, tuple):
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist())
+    if not isinstance(value, tuple):
         raise ReleaseError(f"`{name}` of its {of.kind} must be a list", place=of.place)
-    return found
+    return value
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A name of a stranger's as it may be printed: in one line, and not a long one."""
     return "".join(sign if sign.isprintable() else "?" for sign in name[:80])
 
@@ -67,24 +67,24 @@ def shown(name: str) -> str:
 PLAIN = (str, int, float, bool, type(None))
 
 
-def seen(thing: Any, place: str = "model") -> Any:
+def view_object(thing: Any, place: str = "model") -> Any:
     """An object in memory as data; nothing of it is called but what Python keeps its attributes by."""
     if isinstance(thing, PLAIN):
         return thing
     if isinstance(thing, np.generic):
         return thing.item()
     if isinstance(thing, np.ndarray):
-        return tuple(seen(each, place) for each in thing.tolist()) if thing.dtype == object else thing
+        return tuple(view_object(each, place) for each in thing.tolist()) if thing.dtype == object else thing
     if isinstance(thing, list | tuple):
-        return tuple(seen(each, place) for each in thing)
+        return tuple(view_object(each, place) for each in thing)
     if isinstance(thing, Mapping):
-        return {key: seen(value, place) for key, value in thing.items()}
+        return {key: view_object(value, place) for key, value in thing.items()}
     if isinstance(thing, slice):
-        return slice(seen(thing.start), seen(thing.stop), seen(thing.step))
+        return slice(view_object(thing.start), view_object(thing.stop), view_object(thing.step))
     if isinstance(thing, type | np.dtype):
-        return Seen(getattr(thing, "__name__", str(thing)), place)
+        return ObjectView(getattr(thing, "__name__", str(thing)), place)
     facts = _facts(thing)
-    return Seen(type(thing).__name__, place, frozenset(facts), lambda name: seen(facts[name], place))
+    return ObjectView(type(thing).__name__, place, frozenset(facts), lambda name: view_object(facts[name], place))
 
 
 def _facts(thing: Any) -> Mapping[str, Any]:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.reader import HEAD, is_pickle, read_bounded, read_foreign
 from leafgate.models.readers.sklearn.estimators import from_sklearn
 
 
-def read_any(path: Path, *, trust: bool) -> Foreign:
+def read_any(path: Path, *, trust: bool) -> ModelIR:
     """The checked model in a file; a pickle is opened, which runs what it holds, only where it is trusted."""
     content = read_bounded(path)
     if not is_pickle(content[:HEAD]):

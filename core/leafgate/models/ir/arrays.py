@@ -69,24 +69,24 @@ class BitSets:
 # --- Arrays of a foreign file, checked: numbers of one kind, one for each node ---
 
 
-def floats_at(told: Mapping[str, Any], key: str, place: str, length: int | None = None) -> Floats:
+def floats_at(fields: Mapping[str, Any], key: str, place: str, length: int | None = None) -> Floats:
     """The finite numbers under a key."""
-    found = _numbers(told, key, "iuf", place, length).astype(np.float64)
+    found = _numbers(fields, key, "iuf", place, length).astype(np.float64)
     if not np.isfinite(found).all():
         raise ReleaseError("must hold finite numbers", place=f"{place}.{key}")
     return found
 
 
-def whole_at(told: Mapping[str, Any], key: str, place: str, length: int | None = None) -> Ids:
+def integers_at(fields: Mapping[str, Any], key: str, place: str, length: int | None = None) -> Ids:
     """The whole numbers under a key; true and false are 1 and 0."""
-    found = _numbers(told, key, "iub", place, length)
+    found = _numbers(fields, key, "iub", place, length)
     if found.size and abs(found.astype(np.float64)).max() > 2**31:
         raise ReleaseError("holds numbers that are too large", place=f"{place}.{key}")
     return found.astype(np.int64)
 
 
-def _numbers(told: Mapping[str, Any], key: str, kinds: str, place: str, length: int | None) -> np.ndarray:
-    found = told.get(key)
+def _numbers(document: Mapping[str, Any], key: str, kinds: str, place: str, length: int | None) -> np.ndarray:
+    found = document.get(key)
     if not isinstance(found, list | np.ndarray):
         raise ReleaseError("must be a list of numbers", place=f"{place}.{key}")
     try:

@@ -14,7 +14,7 @@ Operation = Literal["plus", "minus", "times", "over", "at_least", "at_most", "si
 
 
 @dataclass(frozen=True)
-class Step:
+class ArithmeticStep:
     """One operation in double precision that keeps larger numbers larger; `times` and `over` are above 0.
 
     `single` rounds to single precision. After any one of plus, minus, times and over on numbers of single precision it
@@ -29,22 +29,22 @@ class Step:
 
 
 SINGLE_BYTES = Struct("<f")
-SINGLE = Step("single")
+SINGLE = ArithmeticStep("single")
 
-AsSeen = Literal["", "single", "whole", "single_whole"]
+LookupPrecision = Literal["", "single", "whole", "single_whole"]
 
 
 @dataclass(frozen=True)
-class Number:
+class Numeric:
     """The column's own number after `steps`; a missing cell becomes `fill`, or stays missing."""
 
     column: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ArithmeticStep, ...] = ()
     fill: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class OneOf(Mapping[Value, float]):
+class OneHot(Mapping[Value, float]):
     """`on` for the values of one group, `off` for all others; a column's features share their `groups`.
 
     `chosen` are the values of the group itself.
@@ -65,39 +65,41 @@ class OneOf(Mapping[Value, float]):
     def __len__(self) -> int:
         return len(self.groups)
 
-    def mine(self) -> dict[Value, float]:
+    def own_values(self) -> dict[Value, float]:
         """The numbers of the group's own values."""
         return dict.fromkeys(self.chosen, self.on)
 
-    def stepped(self, step: Step) -> OneOf[Value]:
+    def stepped(self, step: ArithmeticStep) -> OneHot[Value]:
         """The numbers one step on."""
-        return OneOf(self.groups, self.group, self.chosen, stepped(self.on, (step,)), stepped(self.off, (step,)))
+        return OneHot(self.groups, self.group, self.chosen, stepped(self.on, (step,)), stepped(self.off, (step,)))
 
 
 @dataclass(frozen=True)
-class Coded:
-    """A number for each value of a column: `codes`, `other` for values that are not among them, `missing`.
+class CategoryCodes:
+    """A number for each value of a column: `codes`, `otherwise` for values that are not among them, `missing`.
 
-    NaN is a missing number; None says that the model takes no such value at all. `seen`: the values are numbers, and
-    looked up in single precision, or cut down to whole ones. `stand_in` is a text that missing cells were filled with.
+    NaN is a missing number; None says that the model takes no such value at all. `lookup_precision`: the values are
+    numbers, and
+    looked up in single precision, or cut down to whole ones. `fill_value` is a text that missing cells were filled
+    with.
     """
 
     column: str
     codes: Mapping[str, float] = field(default_factory=dict)
-    other: float | None = None
+    otherwise: float | None = None
     missing: float | None = math.nan
-    seen: AsSeen = ""
-    stand_in: str = ""
+    lookup_precision: LookupPrecision = ""
+    fill_value: str = ""
 
 
-def known_by(origin: Coded) -> frozenset[str]:
+def known_by(origin: CategoryCodes) -> frozenset[str]:
     """The values that have a code, but for a word that stands in for gaps."""
     codes = origin.codes
-    return frozenset(codes.groups if isinstance(codes, OneOf) else codes) - {origin.stand_in}
+    return frozenset(codes.groups if isinstance(codes, OneHot) else codes) - {origin.fill_value}
 
 
 @dataclass(frozen=True)
-class Absent:
+class MissingIndicator:
     """One number where the column's cell is there, another where it is missing."""
 
     column: str
@@ -106,7 +108,7 @@ class Absent:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unresolved:
     """A feature that cannot be told in columns, and why; the remedy, where it is not to say what the feature is."""
 
     column: str
@@ -114,7 +116,7 @@ class Unknown:
     remedy: str = ""
 
 
-Origin = Number | Coded | Absent | Unknown
+Origin = Numeric | CategoryCodes | MissingIndicator | Unresolved
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -123,13 +125,13 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name if first[name] == i else f"{name} ({i})" for i, name in enumerate(names))
 
 
-def numbered(column: str, categories: Sequence[float], other: float | None) -> Coded:
+def numbered(column: str, categories: Sequence[float], otherwise: float | None) -> CategoryCodes:
     """A column whose categories are numbers, which a model knows by their positions, not by themselves."""
     texts = [str(int(one)) if float(one).is_integer() else repr(float(one)) for one in categories]
-    return Coded(column, {text: float(code) for code, text in enumerate(texts)}, other)
+    return CategoryCodes(column, {text: float(code) for code, text in enumerate(texts)}, otherwise)
 
 
-def stepped(number: float, steps: Sequence[Step]) -> float:
+def stepped(number: float, steps: Sequence[ArithmeticStep]) -> float:
     """The number after the steps."""
     for step in steps:
         match step.operation:
@@ -162,7 +164,7 @@ def _whole(number: float) -> float:
     return float(math.trunc(number)) if math.isfinite(number) else number
 
 
-AS_SEEN: Mapping[AsSeen, Callable[[float], float]] = {
+LOOKUP_ROUNDING: Mapping[LookupPrecision, Callable[[float], float]] = {
     "": float,
     "single": rounded,
     "whole": _whole,
@@ -182,7 +184,7 @@ class Feature:
     """
 
     name: str
-    told: Origin | None = None
+    origin: Origin | None = None
     sets: bool = False
     texts: bool = False
     chosen: frozenset[str] = frozenset()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leafgate.algorithms.node_counts import NO_SAMPLING, Hessians, Kind, NodeNumbers, Sampling
 from leafgate.models.exposure.disclosures import NUMBERS, SCORES
 from leafgate.models.ir.features import Origin
-from leafgate.types.release import LEVELS, Combine, Counted, Disclosure, Level
+from leafgate.types.release import LEVELS, Combine, Counted, FileDisclosure, Level
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -31,13 +31,14 @@ LEAF = -1
 
 
 @dataclass(frozen=True)
-class ForeignTree:
+class TreeIR:
     """One binary tree as arrays over its nodes, the root first.
 
     Node i asks about feature `feature[i]` (LEAF where it asks nothing): `x <= threshold[i]` goes to node `low[i]`,
     with `strict[i]` `x < threshold[i]`, else to `high[i]`; where `float32[i]`, x is rounded to single precision first.
     A node in `subsets` sends the categories listed there low, all others high; categories are texts, or the numbers the
-    model codes them as. A missing x goes low where `missing_low[i]`, else high. `says[i]` are a leaf's numbers, one for
+    model codes them as. A missing x goes low where `missing_low[i]`, else high. `values[i]` are a leaf's numbers, one
+    for
     each class (or one alone, with `output` the class it is about; None: the last class of two, or a predicted
     number); rows of inner nodes are not read. `counts[i]` and `size[i]` are how many a node counts by class and in
     all, where the file tells it; NaN where it tells it not of this node. `numbers` are the numbers that the file itself
@@ -48,7 +49,7 @@ class ForeignTree:
     threshold: Floats
     low: Ids
     high: Ids
-    says: Floats
+    values: Floats
     strict: Flags | bool = False
     float32: Flags | bool = False
     missing_low: Flags | bool = False
@@ -81,7 +82,7 @@ class CategoryList:
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ModelIR:
     """A model as its file tells it.
 
     `format` names the reader, `producer` what made the file. `features` are the names of what the trees ask about, in
@@ -89,7 +90,8 @@ class Foreign:
     are empty for a model that predicts numbers. `combine` and `base` say how trees become a prediction: with `boost`
     the base and the leaves' scores are added up for each class; a model of two classes may keep one score, of the
     second. `counted` is what the numbers count. `discloses` is what the file tells beyond its predictions.
-    `untold_missing` says why the file does not tell where missing cells go, of the columns `untold_of` (none: of
+    `unspecified_missing` says why the file does not tell where missing cells go, of the columns
+    `unspecified_missing_features` (none: of
     any); it is empty where it does. `category_lists` are values that the file lists beside those of `origins`, whether
     tests need them or not; `other_names` are names of columns beside those of features and origins. A leaf of labels
     that says nothing of any class predicts nothing. `settings` are the learner's, where the file tells them, by
@@ -100,16 +102,16 @@ class Foreign:
     format: str
     features: tuple[str, ...]
     classes: tuple[str, ...]
-    trees: tuple[ForeignTree, ...]
-    says: Says
+    trees: tuple[TreeIR, ...]
+    values: Says
     combine: Combine = "one"
     base: tuple[float, ...] = ()
     counted: Counted = "unknown"
-    discloses: tuple[Disclosure, ...] = ()
+    discloses: tuple[FileDisclosure, ...] = ()
     origins: tuple[Origin | None, ...] | None = None
     producer: str = ""
-    untold_missing: str = ""
-    untold_of: frozenset[str] = frozenset()
+    unspecified_missing: str = ""
+    unspecified_missing_features: frozenset[str] = frozenset()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     category_lists: tuple[CategoryList, ...] = ()
     other_names: tuple[str, ...] = ()
@@ -119,11 +121,11 @@ class Foreign:
     @property
     def level(self) -> Level:
         """How much the file tells of its leaves, whatever it is said to tell: the most of all it discloses."""
-        told = [item.level for item in self.discloses if item.level is not None]
-        return max([*told, self.leaf_level], key=LEVELS.index)
+        items = [item.level for item in self.discloses if item.level is not None]
+        return max([*items, self.leaf_level], key=LEVELS.index)
 
     @property
-    def tells(self) -> tuple[Disclosure, ...]:
+    def disclosures(self) -> tuple[FileDisclosure, ...]:
         """What the file tells beyond its predictions; of regression the leaves' numbers are part of it."""
         others = tuple(item for item in self.discloses if item != SCORES)
         return self.discloses if self.classes else (*others, NUMBERS)
@@ -131,28 +133,28 @@ class Foreign:
     @property
     def leaf_level(self) -> Level:
         """The statistic that stands on every leaf; from scores of boosting the shares of classes follow."""
-        if self.says == "values":
+        if self.values == "values":
             return "labels"
         if self.trees and all(tree.counts is not None for tree in self.trees):
             return "counts"
-        return "labels" if self.says == "labels" else "shares"
+        return "labels" if self.values == "labels" else "shares"
 
-    def numbers_of(self, tree: ForeignTree) -> tuple[NodeNumbers, ...]:
+    def numbers_of(self, tree: TreeIR) -> tuple[NodeNumbers, ...]:
         """Every number of people on the tree's nodes: the file's own, and what `counts` and `size` come to."""
         kinds: Mapping[str, Kind] = {"exact": "rows", "sampled": "rows", "bootstrap": "draws"}
         found = list(tree.numbers)
         if tree.counts is not None and not any(each.values.ndim == 2 for each in found):
             found.append(NodeNumbers("counts", kinds.get(self.counted, "weight"), tree.counts))
         elif tree.counts is None and tree.size is not None and not found:
-            told = np.nan_to_num(tree.size)
-            found.append(NodeNumbers("size", "rows" if (told == np.rint(told)).all() else "weight", tree.size))
+            values = np.nan_to_num(tree.size)
+            found.append(NodeNumbers("size", "rows" if (values == np.rint(values)).all() else "weight", tree.size))
         return tuple(found)
 
 
 # --- Trees without tests that change nothing ---
 
 
-def downwards(tree: ForeignTree) -> Ids:
+def topological_order(tree: TreeIR) -> Ids:
     """Every node after its parent."""
     rows, found = np.array([0]), []
     while len(rows):
@@ -162,19 +164,19 @@ def downwards(tree: ForeignTree) -> Ids:
     return np.concatenate(found)
 
 
-def merged(tree: ForeignTree) -> ForeignTree:
+def collapse_equal_leaves(tree: TreeIR) -> TreeIR:
     """The same predictions with leaves that say the same made one where nothing else lies between them."""
-    feature, says = tree.feature.copy(), tree.says.copy()
-    for node in downwards(tree)[::-1].tolist():
+    feature, says = tree.feature.copy(), tree.values.copy()
+    for node in topological_order(tree)[::-1].tolist():
         low, high = int(tree.low[node]), int(tree.high[node])
         if feature[node] != LEAF and feature[low] == feature[high] == LEAF and (says[low] == says[high]).all():
             feature[node], says[node] = LEAF, says[low]
-    return _compact(replace(tree, feature=feature, says=says, counts=None, size=None, numbers=()))
+    return _compact(replace(tree, feature=feature, values=says, counts=None, size=None, numbers=()))
 
 
-def _compact(tree: ForeignTree) -> ForeignTree:
+def _compact(tree: TreeIR) -> TreeIR:
     """The nodes that can be reached alone, numbered anew."""
-    kept = downwards(tree)
+    kept = topological_order(tree)
     number = np.full(tree.nodes, LEAF, dtype=np.int64)
     number[kept] = np.arange(len(kept))
     inner = tree.feature[kept] != LEAF
@@ -185,7 +187,7 @@ def _compact(tree: ForeignTree) -> ForeignTree:
         threshold=np.where(inner, tree.threshold[kept], np.nan),
         low=np.where(inner, number[tree.low[kept]], LEAF),
         high=np.where(inner, number[tree.high[kept]], LEAF),
-        says=tree.says[kept],
+        values=tree.values[kept],
         strict=tree.flag("strict")[kept],
         float32=tree.flag("float32")[kept],
         missing_low=tree.flag("missing_low")[kept],

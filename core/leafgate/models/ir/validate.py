@@ -7,7 +7,7 @@ import numpy as np
 from leafgate.errors import ReleaseError
 from leafgate.io.tree_codec import MAX_TREES
 from leafgate.models.ir.arrays import refuse_many
-from leafgate.models.ir.model import LEAF, Flags, Floats, Foreign, ForeignTree, Ids
+from leafgate.models.ir.model import LEAF, Flags, Floats, Ids, ModelIR, TreeIR
 from leafgate.types.tree import MAX_DEPTH
 
 # --- Tests that no value can pass one after the other ---
@@ -16,7 +16,7 @@ MAX_LOOKS = 3_000_000
 """Tests above others that are looked at, and categories in their sets."""
 
 
-def contradictory(tree: ForeignTree, parent: Ids, place: str = "tree") -> int | None:
+def contradictory(tree: TreeIR, parent: Ids, place: str = "tree") -> int | None:
     """A node to which no value of the feature asked just above it can come, None where there is none.
 
     Every way is held against the ways above it that ask about the same feature; a missing value, where all of them
@@ -40,7 +40,7 @@ def contradictory(tree: ForeignTree, parent: Ids, place: str = "tree") -> int | 
     return None
 
 
-def _empty_intervals(tree: ForeignTree, parent: Ids, asked_by_set: Flags, nodes: Ids) -> Flags:
+def _empty_intervals(tree: TreeIR, parent: Ids, asked_by_set: Flags, nodes: Ids) -> Flags:
     """Which of the nodes, each below a cut, no number can reach by the cuts above, nor a missing one."""
     top, missing_low = _tops(tree), tree.flag("missing_low")
     feature = tree.feature[parent[nodes]]
@@ -60,12 +60,12 @@ def _empty_intervals(tree: ForeignTree, parent: Ids, asked_by_set: Flags, nodes:
     return (least >= most) & ~missing
 
 
-def _tops(tree: ForeignTree) -> Floats:
+def _tops(tree: TreeIR) -> Floats:
     """The largest number that goes low at each node, up to float32's rounding."""
     return np.where(tree.flag("strict"), np.nextafter(tree.threshold, -np.inf), tree.threshold)
 
 
-def _empty_set(tree: ForeignTree, parent: Ids, node: int) -> tuple[bool, int]:
+def _empty_set(tree: TreeIR, parent: Ids, node: int) -> tuple[bool, int]:
     """Can no category, nor a missing one, come to the node by the sets asked above? And how much was looked at."""
     feature, missing_low = tree.feature[parent[node]], tree.flag("missing_low")
     within, outside = list[frozenset[str | float]](), list[frozenset[str | float]]()
@@ -94,7 +94,7 @@ CLOSE = 1e-6
 """Numbers of children may differ from their parent's by this part of it: floating point does."""
 
 
-def check(model: Foreign, place: str) -> Foreign:
+def check(model: ModelIR, place: str) -> ModelIR:
     """The same model; ReleaseError says what makes it none, and in which tree and node."""
     _check_whole(model, place)
     for number, tree in enumerate(model.trees):
@@ -110,7 +110,7 @@ def check(model: Foreign, place: str) -> Foreign:
     return model
 
 
-def _check_whole(model: Foreign, place: str) -> None:
+def _check_whole(model: ModelIR, place: str) -> None:
     if not model.trees or len(model.trees) > MAX_TREES:
         raise ReleaseError(f"must have trees, at most {MAX_TREES:,}", place=place)
     if sum(tree.nodes for tree in model.trees) > MAX_NODES:
@@ -124,17 +124,17 @@ def _check_whole(model: Foreign, place: str) -> None:
         raise ReleaseError("says `one`, and there are several trees", place=place)
     if not all(abs(base) <= MOST for base in model.base) or len(model.base) not in {0, 1, len(model.classes)}:
         raise ReleaseError("its base scores must be finite, one for each class", place=place)
-    if bool(model.classes) == (model.says == "values"):
+    if bool(model.classes) == (model.values == "values"):
         raise ReleaseError("must predict classes or numbers, not both", place=place)
 
 
-def _check_shapes(model: Foreign, tree: ForeignTree, place: str) -> None:
+def _check_shapes(model: ModelIR, tree: TreeIR, place: str) -> None:
     """Every array speaks of every node."""
     n = tree.nodes
-    outputs = 1 if model.says == "values" or tree.says.shape[-1:] == (1,) else len(model.classes)
+    outputs = 1 if model.values == "values" or tree.values.shape[-1:] == (1,) else len(model.classes)
     shapes = [tree.threshold.shape, tree.low.shape, tree.high.shape]
-    told = [] if tree.size is None else [tree.size.shape]
-    if n == 0 or any(shape != (n,) for shape in (*shapes, *told)) or tree.says.shape != (n, outputs):
+    items = [] if tree.size is None else [tree.size.shape]
+    if n == 0 or any(shape != (n,) for shape in (*shapes, *items)) or tree.values.shape != (n, outputs):
         raise ReleaseError("its arrays are not of one length", place=place)
     sizes = [len(each.values) if each.members is None else n for each in tree.numbers]
     if any(size != n for size in sizes):
@@ -147,7 +147,7 @@ def _check_shapes(model: Foreign, tree: ForeignTree, place: str) -> None:
         raise ReleaseError("says not which class its scores are of", place=place)
 
 
-def _check_numbers(model: Foreign, tree: ForeignTree, place: str) -> None:
+def _check_numbers(model: ModelIR, tree: TreeIR, place: str) -> None:
     """Features there are, finite thresholds, leaves that say something."""
     asks = tree.feature != LEAF
     _refuse(asks & ((tree.feature < 0) | (tree.feature >= len(model.features))), "asks about no feature", place)
@@ -156,14 +156,14 @@ def _check_numbers(model: Foreign, tree: ForeignTree, place: str) -> None:
     cuts = asks.copy()
     cuts[list(tree.subsets)] = False
     _refuse(cuts & ~np.isfinite(tree.threshold), "has a threshold that is no finite number", place)
-    _refuse(~asks & ~(abs(tree.says) <= MOST).all(axis=1), f"says no finite number, or one beyond {MOST:g}", place)
-    if model.says not in {"scores", "values"}:
-        _refuse(~asks & (tree.says < 0).any(axis=1), "says less than nothing of a class", place)
-    if model.says == "shares":
-        _refuse(~asks & _unlike(tree.says.sum(axis=1), np.ones(tree.nodes)), "its shares do not sum to 1", place)
+    _refuse(~asks & ~(abs(tree.values) <= MOST).all(axis=1), f"says no finite number, or one beyond {MOST:g}", place)
+    if model.values not in {"scores", "values"}:
+        _refuse(~asks & (tree.values < 0).any(axis=1), "says less than nothing of a class", place)
+    if model.values == "shares":
+        _refuse(~asks & _unlike(tree.values.sum(axis=1), np.ones(tree.nodes)), "its shares do not sum to 1", place)
 
 
-def parents(tree: ForeignTree, place: str) -> Ids:
+def parents(tree: TreeIR, place: str) -> Ids:
     """Each node's parent, -1 for the root; ReleaseError unless all nodes are one tree below node 0."""
     n, inner = tree.nodes, np.flatnonzero(tree.feature != LEAF)
     below = np.concatenate([tree.low[inner], tree.high[inner]])
@@ -181,7 +181,7 @@ def parents(tree: ForeignTree, place: str) -> Ids:
     return parent
 
 
-def _check_depth(tree: ForeignTree, place: str) -> None:
+def _check_depth(tree: TreeIR, place: str) -> None:
     """Every node hangs on the root, not too far below."""
     rows, reached = np.array([0]), 0
     for _ in range(MAX_DEPTH + 1):
@@ -194,13 +194,13 @@ def _check_depth(tree: ForeignTree, place: str) -> None:
         raise ReleaseError("goes in circles apart from its first node", place=place)
 
 
-def _check_counts(tree: ForeignTree, place: str) -> None:
+def _check_counts(tree: TreeIR, place: str) -> None:
     """Numbers of people are none below nothing, and a node's children together have its own."""
     inner = np.flatnonzero(tree.feature != LEAF)
-    for told in (tree.size, tree.counts):
-        if told is None:
+    for result in (tree.size, tree.counts):
+        if result is None:
             continue
-        rows = told.reshape(tree.nodes, -1)
+        rows = result.reshape(tree.nodes, -1)
         strange = np.asarray(((rows < 0) | np.isinf(rows)).any(axis=1))
         _refuse(strange, "counts less than nobody, or no number", place)
         apart = abs(rows[inner] - rows[tree.low[inner]] - rows[tree.high[inner]])

@@ -12,7 +12,17 @@ from pydantic import Field, model_validator
 from leafgate.api.components import Limit, Strict
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import parse_number
-from leafgate.models.ir.features import AS_SEEN, Absent, Coded, Feature, Number, Origin, Unknown, known_by, stepped
+from leafgate.models.ir.features import (
+    LOOKUP_ROUNDING,
+    CategoryCodes,
+    Feature,
+    MissingIndicator,
+    Numeric,
+    Origin,
+    Unresolved,
+    known_by,
+    stepped,
+)
 from leafgate.types.schema import Column, Schema
 
 # --- Whether a feature's values can be the policy's: codes taken for numbers, and values spelled in two ways ---
@@ -24,26 +34,26 @@ MISSING_WORDS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "None", "null", "
 """What a model may have been given where a policy sees nothing."""
 
 
-def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool) -> Unknown | None:
+def misread(feature: Feature, origin: Origin, column: Column, *, explicit: bool) -> Unresolved | None:
     """Why the feature cannot be taken for what it seems to be made of; None where it can.
 
     `explicit`: the policy says itself what it is made of.
     """
     if column.numeric:
         return None
-    if isinstance(origin, Number) and not explicit and _may_be_codes(feature, origin, column):
-        return Unknown(feature.name, "is asked for the column's values, or for codes 0, 1, 2, ... of them", WHICH)
-    if feature.texts and isinstance(origin, Number):
+    if isinstance(origin, Numeric) and not explicit and _may_be_codes(feature, origin, column):
+        return Unresolved(feature.name, "is asked for the column's values, or for codes 0, 1, 2, ... of them", WHICH)
+    if feature.texts and isinstance(origin, Numeric):
         return _misspelt(feature.chosen, column, float, whole=False)
-    if not isinstance(origin, Coded):
+    if not isinstance(origin, CategoryCodes):
         return None
-    return _misspelt(known_by(origin), column, AS_SEEN[origin.seen], whole=True)
+    return _misspelt(known_by(origin), column, LOOKUP_ROUNDING[origin.lookup_precision], whole=True)
 
 
 WHICH = "give its `codes` under `build: {encoding: ...}`, or `{column: ...}` alone where it has the values themselves"
 
 
-def _may_be_codes(feature: Feature, origin: Number, column: Column) -> bool:
+def _may_be_codes(feature: Feature, origin: Numeric, column: Column) -> bool:
     """Are values that are numbers, but not 0, 1, 2, ..., only asked about where codes of as many values lie?"""
     numbers = [parse_number(value) for value in column.values or ()]
     if feature.sets or not all(map(math.isfinite, numbers)) or sorted(numbers) == list(range(len(numbers))):
@@ -52,7 +62,7 @@ def _may_be_codes(feature: Feature, origin: Number, column: Column) -> bool:
     return low <= feature.least and feature.most <= high
 
 
-def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -> Unknown | None:
+def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -> Unresolved | None:
     """What the model knows, against what the policy declares; `whole`: it is all that the model knows.
 
     Numbers are the same if the model sees them so. A model may know values that nobody has any more, or not know some
@@ -64,12 +74,14 @@ def _misspelt(known: frozenset[str], column: Column, see: See, *, whole: bool) -
     gone = frozenset(value for value in strange if value.strip() in MISSING_WORDS)
     if gone and column.missing:
         why = "the model knows a value that stands for missing cells, and missing cells besides"
-        return Unknown(column.name, why, "take it from `data.missing`, so that it is a value in the policy too")
+        return Unresolved(column.name, why, "take it from `data.missing`, so that it is a value in the policy too")
     others = len(strange - gone)
     if not others or (whole and all(value in known or see(parse_number(value)) in alike for value in values)):
         return None
     why = f"the model knows {others} value(s) that the policy does not have"
-    return Unknown(column.name, why, "declare `values` as the model spells them, and the table's spelling as `aliases`")
+    return Unresolved(
+        column.name, why, "declare `values` as the model spells them, and the table's spelling as `aliases`"
+    )
 
 
 def _numbers(values: frozenset[str], see: See) -> frozenset[float]:
@@ -80,7 +92,7 @@ BETWEEN = ("_", "=", "-", ".", ":", " ", "__")
 """What stands between column and value in names of dummy features."""
 
 
-Found = Number | Coded | Absent
+Found = Numeric | CategoryCodes | MissingIndicator
 
 
 class Encoding(Strict):
@@ -99,12 +111,12 @@ class Encoding(Strict):
 
 
 def origins_of(
-    features: Sequence[Feature], said: Mapping[str, Encoding], schema: Schema, place: str
+    features: Sequence[Feature], encodings: Mapping[str, Encoding], schema: Schema, place: str
 ) -> tuple[Origin, ...]:
     """Each feature's origin among the policy's columns; ReleaseError names every feature that has none."""
-    found = [_origin(feature, said.get(feature.name), schema) for feature in features]
-    idle = _idle(said, {feature.name for feature in features}, schema)
-    unknown = dict.fromkeys(one for one in found if isinstance(one, Unknown))
+    found = [_origin(feature, encodings.get(feature.name), schema) for feature in features]
+    idle = _idle(encodings, {feature.name for feature in features}, schema)
+    unknown = dict.fromkeys(one for one in found if isinstance(one, Unresolved))
     problems = [Problem(place, f"{one.column!r}: {one.why}", one.remedy or REMEDY) for one in unknown]
     problems += [Problem("build.encoding", f"no tree asks about a feature {name!r}") for name in idle]
     if problems:
@@ -121,32 +133,32 @@ def _idle(said: Mapping[str, Encoding], features: Collection[str], schema: Schem
 
 
 def _origin(feature: Feature, said: Encoding | None, schema: Schema) -> Origin:
-    name, told = feature.name, feature.told
+    name, result = feature.name, feature.origin
     if said is not None:
-        origin = _renamed(told, said) or _said(name, said, schema)
+        origin = _renamed(result, said) or _from_policy(name, said, schema)
     else:
-        origin = told if told is not None else _named(name, schema)
-    if isinstance(origin, Unknown):
+        origin = result if result is not None else _from_name(name, schema)
+    if isinstance(origin, Unresolved):
         return origin
     if said is None and origin.column not in schema:
         origin = _spelled_plainly(origin, schema)
     if origin.column not in schema:
-        return Unknown(name, "asks about a column that the policy does not have, or drops")
+        return Unresolved(name, "asks about a column that the policy does not have, or drops")
     column = schema[origin.column]
     if "class" in column.roles:
-        return Unknown(name, "asks about the class itself")
+        return Unresolved(name, "asks about the class itself")
     wrong = misread(feature, origin, column, explicit=said is not None)
-    return _fitting(feature, origin, column) if wrong is None else wrong
+    return _to_schema(feature, origin, column) if wrong is None else wrong
 
 
-def _renamed(told: Origin | None, said: Encoding) -> Origin | None:
+def _renamed(origin: Origin | None, said: Encoding) -> Origin | None:
     """What the file says of a feature, of the column that the policy says it is made from; None where that is not so.
 
     A file's columns may have no names but positions; how they were scaled stays as the file says.
     """
-    if told is None or isinstance(told, Unknown) or said.column is None:
+    if origin is None or isinstance(origin, Unresolved) or said.column is None:
         return None
-    return replace(told, column=said.column) if (said.value, said.codes, said.missing) == (None, None, None) else None
+    return replace(origin, column=said.column) if (said.value, said.codes, said.missing) == (None, None, None) else None
 
 
 def _spelled_plainly(origin: Found, schema: Schema) -> Found:
@@ -163,25 +175,25 @@ def plainly(name: str) -> str:
     return re.sub(r"^([0-9])", r"_\1", re.sub(r"[^\w+]", "_", name))
 
 
-def _said(name: str, said: Encoding, schema: Schema) -> Origin:
+def _from_policy(name: str, said: Encoding, schema: Schema) -> Origin:
     """What the policy says a feature is."""
     column = said.column if said.column is not None else name
     absent = math.nan if said.missing is None else said.missing
     if said.value is not None:
         if column in schema and schema[column].values is not None and said.value not in schema[column].domain:
-            return Unknown(name, "`encoding` names a value outside the column's domain")
-        return Coded(column, {said.value: 1.0}, 0.0, 0.0 if said.missing is None else absent)
+            return Unresolved(name, "`encoding` names a value outside the column's domain")
+        return CategoryCodes(column, {said.value: 1.0}, 0.0, 0.0 if said.missing is None else absent)
     if said.codes is not None:
-        return Coded(column, dict(said.codes), None, absent)
-    return Number(column, (), said.missing)
+        return CategoryCodes(column, dict(said.codes), None, absent)
+    return Numeric(column, (), said.missing)
 
 
-def _named(name: str, schema: Schema) -> Origin:
+def _from_name(name: str, schema: Schema) -> Origin:
     """What a feature's name says: a column's own, or column and value as pandas and scikit-learn join them."""
     bare = name.partition("__")[2]
     for full in (name, bare) if bare else (name,):
         if full in schema:
-            return Number(full)
+            return Numeric(full)
         found = {
             (column.name, value)
             for column in schema.columns
@@ -191,12 +203,12 @@ def _named(name: str, schema: Schema) -> Origin:
         }
         if len(found) == 1:
             column, value = found.pop()
-            return Coded(column, {value: 1.0}, 0.0, 0.0)
-    plain = _spelled_plainly(Number(name), schema)
+            return CategoryCodes(column, {value: 1.0}, 0.0, 0.0)
+    plain = _spelled_plainly(Numeric(name), schema)
     return (
         plain
         if plain.column in schema
-        else Unknown(name, "is neither a column of the policy nor a column and one of its values")
+        else Unresolved(name, "is neither a column of the policy nor a column and one of its values")
     )
 
 
@@ -209,26 +221,28 @@ def names_of(schema: Schema) -> frozenset[str]:
     return frozenset(made | {prefix + one.name for one in columns for prefix in ("", "missing ")} | plain)
 
 
-def _fitting(feature: Feature, origin: Origin, column: Column) -> Origin:
+def _to_schema(feature: Feature, origin: Origin, column: Column) -> Origin:
     """The origin as the column's kind has it: numbers of a column with `values` are the numbers its values are."""
     name = feature.name
-    if isinstance(origin, Number) and not column.numeric and feature.texts:
-        return Coded(column.name, {}, 0.0)
-    if isinstance(origin, Number) and feature.sets and not column.numeric:
-        return Unknown(name, "is asked for codes of the model's own, and the file does not say of what: give `codes`")
-    if isinstance(origin, Number) and feature.sets:
-        return Unknown(name, "is asked for single values; the column needs `values` in the policy")
-    if isinstance(origin, Number) and not column.numeric:
+    if isinstance(origin, Numeric) and not column.numeric and feature.texts:
+        return CategoryCodes(column.name, {}, 0.0)
+    if isinstance(origin, Numeric) and feature.sets and not column.numeric:
+        return Unresolved(
+            name, "is asked for codes of the model's own, and the file does not say of what: give `codes`"
+        )
+    if isinstance(origin, Numeric) and feature.sets:
+        return Unresolved(name, "is asked for single values; the column needs `values` in the policy")
+    if isinstance(origin, Numeric) and not column.numeric:
         numbers = {value: _as_number(value) for value in column.values or ()}
         if not all(map(math.isfinite, numbers.values())):
-            return Unknown(name, "is a number, and the column's values are none: which stands for which?")
+            return Unresolved(name, "is a number, and the column's values are none: which stands for which?")
         absent = math.nan if origin.fill is None else origin.fill
         codes = {value: stepped(number, origin.steps) for value, number in numbers.items()}
-        return Coded(column.name, codes, None, absent)
-    if isinstance(origin, Coded) and column.numeric:
-        return Unknown(name, "gives each value a number of its own; the column needs `values` in the policy")
-    if isinstance(origin, Coded):
-        return Coded(column.name, _in_domain(origin, column), origin.other, origin.missing)
+        return CategoryCodes(column.name, codes, None, absent)
+    if isinstance(origin, CategoryCodes) and column.numeric:
+        return Unresolved(name, "gives each value a number of its own; the column needs `values` in the policy")
+    if isinstance(origin, CategoryCodes):
+        return CategoryCodes(column.name, _in_domain(origin, column), origin.otherwise, origin.missing)
     return origin
 
 
@@ -240,20 +254,20 @@ def _as_number(value: str) -> float:
 TRUTH = {"false": 0.0, "true": 1.0}
 
 
-def _in_domain(origin: Coded, column: Column) -> dict[str, float]:
+def _in_domain(origin: CategoryCodes, column: Column) -> dict[str, float]:
     """The codes under the policy's spelling: a model's 3.0 is the value `3`, and what it sees as 3.0 too."""
-    codes, see = origin.codes, AS_SEEN[origin.seen]
+    codes, see = origin.codes, LOOKUP_ROUNDING[origin.lookup_precision]
     exact = {value: codes[value] for value in column.values or () if value in codes}
     numbers = {see(parse_number(text)): code for text, code in codes.items() if math.isfinite(parse_number(text))}
     alike = {v: numbers[see(parse_number(v))] for v in column.values or () if see(parse_number(v)) in numbers}
     return alike | exact
 
 
-def class_values(classes: Sequence[str], said: Encoding | None, target: Column, place: str) -> tuple[str, ...]:
+def class_values(classes: Sequence[str], encoding: Encoding | None, target: Column, place: str) -> tuple[str, ...]:
     """The policy's value for each of the model's classes; ReleaseError when one has none."""
     values = target.values or ()
-    if said is not None and said.codes is not None:
-        by_number = {number: value for value, number in said.codes.items()}
+    if encoding is not None and encoding.codes is not None:
+        by_number = {number: value for value, number in encoding.codes.items()}
         named = [by_number.get(parse_number(name)) for name in classes]
     else:
         numbers = {parse_number(value): value for value in values if math.isfinite(parse_number(value))}

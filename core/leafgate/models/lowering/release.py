@@ -13,17 +13,17 @@ from leafgate.algorithms.node_counts import FileNumbers, TreeNumbers
 from leafgate.errors import Problem, ReleaseError
 from leafgate.models.exposure.categories import lists_of_people, names_of_people
 from leafgate.models.ir.features import Feature, Origin
-from leafgate.models.ir.model import LEAF, Foreign, ForeignTree, downwards
+from leafgate.models.ir.model import LEAF, ModelIR, TreeIR, topological_order
 from leafgate.models.lowering.encoding import Encoding, class_values, names_of, origins_of, plainly
-from leafgate.models.lowering.tests import Asked, told
-from leafgate.types.release import Disclosure, ModelFile, Publish, Release
+from leafgate.models.lowering.tests import Split, lower_split
+from leafgate.types.release import FileDisclosure, ModelFile, Publish, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Leaf, Node, children
 
 # --- How the trees of a model ask about its features ---
 
 
-def asked_features(model: Foreign) -> dict[int, Feature]:
+def asked_features(model: ModelIR) -> dict[int, Feature]:
     """Every feature that some tree asks about, by its number."""
     least, most = np.full(len(model.features), np.inf), np.full(len(model.features), -np.inf)
     chosen: dict[int, set[str | float]] = {}
@@ -35,83 +35,87 @@ def asked_features(model: Foreign) -> dict[int, Feature]:
         for node, values in tree.subsets.items():
             chosen.setdefault(int(tree.feature[node]), set()).update(values)
     asked = sorted({*chosen, *np.flatnonzero(most > -np.inf).tolist()})
-    told = model.origins or (None,) * len(model.features)
-    return {i: _feature(model.features[i], told[i], chosen.get(i), float(least[i]), float(most[i])) for i in asked}
+    origins = model.origins or (None,) * len(model.features)
+    return {i: _feature(model.features[i], origins[i], chosen.get(i), float(least[i]), float(most[i])) for i in asked}
 
 
-def _feature(name: str, told: Origin | None, chosen: set[str | float] | None, least: float, most: float) -> Feature:
+def _feature(name: str, origin: Origin | None, chosen: set[str | float] | None, least: float, most: float) -> Feature:
     if chosen is None:
-        return Feature(name, told, least=least, most=most)
+        return Feature(name, origin, least=least, most=most)
     texts = frozenset(value for value in chosen if isinstance(value, str))
-    return Feature(name, told, True, len(texts) == len(chosen) and most < least, texts, least, most)
+    return Feature(name, origin, True, len(texts) == len(chosen) and most < least, texts, least, most)
 
 
-def release_of(
-    model: Foreign,
+def lower_model(
+    model: ModelIR,
     content: bytes,
     schema: Schema,
-    said: Mapping[str, Encoding],
+    encodings: Mapping[str, Encoding],
     place: str,
     people: int | None = None,
 ) -> Release:
     """The model, checked before, over the policy's columns; it tells what the file tells, whatever the policy says.
 
-    `said` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
+    `encodings` is what the policy says of the features' encoding, `people` how many the table has, where there is one.
     Raises ReleaseError for what cannot be told in the
     policy's columns, each by its name.
     """
     target = schema.target
     _check_numbers(model, target, place)
-    values = class_values(model.classes, said.get(target.name), target, place) if model.classes else ()
+    values = class_values(model.classes, encodings.get(target.name), target, place) if model.classes else ()
     features = asked_features(model)
-    origins = dict(zip(features, origins_of(list(features.values()), said, schema, place), strict=True))
+    origins = dict(zip(features, origins_of(list(features.values()), encodings, schema, place), strict=True))
     _check_missing(model, origins, schema, place)
     _check_spelling(model, origins, schema, place)
     translated = [_tree(model, tree, origins, values, schema) for tree in model.trees]
-    columns = _policy_columns(model, origins, said)
-    listed = lists_of_people(_with_codes(model, said), schema, columns, people)
-    told = (*model.tells, *_strange_columns(model, schema), *listed)
-    file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), told)
+    columns = _policy_columns(model, origins, encodings)
+    listed = lists_of_people(_with_codes(model, encodings), schema, columns, people)
+    items = (*model.disclosures, *_strange_columns(model, schema), *listed)
+    file = ModelFile(model.format, hashlib.sha256(content).hexdigest(), items)
     return Release(
         _builder(model),
         schema,
         (*_base(model, values, schema), *(tree for tree, _ in translated)),
         Publish(model.leaf_level, measure=False),
-        counted=model.counted,
+        count_semantics=model.counted,
         combine=model.combine,
         file=file,
         node_numbers=FileNumbers(tuple(numbers for _, numbers in translated), values, model.hessians, model.sampling),
     )
 
 
-def _check_numbers(model: Foreign, target: Column, place: str) -> None:
+def _check_numbers(model: ModelIR, target: Column, place: str) -> None:
     """Numbers are predicted of a class of numbers, classes of any other."""
     if not model.classes and target.edges is None:
         remedy = f"in the policy, give {target.name!r} `bins`, the edges of the intervals its numbers are told in"
         raise ReleaseError(f"predicts numbers, and {target.name!r} has none", place=place, remedy=remedy)
 
 
-def _builder(model: Foreign) -> dict[str, Any]:
+def _builder(model: ModelIR) -> dict[str, Any]:
     """What is known of who made it, and how."""
-    told: dict[str, Any] = {"use": "published", "format": model.format}
-    told |= {"producer": model.producer} if model.producer else {}
-    return told | ({"settings": dict(model.settings)} if model.settings else {})
+    document: dict[str, Any] = {"use": "published", "format": model.format}
+    document |= {"producer": model.producer} if model.producer else {}
+    return document | ({"settings": dict(model.settings)} if model.settings else {})
 
 
-def _check_missing(model: Foreign, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
+def _check_missing(model: ModelIR, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
     """Columns that may be missing need a model whose file tells where such cells go."""
-    told = model.origins or (None,) * len(model.features)
-    own = [name if one is None else one.column for name, one in zip(model.features, told, strict=True)]
-    asked = {one.column for number, one in origins.items() if not model.untold_of or own[number] in model.untold_of}
+    result = model.origins or (None,) * len(model.features)
+    own = [name if one is None else one.column for name, one in zip(model.features, result, strict=True)]
+    asked = {
+        one.column
+        for number, one in origins.items()
+        if not model.unspecified_missing_features or own[number] in model.unspecified_missing_features
+    }
     gone = sorted(name for name in asked if schema[name].missing)
-    if model.untold_missing and gone:
+    if model.unspecified_missing and gone:
         remedy = "leave people with missing cells out: `data: {on_missing: drop}`"
         raise ReleaseError.listing(
-            Problem(place, f"{name!r} may be missing, and {model.untold_missing}", remedy) for name in gone
+            Problem(place, f"{name!r} may be missing, and {model.unspecified_missing}", remedy) for name in gone
         )
 
 
-def _check_spelling(model: Foreign, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
+def _check_spelling(model: ModelIR, origins: Mapping[int, Origin], schema: Schema, place: str) -> None:
     """Names of columns in ONNX files have `_` for other signs: two columns may have become one name, and its number."""
     if model.format != "onnx":
         return
@@ -122,21 +126,21 @@ def _check_spelling(model: Foreign, origins: Mapping[int, Origin], schema: Schem
         raise ReleaseError.listing(Problem(place, f"{name!r} may be another column of it", remedy) for name in twice)
 
 
-def _policy_columns(model: Foreign, origins: Mapping[int, Origin], said: Mapping[str, Encoding]) -> dict[str, str]:
+def _policy_columns(model: ModelIR, origins: Mapping[int, Origin], said: Mapping[str, Encoding]) -> dict[str, str]:
     """The policy's column for what the file calls a column, of those that tests ask about."""
-    told = model.origins or (None,) * len(model.features)
-    asked = {i: model.features[i] if told[i] is None else told[i].column for i in origins}  # type: ignore[union-attr]
+    result = model.origins or (None,) * len(model.features)
+    asked = {i: model.features[i] if result[i] is None else result[i].column for i in origins}  # type: ignore[union-attr]
     return {name: origins[i].column for i, name in asked.items()}
 
 
-def _with_codes(model: Foreign, said: Mapping[str, Encoding]) -> Foreign:
+def _with_codes(model: ModelIR, said: Mapping[str, Encoding]) -> ModelIR:
     """The model without lists of the numbers that the policy itself gives as a feature's codes."""
     codes = {name: {f"{code:g}" for code in one.codes.values()} for name, one in said.items() if one.codes is not None}
     kept = tuple(one for one in model.category_lists if not one.values <= codes.get(one.column, set()))
     return replace(model, category_lists=kept)
 
 
-def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
+def _strange_columns(model: ModelIR, schema: Schema) -> list[FileDisclosure]:
     """That the file names columns which the policy drops, if no tree asks about them; dummies of them name people."""
     origins = model.origins or (None,) * len(model.features)
     names = {name if one is None else one.column for name, one in zip(model.features, origins, strict=True)}
@@ -145,10 +149,10 @@ def _strange_columns(model: Foreign, schema: Schema) -> list[Disclosure]:
         return list(people)
     strange = [name for name in names if not {name, name.partition("__")[2]} & known]
     says = f"the names of {len(strange)} column(s) that the policy drops or does not know, which no tree asks about"
-    return [Disclosure("column_names", "medium", says)] if strange else []
+    return [FileDisclosure("column_names", "medium", says)] if strange else []
 
 
-def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
+def _base(model: ModelIR, values: Sequence[str], schema: Schema) -> list[Node]:
     """What boosting starts from, as a tree of one leaf that everybody reaches."""
     if not model.base:
         return []
@@ -159,7 +163,7 @@ def _base(model: Foreign, values: Sequence[str], schema: Schema) -> list[Node]:
 
 
 def _tree(
-    model: Foreign, tree: ForeignTree, origins: Mapping[int, Origin], values: Sequence[str], schema: Schema
+    model: ModelIR, tree: TreeIR, origins: Mapping[int, Origin], values: Sequence[str], schema: Schema
 ) -> tuple[Node, TreeNumbers]:
     """One tree, from the leaves up, and where its nodes' numbers belong; no recursion, however deep it is."""
     leaf = _leaves(model, tree, values, schema)
@@ -168,14 +172,14 @@ def _tree(
     strict, float32, missing_low = flags
     feature, at, low, high = (a.tolist() for a in (tree.feature, tree.threshold, tree.low, tree.high))
     numbers, ways = model.numbers_of(tree), [BOTH] * tree.nodes
-    for node in downwards(tree)[::-1].tolist():
+    for node in topological_order(tree)[::-1].tolist():
         if feature[node] == LEAF:
             built[node] = leaf(node)
             continue
         origin = origins[feature[node]]
-        test = Asked(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
+        test = Split(at[node], strict[node], float32[node], missing_low[node], tree.subsets.get(node))
         below = built.pop(low[node]), built.pop(high[node])
-        built[node] = told(test, origin, schema[origin.column], *below)
+        built[node] = lower_split(test, origin, schema[origin.column], *below)
         if numbers:
             ways[node] = _ways(built[node], *below)
     if not numbers:
@@ -199,7 +203,7 @@ def _ways(made: Node, low: Node, high: Node) -> int:
     return BOTH if below[0] is low else TURNED
 
 
-def _leaves_below(tree: ForeignTree, ways: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _leaves_below(tree: TreeIR, ways: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of each node the release's first leaf below it, the one after the last, and how many tests are above.
 
     Twice 0 where nobody can come.
@@ -228,10 +232,10 @@ def _leaves_below(tree: ForeignTree, ways: np.ndarray) -> tuple[np.ndarray, np.n
     return first, np.where(gone, 0, first + leaves), depth
 
 
-def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:
+def _leaves(model: ModelIR, tree: TreeIR, values: Sequence[str], schema: Schema) -> Callable[[int], Leaf]:
     """What a leaf of the tree says, by its node."""
     if not model.classes:
-        numbers = tree.says[:, 0].tolist()
+        numbers = tree.values[:, 0].tolist()
         return lambda node: Leaf(value=numbers[node])
     order = [values.index(name) for name in schema.classes if name in values]
     here = [name for name in schema.classes if name in values]
@@ -242,38 +246,38 @@ def _leaves(model: Foreign, tree: ForeignTree, values: Sequence[str], schema: Sc
     def full(numbers: Any) -> dict[str, Any]:
         return dict(zip(here, numbers, strict=True)) if complete else rest | dict(zip(here, numbers, strict=True))
 
-    if model.says == "scores":
+    if model.values == "scores":
         says = _scores(model, tree).tolist()
         return lambda node: Leaf(scores=_by_class(says[node], values, schema))
-    quiet = set(np.flatnonzero(~tree.says.any(axis=1)).tolist()) if model.says == "labels" else set()
-    labels = [None if node in quiet else values[i] for node, i in enumerate(tree.says.argmax(axis=1).tolist())]
+    quiet = set(np.flatnonzero(~tree.values.any(axis=1)).tolist()) if model.values == "labels" else set()
+    labels = [None if node in quiet else values[i] for node, i in enumerate(tree.values.argmax(axis=1).tolist())]
     if tree.counts is not None and model.leaf_level == "counts":
         counts = _whole(tree.counts[:, order])
         return lambda node: Leaf(labels[node], full(counts[node]))
     if model.leaf_level == "shares":  # scores were told above
         with np.errstate(invalid="ignore", divide="ignore"):
-            shares = (tree.says / tree.says.sum(axis=1, keepdims=True))[:, order].tolist()
+            shares = (tree.values / tree.values.sum(axis=1, keepdims=True))[:, order].tolist()
         return lambda node: Leaf(labels[node], shares=full(shares[node]))
     return lambda node: Leaf(labels[node])
 
 
-def _scores(model: Foreign, tree: ForeignTree) -> np.ndarray:
+def _scores(model: ModelIR, tree: TreeIR) -> np.ndarray:
     """A column of scores for each class."""
-    if tree.says.shape[1] == len(model.classes):
-        return tree.says
+    if tree.values.shape[1] == len(model.classes):
+        return tree.values
     spread = np.zeros((tree.nodes, len(model.classes)))
-    spread[:, -1 if tree.output is None else tree.output] = tree.says[:, 0]
+    spread[:, -1 if tree.output is None else tree.output] = tree.values[:, 0]
     return spread
 
 
 def _whole(counts: np.ndarray) -> list[list[Any]]:
     """Counts as whole numbers where they are."""
-    told = np.nan_to_num(counts)
-    near = np.rint(told)
-    whole: list[list[Any]] = near.astype(np.int64).tolist() if np.allclose(near, told) else told.tolist()
+    values = np.nan_to_num(counts)
+    near = np.rint(values)
+    whole: list[list[Any]] = near.astype(np.int64).tolist() if np.allclose(near, values) else values.tolist()
     return whole
 
 
 def _by_class(numbers: Sequence[float], values: Sequence[str], schema: Schema) -> dict[str, float]:
-    told = dict(zip(values, numbers, strict=True))
-    return {name: float(told.get(name, 0.0)) for name in schema.classes}
+    result = dict(zip(values, numbers, strict=True))
+    return {name: float(result.get(name, 0.0)) for name in schema.classes}

@@ -10,16 +10,16 @@ from typing import Literal
 
 import numpy as np
 
-from leafgate.models.ir.features import Absent, Coded, Number, Origin, Step, rounded
+from leafgate.models.ir.features import ArithmeticStep, CategoryCodes, MissingIndicator, Numeric, Origin, rounded
 from leafgate.models.ir.model import Floats
 from leafgate.types.schema import Column, Value
-from leafgate.types.tree import Branch, Cut, Fan, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Node, NumericSplit
 
 MOST = sys.float_info.max
 
 
 @dataclass(frozen=True)
-class Asked:
+class Split:
     """A test on a feature: a threshold, or a set of categories."""
 
     at: float
@@ -38,42 +38,42 @@ class Asked:
         return seen < self.at if self.strict else seen <= self.at
 
 
-def told(asked: Asked, origin: Origin, column: Column, low: Node, high: Node) -> Node:
+def lower_split(asked: Split, origin: Origin, column: Column, low: Node, high: Node) -> Node:
     """The test on `column` that sends the same people to `low` and to `high`; one of these where it asks nothing."""
     match origin:
-        case Number() if _asks_absence(asked, origin) and not column.missing:
+        case Numeric() if _asks_absence(asked, origin) and not column.missing:
             return low
-        case Number():
+        case Numeric():
             return _cut(asked, origin, low, high)
-        case Absent() if column.numeric:
+        case MissingIndicator() if column.numeric:
             return _by_absence(asked, origin, low, high)
-        case Absent():
+        case MissingIndicator():
             return _fan(lambda value: asked.low(origin.gone if value is None else origin.there), column, low, high)
-        case Coded():
+        case CategoryCodes():
             return _fan(_side(asked, origin), column, low, high)
     raise AssertionError("an unknown origin is refused before")
 
 
-def _asks_absence(asked: Asked, origin: Number) -> bool:
+def _asks_absence(asked: Split, origin: Numeric) -> bool:
     """Does it ask nothing but whether the number is missing?"""
     return asked.chosen is None and asked.at == MOST and not asked.strict and not origin.steps
 
 
-def _cut(asked: Asked, origin: Number, low: Node, high: Node) -> Node:
+def _cut(asked: Split, origin: Numeric, low: Node, high: Node) -> Node:
     if not origin.steps and origin.fill is None:  # most cuts are such, and there may be millions
         side: Literal["low", "high"] = "low" if asked.missing_low else "high"
-        return Cut(origin.column, asked.at, low, high, side, asked.strict, asked.float32)
+        return NumericSplit(origin.column, asked.at, low, high, side, asked.strict, asked.float32)
     missing_low = asked.missing_low if origin.fill is None else asked.low(origin.fill)
     missing: Literal["low", "high"] = "low" if missing_low else "high"
     if not origin.steps:
-        return Cut(origin.column, asked.at, low, high, missing, asked.strict, asked.float32)
-    top = highest_low(asked, origin.steps)
+        return NumericSplit(origin.column, asked.at, low, high, missing, asked.strict, asked.float32)
+    top = invert_threshold(asked, origin.steps)
     if top == math.inf:
-        return Cut(origin.column, MOST, low, high, missing)
-    return Cut(origin.column, -MOST if top == -math.inf else top, low, high, missing, strict=top == -math.inf)
+        return NumericSplit(origin.column, MOST, low, high, missing)
+    return NumericSplit(origin.column, -MOST if top == -math.inf else top, low, high, missing, strict=top == -math.inf)
 
 
-def made(numbers: Floats, steps: tuple[Step, ...]) -> Floats:
+def apply_steps(numbers: Floats, steps: tuple[ArithmeticStep, ...]) -> Floats:
     """The numbers after the steps, each in double precision as NumPy does it."""
     act: Mapping[str, Callable[[Floats, float], Floats]] = {
         **{"plus": np.add, "minus": np.subtract, "times": np.multiply, "over": np.divide},
@@ -89,7 +89,7 @@ def _singles(numbers: Floats, by: float) -> Floats:
     return numbers.astype(np.float32).astype(np.float64)
 
 
-def highest_low(asked: Asked, steps: tuple[Step, ...]) -> float:
+def invert_threshold(asked: Split, steps: tuple[ArithmeticStep, ...]) -> float:
     """The largest column number whose feature goes low; infinite where all go one way.
 
     Every step rises (or stays) in floating point too, so one number divides low from high; it is found by halving
@@ -97,7 +97,7 @@ def highest_low(asked: Asked, steps: tuple[Step, ...]) -> float:
     """
 
     def goes_low(key: int) -> bool:
-        return asked.low(float(made(np.array([_double(key)]), steps)[0]))
+        return asked.low(float(apply_steps(np.array([_double(key)]), steps)[0]))
 
     least, most = -_key(MOST) - 1, _key(MOST)
     if goes_low(most):
@@ -121,18 +121,18 @@ def _double(key: int) -> float:
     return float(np.int64(bits).view(np.float64))
 
 
-def _by_absence(asked: Asked, origin: Absent, low: Node, high: Node) -> Node:
+def _by_absence(asked: Split, origin: MissingIndicator, low: Node, high: Node) -> Node:
     there, gone = (low if asked.low(origin.there) else high), (low if asked.low(origin.gone) else high)
-    return there if there is gone else Cut(origin.column, MOST, there, gone, "high")
+    return there if there is gone else NumericSplit(origin.column, MOST, there, gone, "high")
 
 
-def _side(asked: Asked, origin: Coded) -> Callable[[Value], bool | None]:
+def _side(asked: Split, origin: CategoryCodes) -> Callable[[Value], bool | None]:
     """Which side a value of the column takes; None where the model takes no such value."""
 
     def side(value: Value) -> bool | None:
         if asked.chosen is not None and value in asked.chosen:
             return True
-        number = origin.missing if value is None else origin.codes.get(value, origin.other)
+        number = origin.missing if value is None else origin.codes.get(value, origin.otherwise)
         return None if number is None else asked.low(number)
 
     return side
@@ -146,7 +146,7 @@ def _fan(side: Callable[[Value], bool | None], column: Column, low: Node, high: 
     ]
     (few, shorter), (many, longer) = sorted(ways, key=lambda way: len(way[0]))
     if not few:
-        return longer if len(many) == len(sides) else Fan(column.name, (Branch(many, longer),))
+        return longer if len(many) == len(sides) else CategoricalSplit(column.name, (Branch(many, longer),))
     if len(few) + len(many) == len(sides):
-        return Fan(column.name, (Branch(few, shorter),), other=longer)
-    return Fan(column.name, tuple(Branch(values, node) for values, node in ways))
+        return CategoricalSplit(column.name, (Branch(few, shorter),), default=longer)
+    return CategoricalSplit(column.name, tuple(Branch(values, node) for values, node in ways))

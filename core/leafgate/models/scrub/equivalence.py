@@ -6,37 +6,41 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from leafgate.algorithms.consistency import strange_leaves
+from leafgate.algorithms.consistency import inconsistent_leaves
 from leafgate.algorithms.node_counts import REMEDY, first_contradiction
 from leafgate.algorithms.prediction import predict
 from leafgate.errors import ReleaseError
 from leafgate.io.json import parse_number
-from leafgate.models.ir.features import Coded, Number, Origin, Unknown
-from leafgate.models.ir.model import Foreign
-from leafgate.models.lowering.release import release_of
+from leafgate.models.ir.features import CategoryCodes, Numeric, Origin, Unresolved
+from leafgate.models.ir.model import ModelIR
+from leafgate.models.lowering.release import lower_model
 from leafgate.models.scrub.scrub import Proof
-from leafgate.session.run import prepare
+from leafgate.session.run import open_session
 from leafgate.types.release import Release
 from leafgate.types.table import Table
 
 
-def on_data(one: Foreign, other: Foreign, policy: Path, root: Path | None, place: str) -> Proof:
+def on_data(original: ModelIR, scrubbed: ModelIR, policy: Path, root: Path | None, place: str) -> Proof:
     """Both models as releases, on every record of the table that a policy names.
 
     Raises ReleaseError where the first counts other people than the table's: after its counts nobody could see that.
     """
-    run = prepare(policy, None, root)
+    run = open_session(policy, None, root)
     said = getattr(run.policy.build, "encoding", {})
-    gone = set(one.features) - set(other.features)  # features no tree asks about any more: nothing is said of them
+    gone = set(original.features) - set(
+        scrubbed.features
+    )  # features no tree asks about any more: nothing is said of them
     left = {name: each for name, each in said.items() if name not in gone}
-    releases = [release_of(model, b"", run.table.schema, of, place) for model, of in ((one, said), (other, left))]
+    releases = [
+        lower_model(model, b"", run.table.schema, of, place) for model, of in ((original, said), (scrubbed, left))
+    ]
     _check_counts(releases[0], run.table, place)
     mine, its = (predict(release, run.table) for release in releases)
     return Proof(len(run.table), int((mine != its).sum()), of_people=True)
 
 
 def _check_counts(release: Release, table: Table, place: str) -> None:
-    if strange_leaves(release, table):
+    if inconsistent_leaves(release, table):
         raise ReleaseError(
             "some of its leaves count other people than the policy's table has there",
             place=place,
@@ -55,29 +59,29 @@ CHECKED = {"exact", "sampled", "bootstrap"}
 """What leaves may count for an audit to hold it against the table."""
 
 
-def with_unproved(model: Foreign, less: Foreign) -> Foreign:
+def with_unproved(model: ModelIR, less: ModelIR) -> ModelIR:
     """The scrubbed model `less`, its features marked whose reading only the counts that `model` has could prove.
 
     A column of codes and one of numbers look the same in a file. An audit then refuses such a feature by its name until
     the policy itself says what it is.
     """
-    told = all(tree.counts is not None for tree in model.trees)
+    result = all(tree.counts is not None for tree in model.trees)
     kept = any(tree.counts is not None for tree in less.trees)
-    if model.counted not in CHECKED or not told or kept:
+    if model.counted not in CHECKED or not result or kept:
         return less
     origins = less.origins or (None,) * len(less.features)
-    marked = (Unknown(name, WHY) if _is_bare(one) else one for name, one in zip(less.features, origins, strict=True))
+    marked = (Unresolved(name, WHY) if _is_bare(one) else one for name, one in zip(less.features, origins, strict=True))
     return replace(less, origins=tuple(marked))
 
 
 def _is_bare(origin: Origin | None) -> bool:
     """Is it known by its name alone, or by numbers that could stand for anything?"""
-    if isinstance(origin, Coded):
+    if isinstance(origin, CategoryCodes):
         return any(math.isfinite(parse_number(value)) for value in origin.codes)
-    return origin is None or isinstance(origin, Number)
+    return origin is None or isinstance(origin, Numeric)
 
 
-def unproved(model: Foreign) -> tuple[str, ...]:
+def unproved(model: ModelIR) -> tuple[str, ...]:
     """The names of the features that are marked so."""
-    marked = (one for one in model.origins or () if isinstance(one, Unknown) and one.why == WHY)
+    marked = (one for one in model.origins or () if isinstance(one, Unresolved) and one.why == WHY)
     return tuple(one.column for one in marked)

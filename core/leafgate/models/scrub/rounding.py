@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.errors import ReleaseError
-from leafgate.models.exposure.shares import betrayed
-from leafgate.models.ir.model import Floats, Foreign, Ids, merged
-from leafgate.types.release import Disclosure
+from leafgate.models.exposure.shares import counts_recoverable
+from leafgate.models.ir.model import Floats, Ids, ModelIR, collapse_equal_leaves
+from leafgate.types.release import FileDisclosure
 
 DIGITS = 2
 MEETINGS = 1_000_000
@@ -21,7 +21,7 @@ NEAR = 1e-9
 """What floating point makes of a whole number of units."""
 
 
-def with_rounded(model: Foreign, digits: int, place: str) -> Foreign:
+def with_rounded(model: ModelIR, digits: int, place: str) -> ModelIR:
     """The model with every leaf's shares rounded, siblings that say the same made one.
 
     Raises ReleaseError where a share would change by more than a unit of the last digit, or where people could be
@@ -29,18 +29,18 @@ def with_rounded(model: Foreign, digits: int, place: str) -> Foreign:
     """
     trees = []
     for tree in model.trees:
-        says = np.array(tree.says)
-        says[tree.leaves] = rounded(tree.says[tree.leaves], digits)
-        if abs(says - tree.says)[tree.leaves].max() > 10.0**-digits + NEAR:
+        says = np.array(tree.values)
+        says[tree.leaves] = rounded(tree.values[tree.leaves], digits)
+        if abs(says - tree.values)[tree.leaves].max() > 10.0**-digits + NEAR:
             raise ReleaseError(
                 f"has more classes on a leaf than {digits} digit(s) can tell apart",
                 place=place,
                 remedy=f"--digits {digits + 1}",
             )
-        trees.append(merged(replace(tree, says=says)))
+        trees.append(collapse_equal_leaves(replace(tree, values=says)))
     says_so = f"shares of classes, rounded to {digits} digit(s)"
-    less = replace(model, trees=tuple(trees), discloses=(Disclosure("ratios", "medium", says_so),))
-    if betrayed(less):
+    less = replace(model, trees=tuple(trees), discloses=(FileDisclosure("ratios", "medium", says_so),))
+    if counts_recoverable(less):
         raise ReleaseError(
             f"has leaves whose people follow from shares of {digits} digits",
             place=place,
@@ -82,18 +82,18 @@ def _raise(units: Ids, exact: Floats, first: int) -> None:
         units[first] += 1
 
 
-def largest_change(model: Foreign, digits: int) -> float:
+def largest_change(model: ModelIR, digits: int) -> float:
     """By how much a predicted share differs at most after rounding: exact for one tree, for a mean of trees a bound."""
-    leaves = [tree.says[tree.leaves] for tree in model.trees]
+    leaves = [tree.values[tree.leaves] for tree in model.trees]
     each = [float(abs(rounded(says, digits) - says).max()) for says in leaves]
     return float(np.mean(each)) if model.combine == "mean_per_tree" else max(each)
 
 
-def same_labels(model: Foreign, digits: int) -> bool:
+def same_labels(model: ModelIR, digits: int) -> bool:
     """Is it certain that no label changes, whichever leaves of its trees meet? False where they are too many to try."""
     if model.combine in {"one", "vote"}:
         return True  # every leaf's own first class stays
-    leaves = [tree.says[tree.leaves] for tree in model.trees]
+    leaves = [tree.values[tree.leaves] for tree in model.trees]
     if model.combine != "mean_per_tree" or math.prod(map(len, leaves)) > MEETINGS:
         return False
     exact, rough = (_sums(each) for each in (leaves, [rounded(says, digits) for says in leaves]))

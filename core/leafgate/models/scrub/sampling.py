@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.ir.features import Absent, Coded, Number, Origin, Unknown
-from leafgate.models.ir.model import Floats, Foreign
-from leafgate.models.lowering.tests import Asked, highest_low, made
+from leafgate.models.ir.features import CategoryCodes, MissingIndicator, Numeric, Origin, Unresolved
+from leafgate.models.ir.model import Floats, ModelIR
+from leafgate.models.lowering.tests import Split, apply_steps, invert_threshold
 
 Cells = Mapping[str, Sequence[Any]]
 """Columns of numbers or texts; None where missing."""
@@ -22,14 +22,14 @@ MOST_EDGES = 5_000
 """Thresholds of one column that are tried; of more a random choice."""
 
 
-def origins_of(model: Foreign) -> list[Origin]:
+def origins_of(model: ModelIR) -> list[Origin]:
     """Each feature's origin; a feature whose origin is not known is a column of its own."""
-    told = model.origins or (None,) * len(model.features)
-    known = (None if isinstance(one, Unknown) else one for one in told)
-    return [Number(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
+    origins = model.origins or (None,) * len(model.features)
+    known = (None if isinstance(one, Unresolved) else one for one in origins)
+    return [Numeric(name) if one is None else one for name, one in zip(model.features, known, strict=True)]
 
 
-def random_cells(models: Iterable[Foreign], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:
+def random_cells(models: Iterable[ModelIR], n: int, rng: np.random.Generator) -> dict[str, list[Any]]:
     """`n` people with a cell in every column that some model asks about: values it knows, numbers near thresholds."""
     texts: dict[str, set[str]] = {}
     edges: dict[str, set[float]] = {}
@@ -45,26 +45,26 @@ def random_cells(models: Iterable[Foreign], n: int, rng: np.random.Generator) ->
     return cells
 
 
-def _collect(model: Foreign, texts: dict[str, set[str]], edges: dict[str, set[float]]) -> None:
+def _collect(model: ModelIR, texts: dict[str, set[str]], edges: dict[str, set[float]]) -> None:
     for number, origin in enumerate(origins_of(model)):
-        if isinstance(origin, Coded):
+        if isinstance(origin, CategoryCodes):
             texts.setdefault(origin.column, set()).update(origin.codes)
-        elif isinstance(origin, Number):
+        elif isinstance(origin, Numeric):
             edges.setdefault(origin.column, set()).update(_edges(model, number, origin))
-        elif isinstance(origin, Absent):
+        elif isinstance(origin, MissingIndicator):
             edges.setdefault(origin.column, set())
     for column in set(texts) & set(edges):
         del edges[column]
 
 
-def _edges(model: Foreign, feature: int, origin: Number) -> Iterable[float]:
+def _edges(model: ModelIR, feature: int, origin: Numeric) -> Iterable[float]:
     """The last number of the column that goes low, for each test on the feature."""
     for tree in model.trees:
         strict, float32 = tree.flag("strict"), tree.flag("float32")
         for node in np.flatnonzero(tree.feature == feature).tolist():
             if node not in tree.subsets:
-                asked = Asked(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), False)
-                yield highest_low(asked, origin.steps) if origin.steps else asked.at
+                asked = Split(float(tree.threshold[node]), bool(strict[node]), bool(float32[node]), False)
+                yield invert_threshold(asked, origin.steps) if origin.steps else asked.at
 
 
 def _of_texts(values: Sequence[str], n: int, rng: np.random.Generator) -> list[Any]:
@@ -83,7 +83,7 @@ def _of_numbers(edges: Sequence[float], n: int, rng: np.random.Generator) -> lis
     return chosen
 
 
-def rows_of(model: Foreign, cells: Cells) -> Floats:
+def rows_of(model: ModelIR, cells: Cells) -> Floats:
     """What the model's features are for these people; a value it does not take is missing to it."""
     n = len(next(iter(cells.values()), ()))
     columns = [_feature(origin, cells.get(origin.column, [None] * n)) for origin in origins_of(model)]
@@ -92,14 +92,14 @@ def rows_of(model: Foreign, cells: Cells) -> Floats:
 
 def _feature(origin: Origin, cells: Sequence[Any]) -> Floats:
     match origin:
-        case Number(_, steps, fill):
+        case Numeric(_, steps, fill):
             numbers = np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
-            changed = made(numbers, steps)
+            changed = apply_steps(numbers, steps)
             return changed if fill is None else np.where(np.isnan(numbers), fill, changed)
-        case Coded(_, codes, other, missing):
+        case CategoryCodes(_, codes, other, missing):
             rest = math.nan if other is None else other
             absent = math.nan if missing is None else missing
             return np.array([absent if cell is None else codes.get(cell, rest) for cell in cells], dtype=np.float64)
-        case Absent(_, there, gone):
+        case MissingIndicator(_, there, gone):
             return np.array([gone if cell is None else there for cell in cells], dtype=np.float64)
     return np.full(len(cells), math.nan)

@@ -10,14 +10,14 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NO_SAMPLING
 from leafgate.errors import ReleaseError
-from leafgate.models.exposure.categories import needed, values_told
+from leafgate.models.exposure.categories import drop_unused_categories, value_names_disclosed
 from leafgate.models.exposure.disclosures import COUNTS, RATIOS, SCORES
-from leafgate.models.exposure.scores import with_scores_betrayed
-from leafgate.models.exposure.shares import with_betrayed
+from leafgate.models.exposure.scores import with_recoverable_score_counts
+from leafgate.models.exposure.shares import with_recoverable_counts
 from leafgate.models.formats.native import plainly_named
-from leafgate.models.ir.features import Number
-from leafgate.models.ir.model import LEAF, Floats, Foreign, ForeignTree, Ids, merged
-from leafgate.models.lowering.tests import Asked, highest_low
+from leafgate.models.ir.features import Numeric
+from leafgate.models.ir.model import LEAF, Floats, Ids, ModelIR, TreeIR, collapse_equal_leaves
+from leafgate.models.lowering.tests import Split, invert_threshold
 from leafgate.models.scrub.rounding import DIGITS, largest_change, same_labels, with_rounded
 from leafgate.models.scrub.sampling import random_cells, rows_of
 from leafgate.types.release import Combine
@@ -25,7 +25,7 @@ from leafgate.types.release import Combine
 # --- What a foreign model predicts of rows of numbers in its own features: the second way to the same predictions ---
 
 
-def leaves_of(tree: ForeignTree, rows: Floats) -> Ids:
+def leaves_of(tree: TreeIR, rows: Floats) -> Ids:
     """The node each row of features ends in; missing cells are NaN."""
     at = np.zeros(len(rows), dtype=np.int64)
     waiting = np.flatnonzero(tree.feature[at] != LEAF)
@@ -47,7 +47,7 @@ def leaves_of(tree: ForeignTree, rows: Floats) -> Ids:
     return at
 
 
-def votes(model: Foreign, rows: Floats) -> Floats:
+def votes(model: ModelIR, rows: Floats) -> Floats:
     """What all trees say together: a column for each class, or one of predicted numbers.
 
     `vote` counts each tree's likeliest class, `sum` adds, `mean_per_tree` takes the mean of shares, `boost` adds
@@ -60,12 +60,12 @@ def votes(model: Foreign, rows: Floats) -> Floats:
             np.asarray(model.base) if len(model.base) == width else _alone(np.array(model.base)[:, None], None, width)
         )
     for tree in model.trees:
-        said = tree.says[leaves_of(tree, rows)]
+        said = tree.values[leaves_of(tree, rows)]
         said = _alone(said, tree.output, width) if said.shape[1] != width else said
         if model.combine in {"one", "vote"} and model.classes:
-            silent = (model.says == "labels") & ~said.any(axis=1, keepdims=True)
+            silent = (model.values == "labels") & ~said.any(axis=1, keepdims=True)
             said = ((np.arange(width) == said.argmax(axis=1)[:, None]) & ~silent).astype(np.float64)
-        elif model.combine == "mean_per_tree" and model.says == "counts":
+        elif model.combine == "mean_per_tree" and model.values == "counts":
             said = said / said.sum(axis=1, keepdims=True)
         total += said
     return total / len(model.trees) if model.combine == "mean_per_tree" else total
@@ -78,18 +78,18 @@ def _alone(said: Floats, output: int | None, width: int) -> Floats:
     return spread
 
 
-def predicted(model: Foreign, rows: Floats) -> Ids:
+def predicted(model: ModelIR, rows: Floats) -> Ids:
     """Each row's class, by its position; -1 where no leaf says any."""
-    told = votes(model, rows)
-    silent = (model.says == "labels") & ~told.any(axis=1)
-    return np.asarray(np.where(silent, -1, told.argmax(axis=1)))
+    result = votes(model, rows)
+    silent = (model.values == "labels") & ~result.any(axis=1)
+    return np.asarray(np.where(silent, -1, result.argmax(axis=1)))
 
 
 Left = Literal["labels", "shares", "counts"]
 POINTS = 20_000
 
 
-def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> Foreign:
+def minimise(model: ModelIR, leaves: Left, place: str, digits: int = DIGITS) -> ModelIR:
     """The model with nothing in it but what predictions need and, on its leaves, what `leaves` allows.
 
     Shares are left with so many digits; all scores of boosting, without which nobody could predict.
@@ -100,7 +100,7 @@ def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> 
     """
     if leaves == "counts" and model.leaf_level != "counts":
         raise ReleaseError(f"has no counts on its leaves to leave there, only {model.leaf_level}", place=place)
-    if leaves == "labels" and model.says == "scores":
+    if leaves == "labels" and model.values == "scores":
         raise ReleaseError(
             "cannot do with labels: its leaves' scores add up, and the shares of classes follow from them",
             place=place,
@@ -109,7 +109,7 @@ def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> 
     if leaves == "shares" and model.leaf_level == "labels":
         raise ReleaseError("has no shares on its leaves to leave there", place=place, remedy="--leaves labels")
     model = _at_level(replace(model, trees=tuple(_folded(model, tree) for tree in model.trees)), leaves)
-    if leaves == "shares" and model.says == "shares":
+    if leaves == "shares" and model.values == "shares":
         model = with_rounded(model, digits, place)
     asked = sorted(_asked(model))
     number = {old: new for new, old in enumerate(asked)}
@@ -117,30 +117,32 @@ def scrubbed(model: Foreign, leaves: Left, place: str, digits: int = DIGITS) -> 
     origins = None
     if model.origins is not None:
         kept = [model.origins[f] for f in asked]
-        origins = tuple(Number(one.column) if isinstance(one, Number) else one for one in kept)
+        origins = tuple(Numeric(one.column) if isinstance(one, Numeric) else one for one in kept)
     names = tuple(model.features[f] for f in asked)
     sampling = model.sampling if any(tree.counts is not None for tree in trees) else NO_SAMPLING
     kept_model = replace(model, features=names, origins=origins, trees=tuple(trees), producer="scrubbed", settings={})
     columns = set(names) if origins is None else {one.column for one in origins if one is not None} | set(names)
-    untold_of = model.untold_of & columns
-    gone = model.untold_missing if untold_of or not model.untold_of else ""
-    kept_model = replace(kept_model, untold_of=untold_of, untold_missing=gone)
-    less = plainly_named(needed(replace(kept_model, sampling=sampling, hessians=None)))
-    return with_scores_betrayed(with_betrayed(replace(less, discloses=(*less.discloses, *values_told(less)))))
+    untold_of = model.unspecified_missing_features & columns
+    gone = model.unspecified_missing if untold_of or not model.unspecified_missing_features else ""
+    kept_model = replace(kept_model, unspecified_missing_features=untold_of, unspecified_missing=gone)
+    less = plainly_named(drop_unused_categories(replace(kept_model, sampling=sampling, hessians=None)))
+    return with_recoverable_score_counts(
+        with_recoverable_counts(replace(less, discloses=(*less.discloses, *value_names_disclosed(less))))
+    )
 
 
-def shares_changed(model: Foreign, leaves: Left, digits: int = DIGITS) -> str:
+def shares_changed(model: ModelIR, leaves: Left, digits: int = DIGITS) -> str:
     """How much shares change by rounding and whether labels do, in words; empty where nothing is rounded."""
-    if leaves != "shares" or not model.classes or model.says not in {"shares", "counts"}:
+    if leaves != "shares" or not model.classes or model.values not in {"shares", "counts"}:
         return ""
     model = _at_level(model, leaves)
     certain = "; no label changes, whichever leaves meet" if same_labels(model, digits) else ""
     return f", which change by at most {largest_change(model, digits):.4f}{certain}"
 
 
-def _at_level(model: Foreign, leaves: Left) -> Foreign:
+def _at_level(model: ModelIR, leaves: Left) -> ModelIR:
     """The leaves cut down, and what they still tell."""
-    if not model.classes or model.says == "scores":
+    if not model.classes or model.values == "scores":
         trees = tuple(replace(tree, counts=None, size=None, numbers=()) for tree in model.trees)
         return replace(model, trees=trees, discloses=(SCORES,))
     if leaves == "counts":
@@ -150,26 +152,27 @@ def _at_level(model: Foreign, leaves: Left) -> Foreign:
         return replace(model, trees=trees, discloses=(COUNTS,))
     if leaves == "shares":
         trees = tuple(
-            replace(tree, says=_shares(model, tree), counts=None, size=None, numbers=()) for tree in model.trees
+            replace(tree, values=_shares(model, tree), counts=None, size=None, numbers=()) for tree in model.trees
         )
-        return replace(model, trees=trees, says="shares", discloses=(RATIOS,))
+        return replace(model, trees=trees, values="shares", discloses=(RATIOS,))
     trees = tuple(
-        merged(replace(tree, says=_labels(tree.says), counts=None, size=None, numbers=())) for tree in model.trees
+        collapse_equal_leaves(replace(tree, values=_labels(tree.values), counts=None, size=None, numbers=()))
+        for tree in model.trees
     )
     combine: Combine = "one" if model.combine == "one" else "vote"
-    return replace(model, trees=trees, says="labels", combine=combine, discloses=(), counted="unknown")
+    return replace(model, trees=trees, values="labels", combine=combine, discloses=(), counted="unknown")
 
 
-def _at_leaves(tree: ForeignTree, numbers: Floats | None) -> Floats | None:
+def _at_leaves(tree: TreeIR, numbers: Floats | None) -> Floats | None:
     return None if numbers is None else np.where((tree.feature == LEAF)[:, None], numbers, np.nan)
 
 
-def _shares(model: Foreign, tree: ForeignTree) -> Floats:
+def _shares(model: ModelIR, tree: TreeIR) -> Floats:
     """Shares to the last bit as the model adds them up."""
-    if model.says == "shares":
-        return tree.says
+    if model.values == "shares":
+        return tree.values
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(tree.says / tree.says.sum(axis=1, keepdims=True))
+        return np.asarray(tree.values / tree.values.sum(axis=1, keepdims=True))
 
 
 def _labels(says: Floats) -> Floats:
@@ -178,7 +181,7 @@ def _labels(says: Floats) -> Floats:
     return np.asarray(mine & says.any(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _folded(model: Foreign, tree: ForeignTree) -> ForeignTree:
+def _folded(model: ModelIR, tree: TreeIR) -> TreeIR:
     """The tree over the columns' own numbers: steps and stand-ins of missing cells are worked into its tests."""
     if model.origins is None:
         return tree
@@ -186,28 +189,28 @@ def _folded(model: Foreign, tree: ForeignTree) -> ForeignTree:
     threshold = tree.threshold.copy()
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         origin = model.origins[int(tree.feature[node])]
-        if not isinstance(origin, Number) or node in tree.subsets:
+        if not isinstance(origin, Numeric) or node in tree.subsets:
             continue
-        told = {name: bool(array[node]) for name, array in arrays.items()}
-        asked = Asked(float(threshold[node]), told["strict"], told["float32"], told["missing_low"])
+        fields = {name: bool(array[node]) for name, array in arrays.items()}
+        asked = Split(float(threshold[node]), fields["strict"], fields["float32"], fields["missing_low"])
         if origin.fill is not None:
             arrays["missing_low"][node] = asked.low(origin.fill)
         if origin.steps:
             most = np.finfo(np.float64).max
-            top = highest_low(asked, origin.steps)
+            top = invert_threshold(asked, origin.steps)
             threshold[node] = np.clip(top, -most, most)
             arrays["strict"][node], arrays["float32"][node] = top == -np.inf, False
     strict, float32, missing_low = arrays.values()
     return replace(tree, threshold=threshold, strict=strict, float32=float32, missing_low=missing_low)
 
 
-def _renumbered(tree: ForeignTree, number: Mapping[int, int]) -> ForeignTree:
+def _renumbered(tree: TreeIR, number: Mapping[int, int]) -> TreeIR:
     """The tree over fewer features."""
     feature = np.array([LEAF if f == LEAF else number[f] for f in tree.feature.tolist()], dtype=np.int64)
     return replace(tree, feature=feature)
 
 
-def _asked(model: Foreign) -> set[int]:
+def _asked(model: ModelIR) -> set[int]:
     return {int(f) for tree in model.trees for f in np.unique(tree.feature) if f != LEAF}
 
 
@@ -224,14 +227,14 @@ class Proof:
     of_people: bool = False
 
 
-def compared(one: Foreign, other: Foreign, seed: int) -> Proof:
+def compare_on_random_points(original: ModelIR, scrubbed: ModelIR, seed: int) -> Proof:
     """Both models on random points, among them every threshold and the numbers next to it."""
-    cells = random_cells((one, other), POINTS, np.random.default_rng(seed))
-    mine, its = (rows_of(model, cells) for model in (one, other))
-    if not one.classes:
-        different = ~np.isclose(votes(one, mine)[:, 0], votes(other, its)[:, 0], rtol=1e-12)
+    cells = random_cells((original, scrubbed), POINTS, np.random.default_rng(seed))
+    mine, its = (rows_of(model, cells) for model in (original, scrubbed))
+    if not original.classes:
+        different = ~np.isclose(votes(original, mine)[:, 0], votes(scrubbed, its)[:, 0], rtol=1e-12)
     else:
-        different = predicted(one, mine) != predicted(other, its)
+        different = predicted(original, mine) != predicted(scrubbed, its)
     return Proof(len(mine), int(different.sum()))
 
 

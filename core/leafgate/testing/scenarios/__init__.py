@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from leafgate.engine.build import known_of
-from leafgate.io.release_codec import seal
+from leafgate.engine.build import grant_knowledge
+from leafgate.io.release_codec import serialize
 from leafgate.testing.scenarios.releases import (
-    Telling,
+    DisclosureLevel,
     noisy_release,
     noisy_release_with_tree,
     private_release,
@@ -21,7 +21,7 @@ from leafgate.testing.scenarios.releases import (
     withheld_release,
 )
 from leafgate.testing.scenarios.tables import OLDEST, numbered, salaries, survey, twins
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Counted, Level, Publish, Records, Release, published
 from leafgate.types.table import Table
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class World:
+class Instance:
     """A release as its file says it, the table it was made from, and what is known."""
 
     table: Table
     release: Release
-    known: Known
+    known: AdversaryKnowledge
     origins: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
-class Setting:
+class Scenario:
     """A table, and releases of it that tell `much` of some people's secrets, or `nothing`.
 
     `exposed` says of rows of a table whether the first kind gives their secret away; with `cells` to those only who
@@ -49,34 +49,40 @@ class Setting:
     """
 
     name: str
-    table: Callable[[Telling], Table]
-    release: Callable[[Table, Telling], Release]
+    table: Callable[[DisclosureLevel], Table]
+    release: Callable[[Table, DisclosureLevel], Release]
     exposed: Callable[[Table], Sequence[bool]] = lambda table: [True] * len(table)
     cells: bool = False
     labels: bool = True
-    mechanism: Callable[[Telling], Mechanism] | None = None
+    mechanism: Callable[[DisclosureLevel], Mechanism] | None = None
 
-    def world(self, change: Callable[[Table], Table] = lambda table: table, telling: Telling = "much") -> World:
+    def world(
+        self, change: Callable[[Table], Table] = lambda table: table, telling: DisclosureLevel = "much"
+    ) -> Instance:
         """The world of the table, changed beforehand."""
         table = change(self.table(telling))
         made = self.release(table, telling)
         mechanism = None if self.mechanism is None else self.mechanism(telling)
-        return World(table, seal(made).release, known_of(table, distribution=True, mechanism=mechanism), made.origins)
+        return Instance(
+            table, serialize(made).release, grant_knowledge(table, distribution=True, mechanism=mechanism), made.origins
+        )
 
-    def counting(self, counted: Counted) -> Setting:
+    def counting(self, counted: Counted) -> Scenario:
         """The same with numbers that are said to count something else."""
-        return replace(self, release=lambda table, telling: replace(self.release(table, telling), counted=counted))
+        return replace(
+            self, release=lambda table, telling: replace(self.release(table, telling), count_semantics=counted)
+        )
 
-    def telling(self, level: Level) -> Setting:
+    def at_level(self, level: Level) -> Scenario:
         """The same with this on the leaves and no more."""
 
-        def release(table: Table, telling: Telling) -> Release:
+        def release(table: Table, telling: DisclosureLevel) -> Release:
             return published(self.release(table, telling), Publish(level, measure=False), frozenset())
 
         return replace(self, name=f"{self.name} that tells {level}", release=release)
 
 
-def apart(setting: Setting) -> World | None:
+def apart(setting: Scenario) -> Instance | None:
     """The setting's world with everybody in a record alone; None where they are so anyway.
 
     People get a public column that tells them apart and says nothing; published records are repeated.
@@ -94,7 +100,7 @@ def apart(setting: Setting) -> World | None:
     return replace(world, release=replace(world.release, records=alone), origins=origins)
 
 
-def _without_smoking(telling: Telling) -> Table:
+def _without_smoking(telling: DisclosureLevel) -> Table:
     return survey().project(["town", "age", "illness"])[0]
 
 
@@ -103,14 +109,14 @@ def _old(table: Table) -> list[bool]:
 
 
 SETTINGS = (
-    Setting("a tree", lambda telling: survey(), tree_release, _old),
-    Setting("a tree of public columns", _without_smoking, public_tree_release, _old),
-    Setting("withheld cells", lambda telling: twins(alike=telling == "nothing"), withheld_release, cells=True),
-    Setting("noise on numbers", lambda telling: salaries(), noisy_release, cells=True, labels=False),
-    Setting(
+    Scenario("a tree", lambda telling: survey(), tree_release, _old),
+    Scenario("a tree of public columns", _without_smoking, public_tree_release, _old),
+    Scenario("withheld cells", lambda telling: twins(alike=telling == "nothing"), withheld_release, cells=True),
+    Scenario("noise on numbers", lambda telling: salaries(), noisy_release, cells=True, labels=False),
+    Scenario(
         "noise on numbers, and a tree", lambda telling: salaries(), noisy_release_with_tree, cells=True, labels=False
     ),
-    Setting("a mechanism", lambda telling: survey(), private_release, mechanism=running),
+    Scenario("a mechanism", lambda telling: survey(), private_release, mechanism=running),
 )
 
 

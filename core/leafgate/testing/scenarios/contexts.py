@@ -9,13 +9,13 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from leafgate.api.context import Case
+from leafgate.api.context import ScoringContext
 from leafgate.api.metrics import Example
-from leafgate.engine.build import known_of
-from leafgate.engine.validation import people_behind
-from leafgate.testing.scenarios import SETTINGS, Setting, World
+from leafgate.engine.build import grant_knowledge
+from leafgate.engine.validation import records_of_cells
+from leafgate.testing.scenarios import SETTINGS, Instance, Scenario
 from leafgate.testing.scenarios.tables import OLDEST, written_out
-from leafgate.types.adversary import Known
+from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column, Schema
@@ -32,11 +32,11 @@ TREE, NOISE = SETTINGS[0], next(setting for setting in SETTINGS if setting.name 
 
 
 @dataclass(frozen=True)
-class Shown:
+class CaseKind:
     """A kind of case: by what is learned of one person (or of all), and the table changed beforehand."""
 
     name: str
-    case: Callable[[Learned, Change], Case]
+    case: Callable[[Learned, Change], ScoringContext]
     labels: bool = True
 
 
@@ -44,7 +44,7 @@ def unchanged(table: Table) -> Table:
     return table
 
 
-def people_case(learned: Learned, change: Change = unchanged) -> Case:
+def people_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     """Of the one person who is 90: nothing; half of it, in a group of those of their town; or more of it, alone."""
     world = TREE.world(change)
     table, known = world.table, replace(world.known, population=_population(world.known))
@@ -62,9 +62,9 @@ def people_case(learned: Learned, change: Change = unchanged) -> Case:
         groups.astype(np.int64),
         pd.DataFrame(chances, columns=columns),
         population_groups=groups.astype(np.int64),
-        baseline=pd.DataFrame(np.tile(overall, (len(chances), 1)), columns=columns),
+        prior=pd.DataFrame(np.tile(overall, (len(chances), 1)), columns=columns),
     )
-    return Case(table, table, world.release, known, belief)
+    return ScoringContext(table, table, world.release, known, belief)
 
 
 def _truth(table: Table) -> int:
@@ -72,19 +72,19 @@ def _truth(table: Table) -> int:
     return int(table.codes("illness")[(table.frame["age"] == OLDEST).to_numpy()].max())
 
 
-def _population(known: Known) -> Table:
+def _population(known: AdversaryKnowledge) -> Table:
     """Twice the people, and nobody else like the one who is 90."""
     twice = np.where(known.records["age"] == OLDEST, 1, 2) * known.weight
     return Table(known.public.schema, known.public.frame, twice.astype(np.int64))
 
 
-def cells_case(learned: Learned, change: Change = unchanged) -> Case:
+def cells_case(learned: Learned, change: Change = unchanged) -> ScoringContext:
     """Of everybody's pay, which is published with noise: its mean; a number halfway; the number itself."""
     world = NOISE.world(change)
     column = world.table.schema["pay"]
     assert world.release.records is not None
     cells = np.arange(len(world.release.records.rows))
-    table = people_behind(cells, world.release, world.origins, world.table)
+    table = records_of_cells(cells, world.release, world.origins, world.table)
     overall = np.bincount(table.codes("pay"), minlength=len(column.domain)) / len(table)
     share = SHARE[learned]
     chances = share * np.eye(len(column.domain))[table.codes("pay")] + (1 - share) * overall
@@ -94,28 +94,28 @@ def cells_case(learned: Learned, change: Change = unchanged) -> Case:
         "pay",
         None,
         pd.DataFrame(chances, columns=columns),
-        cells=cells,
+        record_positions=cells,
         estimates=share * numbers + (1 - share) * numbers.mean(),
-        baseline=pd.DataFrame(np.tile(overall, (len(cells), 1)), columns=columns),
+        prior=pd.DataFrame(np.tile(overall, (len(cells), 1)), columns=columns),
     )
-    return Case(table, world.table, world.release, world.known, belief, origins=world.origins)
+    return ScoringContext(table, world.table, world.release, world.known, belief, origins=world.origins)
 
 
-SHOWN = (Shown("people", people_case), Shown("hidden cells", cells_case, labels=False))
+SHOWN = (CaseKind("people", people_case), CaseKind("hidden cells", cells_case, labels=False))
 
 
-def release_case(setting: Setting, learned: Learned = "everything", change: Change = unchanged) -> Case:
+def release_case(setting: Scenario, learned: Learned = "everything", change: Change = unchanged) -> ScoringContext:
     """A release that tells much or nothing, without a belief; the table is the test table, too."""
     world = setting.world(change, "much" if learned == "everything" else "nothing")
     return case_of(world)
 
 
-def case_of(world: World) -> Case:
+def case_of(world: Instance) -> ScoringContext:
     """A case of a release alone."""
-    return Case(world.table, world.table, world.release, world.known, origins=world.origins, built=True)
+    return ScoringContext(world.table, world.table, world.release, world.known, origins=world.origins, built=True)
 
 
-def alone(case: Case) -> Case | None:
+def alone(case: ScoringContext) -> ScoringContext | None:
     """The same with a row for each person, in table and test table; None where it has one already."""
     if (case.table.weight == 1).all():
         return None
@@ -125,31 +125,33 @@ def alone(case: Case) -> Case | None:
     return replace(case, table=table, test=test, origins=origins)
 
 
-def _moved(case: Case, origins: object) -> tuple[int, ...]:
+def _moved(case: ScoringContext, origins: object) -> tuple[int, ...]:
     """For each published record the first of the rows that its row of the table became."""
     first = np.concatenate([[0], np.cumsum(case.table.weight)[:-1]])
     return tuple(first[np.asarray(origins, dtype=np.int64)].tolist())
 
 
-def odd_cases() -> list[Case]:
+def edge_case_contexts() -> list[ScoringContext]:
     """Beliefs of groups only; nothing of baseline, population, test table, trees or whose the cells are; one person."""
     whole, cells = people_case("everything"), cells_case("everything")
     belief, other = whole.belief, cells.belief
     assert belief is not None
     assert other is not None
-    bare = replace(belief, baseline=None, population_groups=None)
+    bare = replace(belief, prior=None, population_groups=None)
     lone = Table(whole.table.schema, whole.table.frame.head(1).reset_index(drop=True), np.ones(1, dtype=np.int64))
-    known = known_of(lone)
-    chances = pd.DataFrame([[1.0, 0.0, 0.0]], columns=belief.chances.columns if belief.chances is not None else None)
+    known = grant_knowledge(lone)
+    chances = pd.DataFrame(
+        [[1.0, 0.0, 0.0]], columns=belief.posterior.columns if belief.posterior is not None else None
+    )
     return [
         replace(whole, belief=None),
         replace(whole, test=None),
-        replace(whole, belief=replace(bare, secret=None, chances=None)),
+        replace(whole, belief=replace(bare, secret=None, posterior=None)),
         replace(whole, belief=bare, known=replace(whole.known, population=None)),
         replace(whole, release=replace(whole.release, trees=())),
-        replace(cells, belief=replace(other, estimates=None, baseline=None)),
+        replace(cells, belief=replace(other, estimates=None, prior=None)),
         replace(cells, origins=None),
-        Case(lone, lone, whole.release, known, Belief("illness", np.zeros(1, dtype=np.int64), chances)),
+        ScoringContext(lone, lone, whole.release, known, Belief("illness", np.zeros(1, dtype=np.int64), chances)),
     ]
 
 
@@ -158,7 +160,7 @@ def odd_cases() -> list[Case]:
 GROUPS = ("the group", "the others")
 
 
-def worked_case(example: Example) -> Case:
+def worked_case(example: Example) -> ScoringContext:
     """The example's group beside the others, and an adversary who knows each group's shares, or what is said."""
     domain = list(example.everyone)
     several = [[example.group.get(value, 0) for value in domain]]
@@ -179,9 +181,9 @@ def worked_case(example: Example) -> Case:
         groups,
         _with_first(shares, example.believed),
         population_groups=None if others is None else groups,
-        baseline=None if example.baseline is None else _with_first(shares, example.baseline),
+        prior=None if example.prior is None else _with_first(shares, example.prior),
     )
-    return Case(table, None, Release({}, table.schema), known_of(table, population=others), belief)
+    return ScoringContext(table, None, Release({}, table.schema), grant_knowledge(table, population=others), belief)
 
 
 def _people(columns: tuple[Column, ...], rows: Sequence[tuple[str | None, ...]], counts: Sequence[int]) -> Table:

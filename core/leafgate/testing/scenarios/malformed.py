@@ -8,32 +8,32 @@ from typing import get_args
 
 import numpy as np
 
-from leafgate.engine.build import known_of
-from leafgate.io.release_codec import seal
-from leafgate.testing.scenarios import SETTINGS, World
+from leafgate.engine.build import grant_knowledge
+from leafgate.io.release_codec import serialize
+from leafgate.testing.scenarios import SETTINGS, Instance
 from leafgate.testing.scenarios.releases import WITHHELD, counted_tree
 from leafgate.testing.scenarios.tables import survey
-from leafgate.types.adversary import Fact, Known
+from leafgate.types.adversary import AdversaryKnowledge, Fact
 from leafgate.types.release import Counted, Level, Publish, Records, Release, published
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
 from leafgate.types.tree import Leaf
 
 
-def odd_worlds(reads: Collection[str]) -> Iterator[World]:
+def edge_case_instances(reads: Collection[str]) -> Iterator[Instance]:
     """Releases at every level, of every count, with hardly anyone in them or nothing to read; and odd knowledge."""
     table = survey()
-    known = known_of(table)
+    known = grant_knowledge(table)
     for release in _odd_releases(table):
         for counted in [each for each in get_args(Counted) if each in reads]:
-            yield World(table, seal(replace(release, counted=counted)).release, known, None)
-    plain = seal(SETTINGS[0].world().release).release
+            yield Instance(table, serialize(replace(release, count_semantics=counted)).release, known, None)
+    plain = serialize(SETTINGS[0].world().release).release
     for counted in [each for each in get_args(Counted) if each in reads][:1]:
         for more in _odd_knowledge(table):
-            yield World(table, replace(plain, counted=counted), more, None)
+            yield Instance(table, replace(plain, count_semantics=counted), more, None)
         alone = one_person()
-        lone = Release({"use": "conformance"}, alone.schema, (counted_tree(Leaf(), alone),), counted=counted)
-        yield World(alone, seal(lone).release, known_of(alone), None)
+        lone = Release({"use": "conformance"}, alone.schema, (counted_tree(Leaf(), alone),), count_semantics=counted)
+        yield Instance(alone, serialize(lone).release, grant_knowledge(alone), None)
 
 
 def _odd_releases(table: Table) -> Iterator[Release]:
@@ -56,13 +56,13 @@ def _odd_releases(table: Table) -> Iterator[Release]:
     )
 
 
-def _odd_knowledge(table: Table) -> Iterator[Known]:
+def _odd_knowledge(table: Table) -> Iterator[AdversaryKnowledge]:
     names = [column.name for column in table.schema.columns if "private" not in column.roles]
     some = table.project(names)[0]
     few = Table(some.schema, some.frame.head(3).reset_index(drop=True), some.weight[:3].copy())
-    yield known_of(table, people=few)
-    yield known_of(table, facts=[Fact({}, "illness", ("flu",), 0.1, 0.9)], distribution=True)
-    yield known_of(table, population=table.public[0])
+    yield grant_knowledge(table, people=few)
+    yield grant_knowledge(table, facts=[Fact({}, "illness", ("flu",), 0.1, 0.9)], distribution=True)
+    yield grant_knowledge(table, population=table.public[0])
 
 
 def one_person() -> Table:
@@ -71,7 +71,7 @@ def one_person() -> Table:
     return Table(table.schema, table.frame.head(1).reset_index(drop=True), np.ones(1, dtype=np.int64))
 
 
-def odd_tables() -> Iterator[Table]:
+def edge_case_tables() -> Iterator[Table]:
     """One person; one class; no class; nobody public; nothing but the class; nobody's age known."""
     table = survey()
     yield one_person()

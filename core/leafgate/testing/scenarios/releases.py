@@ -12,12 +12,12 @@ from leafgate.testing.scenarios.tables import keys_of
 from leafgate.types.noise import Noise
 from leafgate.types.release import Records, Release
 from leafgate.types.table import Table
-from leafgate.types.tree import Branch, Cut, Fan, Leaf, Node
+from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 
 if TYPE_CHECKING:
     from leafgate.types.adversary import Mechanism
 
-Telling = Literal["much", "nothing"]
+DisclosureLevel = Literal["much", "nothing"]
 WITHHELD = {"withheld": True}
 SHOWN = 18
 """Of the 20 people of a row of `twins`, whose mood is published."""
@@ -28,39 +28,39 @@ def counted_tree(node: Node, table: Table) -> Node:
     routed = route(node, table)
     counts = np.zeros((len(routed.leaves), len(table.schema.classes)), dtype=np.int64)
     np.add.at(counts, (routed.leaf, table.codes(table.schema.target.name)), table.weight)
-    told = iter(counts.tolist())
+    result = iter(counts.tolist())
 
     def filled(here: Node) -> Node:
         if isinstance(here, Leaf):
-            row = next(told)
+            row = next(result)
             names = table.schema.classes
             return Leaf(names[int(np.argmax(row))], dict(zip(names, row, strict=True)))
-        if isinstance(here, Cut):
+        if isinstance(here, NumericSplit):
             return replace(here, low=filled(here.low), high=filled(here.high))
         return replace(here, branches=tuple(Branch(b.values, filled(b.node)) for b in here.branches))
 
     return filled(node)
 
 
-def tree_release(table: Table, telling: Telling) -> Release:
+def tree_release(table: Table, telling: DisclosureLevel) -> Release:
     """Who is older than 80 has a leaf alone; or there is one leaf."""
-    old = Cut("age", 80.0, Leaf(), Leaf())
-    smokers = Fan("smoker", (Branch(("yes",), Leaf()), Branch(("no",), Leaf())))
-    young = Cut("age", 40.0, smokers, Leaf())
-    fan = Fan("town", (Branch(("Hill",), young), Branch(("Mill",), Leaf()), Branch(("Port",), old)))
+    old = NumericSplit("age", 80.0, Leaf(), Leaf())
+    smokers = CategoricalSplit("smoker", (Branch(("yes",), Leaf()), Branch(("no",), Leaf())))
+    young = NumericSplit("age", 40.0, smokers, Leaf())
+    fan = CategoricalSplit("town", (Branch(("Hill",), young), Branch(("Mill",), Leaf()), Branch(("Port",), old)))
     tree = fan if telling == "much" else Leaf()
     return Release({"use": "conformance"}, table.schema, (counted_tree(tree, table),))
 
 
-def public_tree_release(table: Table, telling: Telling) -> Release:
+def public_tree_release(table: Table, telling: DisclosureLevel) -> Release:
     """The same without a question that nobody else could answer."""
-    old = Cut("age", 80.0, Leaf(), Leaf())
-    fan = Fan("town", (Branch(("Hill",), Leaf()), Branch(("Mill",), Leaf()), Branch(("Port",), old)))
+    old = NumericSplit("age", 80.0, Leaf(), Leaf())
+    fan = CategoricalSplit("town", (Branch(("Hill",), Leaf()), Branch(("Mill",), Leaf()), Branch(("Port",), old)))
     tree = fan if telling == "much" else Leaf()
     return Release({"use": "conformance"}, table.schema, (counted_tree(tree, table),))
 
 
-def withheld_release(table: Table, telling: Telling) -> Release:
+def withheld_release(table: Table, telling: DisclosureLevel) -> Release:
     """Everything is published but the mood of two people a row."""
     names = tuple(column.name for column in table.schema.columns)
     rows, weight, origins = [], [], []
@@ -75,7 +75,7 @@ def withheld_release(table: Table, telling: Telling) -> Release:
     return Release({"use": "conformance"}, table.schema, model="none", records=records, origins=tuple(origins))
 
 
-def noisy_release(table: Table, telling: Telling) -> Release:
+def noisy_release(table: Table, telling: DisclosureLevel) -> Release:
     """Pay and hours with noise on them: very little, or so much that nothing is left."""
     law = Noise("gaussian", 0.01 if telling == "much" else 100_000.0)
     order = sorted(range(len(table)), key=lambda i: sorted(keys[i])) if (keys := keys_of(table)) else []
@@ -89,20 +89,20 @@ def noisy_release(table: Table, telling: Telling) -> Release:
         {"use": "conformance"},
         table.schema,
         model="none",
-        counted="perturbed",
+        count_semantics="perturbed",
         records=records,
         noise=noise,
         origins=tuple(order),
     )
 
 
-def noisy_release_with_tree(table: Table, telling: Telling) -> Release:
+def noisy_release_with_tree(table: Table, telling: DisclosureLevel) -> Release:
     """Shared numbers, and a tree that predicts the grade from the true ones or from what is shared."""
-    tree = counted_tree(Cut("hours", 50.0, Leaf(), Leaf()), table)
+    tree = counted_tree(NumericSplit("hours", 50.0, Leaf(), Leaf()), table)
     return replace(noisy_release(table, telling), model="trees", trees=(tree,), alternatives={"perturbed": tree})
 
 
-def private_release(table: Table, telling: Telling) -> Release:
+def private_release(table: Table, telling: DisclosureLevel) -> Release:
     """Counts that claim epsilon 0.1: the true ones, or none of them."""
     tree = counted_tree(Leaf(), table)
     assert isinstance(tree, Leaf)
@@ -112,12 +112,12 @@ def private_release(table: Table, telling: Telling) -> Release:
         table.schema,
         (replace(tree, counts=counts),),
         selection={"measure": "none"},
-        counted="noisy",
+        count_semantics="noisy",
         guarantee={"epsilon": {"at_most": 0.1, "delta": 0.0}},
     )
 
 
-def running(telling: Telling) -> Mechanism:
+def running(telling: DisclosureLevel) -> Mechanism:
     def run(table: Table, rng: np.random.Generator) -> Release:
         return private_release(table, telling)
 

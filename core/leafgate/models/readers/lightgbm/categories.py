@@ -11,7 +11,7 @@ from typing import Any
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import are_numbers
-from leafgate.models.ir.features import Coded, Origin, Unknown, numbered
+from leafgate.models.ir.features import CategoryCodes, Origin, Unresolved, numbered
 
 RANGE = re.compile(r"\[([-+.0-9e]{1,40}):([-+.0-9e]{1,40})\]")
 CODES = re.compile(r"-?\d{1,9}(:-?\d{1,9})*")
@@ -30,7 +30,7 @@ class Belonging:
     doubtful: frozenset[int] = frozenset()
 
 
-def belonging(told: Any, infos: Sequence[str], features: int, place: str) -> Belonging:
+def belonging(document: Any, infos: Sequence[str], features: int, place: str) -> Belonging:
     """Which features the lists are of.
 
     A data frame's columns of categories have a list each, in the columns' order, whether LightGBM treats them as
@@ -38,18 +38,18 @@ def belonging(told: Any, infos: Sequence[str], features: int, place: str) -> Bel
     list too. What is known of a column with a list is that it holds positions in it: so a feature with other numbers is
     none, and a list is of the one feature that is left wherever the lists before and behind it are.
     """
-    if told is None or told == []:
+    if document is None or document == []:
         return Belonging()
-    if not isinstance(told, list) or not all(isinstance(each, list) for each in told):
+    if not isinstance(document, list) or not all(isinstance(each, list) for each in document):
         raise ReleaseError("must be a list of lists", place=f"{place}.pandas_categorical")
     highest = [_highest(info) for info in infos] if len(infos) == features else [-1.0] * features
-    sizes = [len(each) for each in told]
+    sizes = [len(each) for each in document]
     first = _placed(sizes, highest)
     last = _placed(sizes[::-1], highest[::-1])
     if first is None or last is None:
         return Belonging({}, frozenset(range(features)))
     last = [features - 1 - at for at in last[::-1]]
-    sure = {at: told[i] for i, at in enumerate(first) if at == last[i]}
+    sure = {at: document[i] for i, at in enumerate(first) if at == last[i]}
     unsure = [(first[i], last[i], size) for i, size in enumerate(sizes) if first[i] < last[i]]
     return Belonging(sure, _doubtful(unsure, highest))
 
@@ -94,10 +94,12 @@ def _doubtful(lists: Sequence[tuple[int, int, int]], highest: Sequence[float]) -
     return frozenset(found)
 
 
-def texts_in(told: Any) -> list[str] | None:
+def texts_in(categories: Any) -> list[str] | None:
     """Categories that are texts; true and false are such."""
-    good = isinstance(told, list) and bool(told) and all(isinstance(each, str | bool) for each in told)
-    return [str(each) for each in told] if good and len(set(map(str, told))) == len(told) else None
+    good = (
+        isinstance(categories, list) and bool(categories) and all(isinstance(each, str | bool) for each in categories)
+    )
+    return [str(each) for each in categories] if good and len(set(map(str, categories))) == len(categories) else None
 
 
 def origin_of(number: int, name: str, of: Belonging, *, by_set: bool) -> Origin | None:
@@ -106,13 +108,13 @@ def origin_of(number: int, name: str, of: Belonging, *, by_set: bool) -> Origin 
     What a list does not have is missing; to a set that is as if it had no position of it.
     """
     if number in of.doubtful:
-        return Unknown(name, DOUBTFUL)
+        return Unresolved(name, DOUBTFUL)
     if number not in of.lists:
         return None
-    told, texts = of.lists[number], texts_in(of.lists[number])
+    result, texts = of.lists[number], texts_in(of.lists[number])
     if texts is not None:
         codes = {text: float(code) for code, text in enumerate(texts)}
-        return None if by_set else Coded(name, codes, math.nan)  # sets are told by their texts
-    if told and are_numbers(told) and len(set(told)) == len(told):
-        return numbered(name, told, -1.0 if by_set else math.nan)
-    return Unknown(name, STRANGE) if told else None
+        return None if by_set else CategoryCodes(name, codes, math.nan)  # sets are told by their texts
+    if result and are_numbers(result) and len(set(result)) == len(result):
+        return numbered(name, result, -1.0 if by_set else math.nan)
+    return Unresolved(name, STRANGE) if result else None

@@ -15,10 +15,10 @@ from leafgate.errors import ReleaseError
 from leafgate.io.tree_codec import MAX_TREES
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.ir.arrays import BitSets, Budget, refuse_many
-from leafgate.models.ir.model import LEAF, CategoryList, Floats, Foreign, ForeignTree, Ids, Setting
+from leafgate.models.ir.model import LEAF, CategoryList, Floats, Ids, ModelIR, Setting, TreeIR
 from leafgate.models.readers.lightgbm.categories import CODES, belonging, origin_of, texts_in
-from leafgate.models.readers.lightgbm.unread import PATHS, left
-from leafgate.types.release import Disclosure
+from leafgate.models.readers.lightgbm.unread import PATHS, unread_content
+from leafgate.types.release import FileDisclosure
 
 MAX_BYTES = 128 * 2**20
 MAX_LINES = 2_000_000
@@ -54,7 +54,7 @@ class File:
     categories: Any
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model, not yet checked. Numbers are compared in double precision, `<=` going left, as LightGBM does."""
     file = _parts(content, place)
     objective = file.head.get("objective", "").split(" ")
@@ -70,19 +70,19 @@ def read(content: bytes, place: str) -> Foreign:
     names = {feature: texts for feature, each in lists.lists.items() if (texts := texts_in(each)) is not None}
     budget = Budget(place)
     trees = tuple(
-        _tree(told, names, budget, rounds, i % each if each > 1 else None, f"{place}.trees[{i}]")
-        for i, told in enumerate(file.trees)
+        _tree(result, names, budget, rounds, i % each if each > 1 else None, f"{place}.trees[{i}]")
+        for i, result in enumerate(file.trees)
     )
     sets = {int(tree.feature[node]) for tree in trees for node in tree.subsets}
     coded = [origin_of(i, name, lists, by_set=i in sets) for i, name in enumerate(features)]
-    return Foreign(
+    return ModelIR(
         format="lightgbm",
         features=features,
         classes=classes,
         trees=trees,
-        says="scores" if classes else "values",
+        values="scores" if classes else "values",
         combine="boost" if classes else "sum",
-        discloses=(*_disclosed(file, trees), *left(content.decode(), features)),
+        discloses=(*_disclosed(file, trees), *unread_content(content.decode(), features)),
         origins=tuple(coded) if any(coded) else None,
         category_lists=_category_lists(file, features, lists.lists),
         producer=f"LightGBM, file version {file.head['version'][:20]}",
@@ -92,30 +92,30 @@ def read(content: bytes, place: str) -> Foreign:
     )
 
 
-def _share(told: Lines, key: str, place: str, default: float = 1.0, least: float = 0.0) -> float:
+def _share(lines: Lines, key: str, place: str, default: float = 1.0, least: float = 0.0) -> float:
     """A setting that is a share of rows."""
-    text = told.get(key, str(default))
+    text = lines.get(key, str(default))
     found = float(text) if re.fullmatch(r"[0-9.]{1,20}(e-\d{1,3})?", text) and text.count(".") < 2 else -1.0
     if not (least < found <= 1 or found == least == 0):
         raise ReleaseError("must be a share of rows", place=f"{place}.parameters.{key}")
     return found
 
 
-def _sampling(told: Lines, place: str) -> Sampling:
+def _sampling(lines: Lines, place: str) -> Sampling:
     """On which part of the rows each tree was grown.
 
     With `goss` a row is drawn with the probability that those of small gradients have, at least.
     """
-    if "goss" in (told.get("data_sample_strategy"), told.get("boosting")):
-        top, other = _share(told, "top_rate", place, 0.2), _share(told, "other_rate", place, 0.1)
+    if "goss" in (lines.get("data_sample_strategy"), lines.get("boosting")):
+        top, other = _share(lines, "top_rate", place, 0.2), _share(lines, "other_rate", place, 0.1)
         least = other / (1 - top) if top + other < 1 else 1.0
         return Sampling((least, 1.0), root=(min(1.0, top + other), 1.0))
-    if told.get("bagging_freq", "0") == "0":
+    if lines.get("bagging_freq", "0") == "0":
         return NO_SAMPLING
-    by_class = [_share(told, f"{name}_bagging_fraction", place) for name in ("pos", "neg")]
+    by_class = [_share(lines, f"{name}_bagging_fraction", place) for name in ("pos", "neg")]
     if min(by_class) < 1:
         return Sampling((min(by_class), max(by_class)))
-    rate = _share(told, "bagging_fraction", place)
+    rate = _share(lines, "bagging_fraction", place)
     return Sampling((rate, rate))
 
 
@@ -125,23 +125,23 @@ PRINTED = 1e-5
 
 def _hessians(file: File, objective: Sequence[str], classes: int, each: int, place: str) -> Hessians:
     """How the sums of second derivatives follow from the scores; not at all where the settings leave it open."""
-    told, rounds = file.settings, tuple(i // each for i in range(len(file.trees)))
-    plain = told.get("use_quantized_grad", "0") == "0" and "goss" not in (
-        told.get("data_sample_strategy"),
-        told.get("boosting"),
+    result, rounds = file.settings, tuple(i // each for i in range(len(file.trees)))
+    plain = result.get("use_quantized_grad", "0") == "0" and "goss" not in (
+        result.get("data_sample_strategy"),
+        result.get("boosting"),
     )
-    sure = plain and told.get("is_unbalance", "0") == "0" and told.get("boosting") in {"gbdt", "dart", "rf"}
-    if not sure or "path_smooth" not in told:
+    sure = plain and result.get("is_unbalance", "0") == "0" and result.get("boosting") in {"gbdt", "dart", "rf"}
+    if not sure or "path_smooth" not in result:
         return Hessians("unknown", rounds)
-    if told["boosting"] == "rf":
+    if result["boosting"] == "rf":
         rounds = (0,) * len(rounds)  # every tree starts from the same scores
-    later = told["boosting"] != "dart"
-    average = told.get("boost_from_average", "0") == "1"
+    later = result["boosting"] != "dart"
+    average = result.get("boost_from_average", "0") == "1"
     if objective[0] in {"regression", "regression_l1", "huber", "quantile"}:
         return Hessians("constant", rounds, rounding=PRINTED)
     if objective[0] == "binary":
         scale = next((part.partition(":")[2] for part in objective if part.startswith("sigmoid:")), "1")
-        weight = told.get("scale_pos_weight", "1")
+        weight = result.get("scale_pos_weight", "1")
         if not all(re.fullmatch(r"[0-9.]{1,20}", text) and text.count(".") < 2 for text in (scale, weight)):
             return Hessians("unknown", rounds)
         start: tuple[float, ...] | None = None if average else (0.0,)
@@ -152,10 +152,10 @@ def _hessians(file: File, objective: Sequence[str], classes: int, each: int, pla
     return Hessians("unknown", rounds)
 
 
-def _settings(told: Lines, rounds: int) -> dict[str, Setting]:
+def _settings(lines: Lines, rounds: int) -> dict[str, Setting]:
     """How it was told to learn, in scikit-learn's and XGBoost's words; no depth is any depth."""
     found: dict[str, Setting] = {"n_estimators": rounds}
-    depth, weight = told.get("max_depth", ""), told.get("min_sum_hessian_in_leaf", "")
+    depth, weight = lines.get("max_depth", ""), lines.get("min_sum_hessian_in_leaf", "")
     if re.fullmatch(r"-?\d{1,6}", depth):
         found["max_depth"] = int(depth) if int(depth) > 0 else None
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", weight):
@@ -178,8 +178,8 @@ def _parts(content: bytes, place: str) -> File:
         raise ReleaseError(f"has more than {MAX_TREES:,} trees", place=place)
     head, *trees = re.split(r"^Tree=\d+\r?$", trees_told, flags=re.MULTILINE)
     _, _, settings = rest.partition("\nparameters:")
-    told = re.findall(r"^\[(\w+): (.*)\]\r?$", settings, flags=re.MULTILINE)
-    return File(_lines(head, place), [_lines(tree, place) for tree in trees], dict(told), _categories(rest, place))
+    result = re.findall(r"^\[(\w+): (.*)\]\r?$", settings, flags=re.MULTILINE)
+    return File(_lines(head, place), [_lines(tree, place) for tree in trees], dict(result), _categories(rest, place))
 
 
 def _lines(text: str, place: str) -> Lines:
@@ -217,16 +217,16 @@ def _classes(objective: Sequence[str], head: Lines, place: str) -> tuple[str, ..
     raise ReleaseError("has an objective that is not read", place=here, remedy=f"read: {known}")
 
 
-def _whole(told: Lines, key: str, place: str) -> int:
-    found = told.get(key, "")
+def _whole(lines: Lines, key: str, place: str) -> int:
+    found = lines.get(key, "")
     if not re.fullmatch(r"[0-9]{1,8}", found):
         raise ReleaseError("must be a whole number", place=f"{place}.{key}")
     return int(found)
 
 
-def _floats(told: Lines, key: str, place: str, length: int) -> Floats:
+def _floats(lines: Lines, key: str, place: str, length: int) -> Floats:
     """The numbers under a key."""
-    found = told.get(key)
+    found = lines.get(key)
     if found is None or found.count(" ") > 2 * (length + 1) or not LIST.fullmatch(found):
         raise ReleaseError("must be finite numbers", place=f"{place}.{key}")
     try:
@@ -238,8 +238,8 @@ def _floats(told: Lines, key: str, place: str, length: int) -> Floats:
     return numbers
 
 
-def _ids(told: Lines, key: str, place: str, length: int) -> Ids:
-    numbers = _floats(told, key, place, length)
+def _ids(lines: Lines, key: str, place: str, length: int) -> Ids:
+    numbers = _floats(lines, key, place, length)
     if numbers.size and ((numbers != np.rint(numbers)) | (abs(numbers) > 2**32)).any():
         raise ReleaseError("must be whole numbers", place=f"{place}.{key}")
     return numbers.astype(np.int64)
@@ -248,48 +248,50 @@ def _ids(told: Lines, key: str, place: str, length: int) -> Ids:
 Names = Mapping[int, Sequence[str]]
 
 
-def _tree(told: Lines, names: Names, budget: Budget, rounds: int, output: int | None, place: str) -> ForeignTree:
-    if told.get("is_linear", "0") != "0":
+def _tree(lines: Lines, names: Names, budget: Budget, rounds: int, output: int | None, place: str) -> TreeIR:
+    if lines.get("is_linear", "0") != "0":
         raise ReleaseError("has linear functions on its leaves (linear_tree), which are not read", place=place)
-    leaves = _whole(told, "num_leaves", place)
-    if not 1 <= leaves <= len(told.get("leaf_value", "")) + 1:
+    leaves = _whole(lines, "num_leaves", place)
+    if not 1 <= leaves <= len(lines.get("leaf_value", "")) + 1:
         raise ReleaseError("has not as many leaves as it says", place=place)
     inner = leaves - 1
-    kind = _ids(told, "decision_type", place, inner) if inner else np.zeros(0, dtype=np.int64)
-    threshold = _thresholds(told, inner, place)
-    feature = _ids(told, "split_feature", place, inner) if inner else kind
-    ways = [_children(told, key, inner, place) for key in ("left_child", "right_child")]
+    kind = _ids(lines, "decision_type", place, inner) if inner else np.zeros(0, dtype=np.int64)
+    threshold = _thresholds(lines, inner, place)
+    feature = _ids(lines, "split_feature", place, inner) if inner else kind
+    ways = [_children(lines, key, inner, place) for key in ("left_child", "right_child")]
     by_set = kind & BY_SET != 0
     missing = np.where(by_set, False, _missing_left(kind, threshold, by_set, place))
     none = np.full(leaves, LEAF)
-    value = _floats(told, "leaf_value", place, leaves) / rounds
-    counts = _on_nodes(told, "count", inner, place)
-    whole = len(told.get("leaf_weight", "").split()) == leaves and len(told.get("internal_weight", "").split()) == inner
-    weights = _on_nodes(told, "weight", inner, place) if whole else None
+    value = _floats(lines, "leaf_value", place, leaves) / rounds
+    counts = _on_nodes(lines, "count", inner, place)
+    whole = (
+        len(lines.get("leaf_weight", "").split()) == leaves and len(lines.get("internal_weight", "").split()) == inner
+    )
+    weights = _on_nodes(lines, "weight", inner, place) if whole else None
     numbers = [] if counts is None else [NodeNumbers("leaf_count, internal_count", "rows", counts)]
     numbers += [] if weights is None else [NodeNumbers("leaf_weight, internal_weight", "hessian", weights)]
-    return ForeignTree(
+    return TreeIR(
         feature=np.concatenate([feature, none]),
         threshold=np.concatenate([np.where(by_set, np.nan, _beside_zero(threshold)), np.full(leaves, np.nan)]),
         low=np.concatenate([ways[0], none]),
         high=np.concatenate([ways[1], none]),
-        says=np.concatenate([np.full(inner, np.nan), value])[:, None],
+        values=np.concatenate([np.full(inner, np.nan), value])[:, None],
         strict=np.concatenate([(threshold >= -ZERO) & (threshold < 0), np.zeros(leaves, dtype=bool)]),
         missing_low=np.concatenate([missing, np.zeros(leaves, dtype=bool)]),
-        subsets=_subsets(told, np.flatnonzero(by_set), threshold, feature, names, budget, place),
+        subsets=_subsets(lines, np.flatnonzero(by_set), threshold, feature, names, budget, place),
         size=counts,
         numbers=tuple(numbers),
         output=output,
     )
 
 
-def _thresholds(told: Lines, inner: int, place: str) -> Floats:
+def _thresholds(lines: Lines, inner: int, place: str) -> Floats:
     """The thresholds, the largest number there is for one without end: only what is missing goes right there."""
     if not inner:
         return np.zeros(0)
     largest = repr(sys.float_info.max)
     return _floats(
-        {"threshold": re.sub(r"(?<![^ ])inf(?![^ ])", largest, told.get("threshold", "?"))}, "threshold", place, inner
+        {"threshold": re.sub(r"(?<![^ ])inf(?![^ ])", largest, lines.get("threshold", "?"))}, "threshold", place, inner
     )
 
 
@@ -298,11 +300,11 @@ def _beside_zero(threshold: Floats) -> Floats:
     return np.where(abs(threshold) <= ZERO, np.where(threshold < 0, -ZERO, ZERO), threshold)
 
 
-def _children(told: Lines, key: str, inner: int, place: str) -> Ids:
+def _children(lines: Lines, key: str, inner: int, place: str) -> Ids:
     """Children by node: tests first, then leaves, which the file numbers from -1 downwards."""
     if not inner:
         return np.zeros(0, dtype=np.int64)
-    found = _ids(told, key, place, inner)
+    found = _ids(lines, key, place, inner)
     return np.where(found < 0, inner - 1 - found, found)
 
 
@@ -319,14 +321,14 @@ def _missing_left(kind: Ids, threshold: Floats, by_set: np.ndarray, place: str) 
 
 
 def _subsets(
-    told: Lines, nodes: Ids, threshold: Floats, feature: Ids, names: Names, budget: Budget, place: str
+    lines: Lines, nodes: Ids, threshold: Floats, feature: Ids, names: Names, budget: Budget, place: str
 ) -> dict[int, frozenset[str | float]]:
     """The categories that each test by a set sends left: the bits of its part of `cat_threshold`."""
     if not len(nodes):
         return {}
-    number = _whole(told, "num_cat", place)
-    start = _ids(told, "cat_boundaries", place, number + 1)
-    words = _ids(told, "cat_threshold", place, int(start[-1]) if 0 <= start[-1] <= MAX_WORDS else -1)
+    number = _whole(lines, "num_cat", place)
+    start = _ids(lines, "cat_boundaries", place, number + 1)
+    words = _ids(lines, "cat_threshold", place, int(start[-1]) if 0 <= start[-1] <= MAX_WORDS else -1)
     if start[0] != 0 or (np.diff(start) < 0).any() or (words < 0).any() or (words >= 2**32).any():
         raise ReleaseError("has no sets of categories", place=f"{place}.cat_boundaries")
     sets = BitSets(budget)
@@ -346,12 +348,12 @@ def _subsets(
     return found
 
 
-def _on_nodes(told: Lines, name: str, inner: int, place: str) -> Floats | None:
+def _on_nodes(lines: Lines, name: str, inner: int, place: str) -> Floats | None:
     """Numbers of tests (`internal_`) and leaves (`leaf_`), where the file has both."""
-    if not told.get(f"leaf_{name}") or (inner and not told.get(f"internal_{name}")):
+    if not lines.get(f"leaf_{name}") or (inner and not lines.get(f"internal_{name}")):
         return None
-    below = _floats(told, f"leaf_{name}", place, inner + 1)
-    return np.concatenate([_floats(told, f"internal_{name}", place, inner), below]) if inner else below
+    below = _floats(lines, f"leaf_{name}", place, inner + 1)
+    return np.concatenate([_floats(lines, f"internal_{name}", place, inner), below]) if inner else below
 
 
 def _category_lists(
@@ -360,33 +362,35 @@ def _category_lists(
     """The lists of a data frame's categories, and the whole numbers that features are categories of."""
     infos = file.head.get("feature_infos", "").split(" ")
     numbers = [(name, info.split(":")) for name, info in zip(features, infos, strict=False) if CODES.fullmatch(info)]
-    named = {id(told): features[i] for i, told in lists.items()}
-    told = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
-    return tuple(CategoryList(name, frozenset(each)) for name, each in (*numbers, *told))
+    named = {id(result): features[i] for i, result in lists.items()}
+    items = [(named.get(id(each), ""), map(_text, each)) for each in file.categories or ()]
+    return tuple(CategoryList(name, frozenset(each)) for name, each in (*numbers, *items))
 
 
 def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _disclosed(file: File, trees: Sequence[ForeignTree]) -> list[Disclosure]:
+def _disclosed(file: File, trees: Sequence[TreeIR]) -> list[FileDisclosure]:
     found = []
     if any(tree.size is not None for tree in trees):
         says = "the people on every node of every tree; with the leaves' values the people of each class"
-        found.append(Disclosure("sizes", "high", says, "counts"))
+        found.append(FileDisclosure("sizes", "high", says, "counts"))
     ranges = file.head.get("feature_infos", "")
     if "[" in ranges:
-        found.append(Disclosure("ranges", "high", "the smallest and the largest number that anybody has, by feature"))
-    if any(":" in told.rpartition("]")[2] for told in ranges.split(" ")) or file.categories:
-        found.append(Disclosure("categories", "medium", "every category that somebody had in training"))
-    if any("leaf_weight" in told for told in file.trees):
-        found.append(Disclosure("second derivatives", "high", "their sum on every node"))
-    if any("internal_value" in told for told in file.trees):
-        found.append(Disclosure("inner values", "medium", "what every inner node would have said"))
-    if any("split_gain" in told for told in file.trees):
-        found.append(Disclosure("gains", "low", "how much every test gained"))
+        found.append(
+            FileDisclosure("ranges", "high", "the smallest and the largest number that anybody has, by feature")
+        )
+    if any(":" in result.rpartition("]")[2] for result in ranges.split(" ")) or file.categories:
+        found.append(FileDisclosure("categories", "medium", "every category that somebody had in training"))
+    if any("leaf_weight" in outcome for outcome in file.trees):
+        found.append(FileDisclosure("second derivatives", "high", "their sum on every node"))
+    if any("internal_value" in value for value in file.trees):
+        found.append(FileDisclosure("inner values", "medium", "what every inner node would have said"))
+    if any("split_gain" in content for content in file.trees):
+        found.append(FileDisclosure("gains", "low", "how much every test gained"))
     if file.settings:
-        found.append(Disclosure("settings", "low", "every setting of the learner, its seeds among them"))
+        found.append(FileDisclosure("settings", "low", "every setting of the learner, its seeds among them"))
     if any(file.settings.get(key) for key in PATHS):
-        found.append(Disclosure("paths", "medium", "where the data lay"))
+        found.append(FileDisclosure("paths", "medium", "where the data lay"))
     return found

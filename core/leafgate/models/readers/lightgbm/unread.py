@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from leafgate.models.exposure.disclosures import other_content, text_size, unread_texts
-from leafgate.types.release import Disclosure
+from leafgate.types.release import FileDisclosure
 
 Parts = Iterator[tuple[str, int]]
 NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d{1,3})?|inf|nan)"
@@ -66,7 +66,7 @@ SETTINGS = frozenset(WRITTEN.split())
 PLAIN = re.compile(r"[-+.\w]{0,30}(?:,[-+.\w]{1,30}){0,9}|[-.\d,\[\]]+")
 
 
-def left(text: str, features: Collection[str]) -> tuple[Disclosure, ...]:
+def unread_content(text: str, features: Collection[str]) -> tuple[FileDisclosure, ...]:
     """What the file tells besides the trees and what is disclosed of it already."""
     trees, _, rest = text.replace("\r\n", "\n").partition("\nend of trees")
     head, *each = re.split(r"^(?=Tree=\d+$)", trees, flags=re.MULTILINE)
@@ -94,8 +94,8 @@ def _head(text: str, features: int, trees: int) -> Parts:
 def _tree(text: str, number: int) -> Parts:
     """Lines that are not a tree's, or hold other numbers than one for each of its nodes."""
     first, *lines = filter(None, text.split("\n"))
-    told = [(key, value) for key, sign, value in (line.partition("=") for line in lines) if sign]
-    most = _most(dict(told))
+    items = [(key, value) for key, sign, value in (line.partition("=") for line in lines) if sign]
+    most = _most(dict(items))
     if first != f"Tree={number}":
         yield "a tree's number", _size(first)
     for line in lines:
@@ -105,12 +105,12 @@ def _tree(text: str, number: int) -> Parts:
             yield "a line among a tree's", _size(line)
 
 
-def _most(told: Mapping[str, str]) -> dict[str, int]:
+def _most(document: Mapping[str, str]) -> dict[str, int]:
     """How many numbers a tree may have of each kind."""
-    leaves = len(told.get("leaf_value", "").split())
-    kinds = told.get("decision_type", "").split()
+    leaves = len(document.get("leaf_value", "").split())
+    kinds = document.get("decision_type", "").split()
     sets = sum(kind.isdigit() and int(kind) % 2 for kind in kinds)
-    ends = told.get("cat_boundaries", "").split() if sets else []
+    ends = document.get("cat_boundaries", "").split() if sets else []
     words = int(ends[-1]) if ends and ends[-1].isdigit() else 0
     return {"one": 1, "inner": leaves - 1, "leaves": leaves, "sets": sets + 1 if sets else 0, "words": words}
 

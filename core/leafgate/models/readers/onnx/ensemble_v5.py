@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import LEAF, Flags, Floats, ForeignTree, Ids
+from leafgate.models.ir.model import LEAF, Flags, Floats, Ids, TreeIR
 from leafgate.models.readers.onnx.graph import Operator
 from leafgate.models.readers.onnx.wire import UINT8, Tensor
 from leafgate.types.tree import MAX_DEPTH
@@ -52,8 +52,10 @@ def lists_of(ensemble: Operator, place: str) -> Lists:
         _whole(ensemble, f"nodes_{key}nodeids", n, np.where(end, len(weight), n), place)
         for key, end in zip(("true", "false"), ends, strict=True)
     ]
-    told = ensemble.attributes.get("nodes_missing_value_tracks_true")
-    tracks = _whole(ensemble, "nodes_missing_value_tracks_true", n, 2, place) if told is not None and len(told) else 0
+    result = ensemble.attributes.get("nodes_missing_value_tracks_true")
+    tracks = (
+        _whole(ensemble, "nodes_missing_value_tracks_true", n, 2, place) if result is not None and len(result) else 0
+    )
     target = _whole(ensemble, "leaf_targetids", len(weight), max(targets_of(ensemble), 1), place)
     roots = _whole(ensemble, "tree_roots", None, n, place)
     if not n or len(at) != n or not len(roots) or mode.max() > MEMBER:
@@ -69,8 +71,8 @@ def _where(mode: Ids, *wanted: int) -> list[int]:
 
 def targets_of(ensemble: Operator) -> int:
     """How many numbers it predicts; 0 where it does not say, or too many."""
-    told = ensemble.attributes.get("n_targets")
-    return told if isinstance(told, int) and 0 < told <= 1_000 else 0
+    result = ensemble.attributes.get("n_targets")
+    return result if isinstance(result, int) and 0 < result <= 1_000 else 0
 
 
 def _whole(ensemble: Operator, name: str, length: int | None, below: Any, place: str) -> Ids:
@@ -92,8 +94,8 @@ def _numbers(ensemble: Operator, name: str, place: str) -> Floats:
 
 def _members(ensemble: Operator, mode: Ids, place: str) -> dict[int, frozenset[str | float]]:
     """For each node that asks whether a number is in a set: the sets stand one after another, each ended by NaN."""
-    told, wanted = ensemble.attributes.get("membership_values"), _where(mode, MEMBER)
-    values = told.values if isinstance(told, Tensor) and told.numeric else np.zeros(0)
+    result, wanted = ensemble.attributes.get("membership_values"), _where(mode, MEMBER)
+    values = result.values if isinstance(result, Tensor) and result.numeric else np.zeros(0)
     ends = np.flatnonzero(np.isnan(values))
     sets = np.split(values, ends + 1)
     if len(ends) and len(sets[-1]) == 0:
@@ -111,7 +113,7 @@ def _members(ensemble: Operator, mode: Ids, place: str) -> dict[int, frozenset[s
 MAX_SAYS = 20_000_000
 
 
-def grown(lists: Lists, targets: int, place: str) -> list[ForeignTree]:
+def grown(lists: Lists, targets: int, place: str) -> list[TreeIR]:
     """Every tree; each node and each leaf must belong to one."""
     owner = _owners(lists, place)
     order = np.argsort(owner, kind="stable")
@@ -148,7 +150,7 @@ def _owners(lists: Lists, place: str) -> Ids:
     return owner
 
 
-def _tree(lists: Lists, ids: Ids, where: Ids, targets: int) -> ForeignTree:
+def _tree(lists: Lists, ids: Ids, where: Ids, targets: int) -> TreeIR:
     """One tree: its nodes in this order, then its leaves."""
     alone, mode, n = lists.alone[ids], lists.mode[ids], len(ids)
     ended, led, next_ = [], [], n
@@ -168,12 +170,12 @@ def _tree(lists: Lists, ids: Ids, where: Ids, targets: int) -> ForeignTree:
 
     says, output = _says(lists, of_leaf, targets)
     subsets = {i: lists.members[node] for i, node in enumerate(ids.tolist()) if node in lists.members and not alone[i]}
-    return ForeignTree(
+    return TreeIR(
         feature=leaves(lists.feature[ids], LEAF),
         threshold=leaves(lists.at[ids], np.nan),
         low=leaves(low, LEAF),
         high=leaves(high, LEAF),
-        says=says,
+        values=says,
         strict=leaves(np.isin(mode, (LT, GTE)), False),
         missing_low=leaves(missing, False),
         subsets=subsets,

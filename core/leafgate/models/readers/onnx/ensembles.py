@@ -11,7 +11,7 @@ import numpy as np
 from leafgate.algorithms.node_counts import Kind, NodeNumbers
 from leafgate.errors import ReleaseError
 from leafgate.models.exposure.disclosures import RATIOS, SCORES
-from leafgate.models.ir.model import LEAF, Floats, Foreign, ForeignTree, Ids
+from leafgate.models.ir.model import LEAF, Floats, Ids, ModelIR, TreeIR
 from leafgate.models.readers.onnx.ensemble_v5 import grown, lists_of, targets_of
 from leafgate.models.readers.onnx.graph import Graph, Operator, numbers, texts
 from leafgate.models.readers.onnx.postprocessing import Role, classes_of
@@ -25,15 +25,15 @@ MODES = {LOW, *STRICT, *REVERSED, EQUAL, b"BRANCH_NEQ", b"LEAF"}
 class Grown:
     """A tree without what its leaves say, its number in the file, and its nodes' ids there."""
 
-    tree: ForeignTree
+    tree: TreeIR
     number: int
     ids: Ids
 
 
 def trees_of(ensemble: Operator, place: str) -> tuple[list[Grown], int]:
     """Every tree without what its leaves say, and how many features are asked about."""
-    lists = {key: whole(ensemble, f"nodes_{key}", place) for key in ("treeids", "nodeids", "featureids")}
-    ways = {key: whole(ensemble, f"nodes_{key}", place) for key in ("truenodeids", "falsenodeids")}
+    lists = {key: integer_attribute(ensemble, f"nodes_{key}", place) for key in ("treeids", "nodeids", "featureids")}
+    ways = {key: integer_attribute(ensemble, f"nodes_{key}", place) for key in ("truenodeids", "falsenodeids")}
     values, modes = numbers(ensemble, "nodes_values", place), texts(ensemble, "nodes_modes")
     tracks = numbers(ensemble, "nodes_missing_value_tracks_true", place)
     tracks = np.zeros(len(modes)) if tracks is None or not len(tracks) else tracks
@@ -58,15 +58,15 @@ def _with_rates(trees: list[Grown], rates: Floats | None, parts: Sequence[Ids]) 
     """The trees with how often each node was reached, where the file tells it; converters write 0 or 1 everywhere."""
     if rates is None or len(rates) != sum(map(len, parts)) or np.isin(rates, (0, 1)).all():
         return trees
-    told = rates.astype(np.float64)
-    kind: Kind = "rows" if told.max() > 1 and (told == np.rint(told)).all() else "weight"
+    result = rates.astype(np.float64)
+    kind: Kind = "rows" if result.max() > 1 and (result == np.rint(result)).all() else "weight"
     return [
-        replace(each, tree=replace(each.tree, numbers=(NodeNumbers("nodes_hitrates", kind, told[rows]),)))
+        replace(each, tree=replace(each.tree, numbers=(NodeNumbers("nodes_hitrates", kind, result[rows]),)))
         for each, rows in zip(trees, parts, strict=True)
     ]
 
 
-def whole(ensemble: Operator, name: str, place: str) -> Ids:
+def integer_attribute(ensemble: Operator, name: str, place: str) -> Ids:
     found = numbers(ensemble, name, place)
     if found is None or found.dtype != np.int64:
         raise ReleaseError(f"`{name}` must be a list of whole numbers", place=place)
@@ -90,12 +90,12 @@ def _tree(
     missing = tracks[rows]
     at = values[rows]
     equal = np.isin(mode, [EQUAL, b"BRANCH_NEQ"])
-    tree = ForeignTree(
+    tree = TreeIR(
         feature=np.where(leaf, LEAF, lists["featureids"][rows]),
         threshold=np.where(leaf, np.nan, at),
         low=np.where(leaf, LEAF, np.where(turned, on_false, on_true)),
         high=np.where(leaf, LEAF, np.where(turned, on_true, on_false)),
-        says=np.zeros((len(rows), 1)),
+        values=np.zeros((len(rows), 1)),
         strict=np.isin(mode, list(STRICT)),
         missing_low=np.where(mode == b"BRANCH_NEQ", False, np.where(turned, ~missing, missing)),
         subsets={int(node): frozenset({float(at[node])}) for node in np.flatnonzero(equal)},
@@ -120,7 +120,7 @@ def _looked_up(order: Ids, ids: Ids, wanted: Ids, leaf: np.ndarray) -> Ids:
 
 def _said(ensemble: Operator, prefix: str, trees: Sequence[Grown], place: str) -> tuple[Any, ...]:
     """What leaves add: for each statement the tree, the node in it, the class or target, and the number."""
-    keys = [whole(ensemble, f"{prefix}_{key}", place) for key in ("treeids", "nodeids", "ids")]
+    keys = [integer_attribute(ensemble, f"{prefix}_{key}", place) for key in ("treeids", "nodeids", "ids")]
     weights = numbers(ensemble, f"{prefix}_weights", place)
     if weights is None or any(len(key) != len(weights) for key in keys):
         raise ReleaseError("its lists of leaves are not of one length", place=place)
@@ -132,9 +132,7 @@ def _said(ensemble: Operator, prefix: str, trees: Sequence[Grown], place: str) -
     return tree, nodeids, ids, weights
 
 
-def with_says(
-    ensemble: Operator, prefix: str, trees: Sequence[Grown], width: int, place: str
-) -> tuple[ForeignTree, ...]:
+def with_says(ensemble: Operator, prefix: str, trees: Sequence[Grown], width: int, place: str) -> tuple[TreeIR, ...]:
     """The trees with what their leaves say; what is said twice of one class is added up."""
     tree, nodeids, ids, weights = _said(ensemble, prefix, trees, place)
     if width > 1_000 or (ids < 0).any() or (ids >= width).any():
@@ -150,7 +148,7 @@ def with_says(
             raise ReleaseError("says something of a node that is no leaf", place=place)
         says = np.zeros((each.tree.nodes, width))
         np.add.at(says, (at, ids[mine]), weights[mine])
-        made.append(replace(each.tree, says=says))
+        made.append(replace(each.tree, values=says))
     return tuple(made)
 
 
@@ -160,7 +158,7 @@ CLOSE = 1e-4
 KINDS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
 
 
-def model_of(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place: str) -> tuple[Foreign, int]:
+def model_of(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place: str) -> tuple[ModelIR, int]:
     """The model without its features, and how many of them its trees ask about."""
     if ensemble.kind == "TreeEnsemble":
         model = _five(ensemble, graph, roles, place)
@@ -169,7 +167,7 @@ def model_of(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place:
     return (_classifier if ensemble.kind == "TreeEnsembleClassifier" else _regressor)(ensemble, trees, place), width
 
 
-def _five(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place: str) -> Foreign:
+def _five(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place: str) -> ModelIR:
     """A sum for each target, or the mean over all trees; the class is the one of the largest, the first of several."""
     targets, how = targets_of(ensemble), ensemble.attributes.get("aggregate_function", 1)
     classes = classes_of(graph, roles, targets, place)
@@ -179,11 +177,11 @@ def _five(ensemble: Operator, graph: Graph, roles: Mapping[str, Role], place: st
         raise ReleaseError("takes the least or the most of its trees' numbers", place=place)
     trees = grown(lists_of(ensemble, place), targets, place)
     if how == 0:
-        trees = [replace(tree, says=tree.says / len(trees)) for tree in trees]
-    return Foreign("onnx", (), classes, tuple(trees), "scores" if classes else "values", "boost", discloses=(SCORES,))
+        trees = [replace(tree, values=tree.values / len(trees)) for tree in trees]
+    return ModelIR("onnx", (), classes, tuple(trees), "scores" if classes else "values", "boost", discloses=(SCORES,))
 
 
-def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> Foreign:
+def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> ModelIR:
     """Shares, where all leaves' numbers are such; else scores. Two classes may share one list of numbers.
 
     Then the number is of the second class: it wins above 0, or above a half where all numbers are positive.
@@ -196,37 +194,37 @@ def _classifier(ensemble: Operator, trees: Sequence[Grown], place: str) -> Forei
     classes = tuple(named) if named else tuple(map(str, [] if found is None else found.tolist()))
     base = numbers(ensemble, "base_values", place)
     start = tuple(map(float, [] if base is None else base.tolist()))
-    ids = np.unique(whole(ensemble, "class_ids", place))
+    ids = np.unique(integer_attribute(ensemble, "class_ids", place))
     alone = len(classes) == 2 and len(ids) == 1
     made = (
         with_says(ensemble, "class", trees, 1 if alone else len(classes), place)
         if not alone
         else _alone(ensemble, trees, place)
     )
-    leaves = np.concatenate([tree.says[tree.leaves] for tree in made])
+    leaves = np.concatenate([tree.values[tree.leaves] for tree in made])
     if len(classes) == 2 and not alone:
         _check_two(ensemble, made, leaves, place)
     positive = bool((leaves >= 0).all()) and not any(start)
     n = len(made)
     if positive and alone and (leaves <= (1 + CLOSE) / n).all():
         made = tuple(
-            replace(tree, says=np.column_stack([1 - n * tree.says, n * tree.says]).clip(0, 1)) for tree in made
+            replace(tree, values=np.column_stack([1 - n * tree.values, n * tree.values]).clip(0, 1)) for tree in made
         )
         return _shares(classes, made)
     if positive and not alone and (abs(leaves.sum(axis=1) - 1 / n) < CLOSE / n).all():
-        return _shares(classes, tuple(replace(tree, says=_scaled(tree)) for tree in made))
+        return _shares(classes, tuple(replace(tree, values=_scaled(tree)) for tree in made))
     if alone:
         bias = -0.5 if positive else 0.0
         start = ((start[0] if start else 0.0) + bias,)
-    return Foreign("onnx", (), classes, made, "scores", "boost", start, discloses=(SCORES,))
+    return ModelIR("onnx", (), classes, made, "scores", "boost", start, discloses=(SCORES,))
 
 
-def _check_two(ensemble: Operator, trees: Sequence[ForeignTree], leaves: Floats, place: str) -> None:
+def _check_two(ensemble: Operator, trees: Sequence[TreeIR], leaves: Floats, place: str) -> None:
     """Two classes with a number each: onnxruntime says the second wherever its number is above 0, larger or not.
 
     Source: onnxruntime, tree_ensemble_aggregator.h, `_set_score_binary`.
     """
-    said = len(whole(ensemble, "class_ids", place))
+    said = len(integer_attribute(ensemble, "class_ids", place))
     second = leaves[:, 1] > 0
     if len(trees) > 1 or said != 2 * len(leaves) or (second != (leaves[:, 1] > leaves[:, 0])).any():
         raise ReleaseError(
@@ -236,26 +234,26 @@ def _check_two(ensemble: Operator, trees: Sequence[ForeignTree], leaves: Floats,
         )
 
 
-def _alone(ensemble: Operator, trees: Sequence[Grown], place: str) -> tuple[ForeignTree, ...]:
+def _alone(ensemble: Operator, trees: Sequence[Grown], place: str) -> tuple[TreeIR, ...]:
     """Trees whose leaves have one number each, whichever class that is written down for."""
-    ids = whole(ensemble, "class_ids", place)
+    ids = integer_attribute(ensemble, "class_ids", place)
     one = replace(ensemble, attributes={**ensemble.attributes, "class_ids": np.zeros(len(ids), dtype=np.int64)})
     return with_says(one, "class", trees, 1, place)
 
 
-def _scaled(tree: ForeignTree) -> Floats:
+def _scaled(tree: TreeIR) -> Floats:
     """A leaf's numbers as shares that sum to 1."""
-    total = tree.says.sum(axis=1, keepdims=True)
+    total = tree.values.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(total > 0, tree.says / total, tree.says))
+        return np.asarray(np.where(total > 0, tree.values / total, tree.values))
 
 
-def _shares(classes: tuple[str, ...], trees: tuple[ForeignTree, ...]) -> Foreign:
+def _shares(classes: tuple[str, ...], trees: tuple[TreeIR, ...]) -> ModelIR:
     combine: Combine = "one" if len(trees) == 1 else "mean_per_tree"
-    return Foreign("onnx", (), classes, trees, "shares", combine, discloses=(RATIOS,))
+    return ModelIR("onnx", (), classes, trees, "shares", combine, discloses=(RATIOS,))
 
 
-def _regressor(ensemble: Operator, trees: Sequence[Grown], place: str) -> Foreign:
+def _regressor(ensemble: Operator, trees: Sequence[Grown], place: str) -> ModelIR:
     if ensemble.attributes.get("n_targets", 1) != 1 or ensemble.attributes.get("post_transform", "NONE") != "NONE":
         raise ReleaseError("predicts several numbers, or changes them afterwards", place=place)
     how = ensemble.attributes.get("aggregate_function", "SUM")
@@ -264,6 +262,6 @@ def _regressor(ensemble: Operator, trees: Sequence[Grown], place: str) -> Foreig
     base = numbers(ensemble, "base_values", place)
     made = with_says(ensemble, "target", trees, 1, place)
     if how == "AVERAGE":
-        made = tuple(replace(tree, says=tree.says / len(made)) for tree in made)
+        made = tuple(replace(tree, values=tree.values / len(made)) for tree in made)
     start = tuple(map(float, [] if base is None else base.tolist()))
-    return Foreign("onnx", (), (), made, "values", "boost", start, discloses=(SCORES,))
+    return ModelIR("onnx", (), (), made, "values", "boost", start, discloses=(SCORES,))

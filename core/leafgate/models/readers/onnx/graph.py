@@ -38,18 +38,18 @@ def attribute_of(message: bytes, place: str) -> tuple[str, Any, tuple[bytes, ...
 
     Lists are written packed, or element by element each behind its tag: then they are taken in one piece.
     """
-    at, name, kind, told, beside = 0, "", 0, dict[int, Any](), list[bytes]()
+    at, name, kind, result, beside = 0, "", 0, dict[int, Any](), list[bytes]()
     while at < len(message):
         key, _ = varint(message, at, place)
         number, wire = key >> 3, key & 7
-        if number in TYPES and number in told and number != 9:
+        if number in TYPES and number in result and number != 9:
             raise ReleaseError("has an attribute with its numbers in pieces", place=place)
         if (number, wire) == (7, FIXED32):
             count = _run(message, at, 5, key)
-            told[7], at = floats_listed(message[at : at + 5 * count], key, place), at + 5 * count
+            result[7], at = floats_listed(message[at : at + 5 * count], key, place), at + 5 * count
             continue
         if (number, wire) == (8, VARINT):
-            told[8], at = _whole_numbers(message, at, key, place)
+            result[8], at = _whole_numbers(message, at, key, place)
             continue
         (_, _, value), at = _one(message, at, place)
         if number == 1:
@@ -57,10 +57,10 @@ def attribute_of(message: bytes, place: str) -> tuple[str, Any, tuple[bytes, ...
         elif number == 20 and isinstance(value, int):
             kind = value
         elif number in TYPES:
-            told[number] = _told(number, value, told.get(9, []), place)
+            result[number] = _told(number, value, result.get(9, []), place)
         elif isinstance(value, bytes) and value:
             beside.append(value)
-    return name, _value(told, kind, place), tuple(beside)
+    return name, _value(result, kind, place), tuple(beside)
 
 
 def _told(number: int, value: bytes | int, texts: list[bytes], place: str) -> Any:
@@ -75,14 +75,14 @@ def _told(number: int, value: bytes | int, texts: list[bytes], place: str) -> An
     return _scalar(number, value, place)
 
 
-def _value(told: dict[int, Any], kind: int, place: str) -> Any:
+def _value(document: dict[int, Any], kind: int, place: str) -> Any:
     """The one value, of the type that the attribute says it has."""
-    if not told:
+    if not document:
         empty = EMPTY.get(kind)
         return np.zeros(0, np.float64 if kind == 6 else np.int64) if kind in {6, 7} else [] if kind == 8 else empty
-    if len(told) > 1 or kind not in {0, TYPES[next(iter(told))]}:
+    if len(document) > 1 or kind not in {0, TYPES[next(iter(document))]}:
         raise ReleaseError("has an attribute of one type with a value of another", place=place)
-    return next(iter(told.values()))
+    return next(iter(document.values()))
 
 
 def _one(message: bytes, at: int, place: str) -> tuple[tuple[int, int, bytes | int], int]:
@@ -184,8 +184,8 @@ def _shape(message: bytes, place: str) -> tuple[int | None, ...]:
     for number, wire, value in fields(message, place):
         if number != 1 or wire != BYTES or not isinstance(value, bytes):
             continue
-        told = [size for inner, _, size in fields(value, place) if inner == 1 and isinstance(size, int) and size > 0]
-        sizes.append(told[-1] if told else None)
+        items = [size for inner, _, size in fields(value, place) if inner == 1 and isinstance(size, int) and size > 0]
+        sizes.append(items[-1] if items else None)
         if len(sizes) > MAX_AXES:
             raise ReleaseError("has a tensor of a shape that there is not", place=place)
     return tuple(sizes)
@@ -219,11 +219,11 @@ class Graph:
 
 def graph_of(content: bytes, place: str) -> Graph:
     """The graph of an ONNX model; ReleaseError where there is none. Files it may refer to are not opened."""
-    told = [(number, value) for number, wire, value in fields(content, place) if wire == BYTES]
-    producer = " ".join(_text(value) for number, value in told if number in {2, 3} and isinstance(value, bytes))
-    if any(number == 25 for number, _ in told):
+    items = [(number, value) for number, wire, value in fields(content, place) if wire == BYTES]
+    producer = " ".join(_text(value) for number, value in items if number in {2, 3} and isinstance(value, bytes))
+    if any(number == 25 for number, _ in items):
         raise ReleaseError("defines operators of its own, which are not read", place=place)
-    graphs = [value for number, value in told if number == 7]
+    graphs = [value for number, value in items if number == 7]
     if len(graphs) != 1 or not isinstance(graphs[0], bytes):
         raise ReleaseError("holds no graph, or several", place=place)
     operators, given, constants = list[Operator](), dict[str, Given](), dict[str, bytes]()
@@ -282,11 +282,11 @@ def _operator(message: bytes, place: str) -> Operator:
         elif number == 7:
             domain = "" if value == b"ai.onnx" else _text(value)
         elif number == 5:
-            name, told, more = attribute_of(value, place)
+            name, result, more = attribute_of(value, place)
             beside += more
             if name in attributes:
                 raise ReleaseError("has one attribute twice", place=place)
-            attributes[name] = told
+            attributes[name] = result
     return Operator(kind, tuple(inputs), tuple(outputs), attributes, domain, tuple(beside))
 
 

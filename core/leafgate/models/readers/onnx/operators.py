@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.ir.features import SINGLE, Coded, Number, Operation, Step
+from leafgate.models.ir.features import SINGLE, ArithmeticStep, CategoryCodes, Numeric, Operation
 from leafgate.models.readers.onnx.graph import Operator
 from leafgate.models.readers.onnx.symbolic import (
     Act,
@@ -52,12 +52,12 @@ def single(of: Wire, op: Operator, place: str) -> Wire:
 
 
 def _truth(cell: Cell) -> Cell:
-    return replace(cell, origin=Coded(cell.origin.column, TRUTHS, None, None), untold=True)
+    return replace(cell, origin=CategoryCodes(cell.origin.column, TRUTHS, None, None), untold=True)
 
 
 def _cut(cell: Cell, op: Operator, place: str) -> Cell:
     """A column's own number without its fraction; of a missing one nobody knows what becomes."""
-    if not isinstance(cell.origin, Number) or set(cell.origin.steps) - {SINGLE}:
+    if not isinstance(cell.origin, Numeric) or set(cell.origin.steps) - {SINGLE}:
         raise refuse(op, "cuts fractions off numbers that are no column's own", place)
     return replace(cell, cut=True, untold=cell.untold or cell.origin.fill is None)
 
@@ -82,7 +82,9 @@ def _arithmetic(operation: Operation) -> Act:
 
 def worked(of: Wire, operation: Operation, by: Any, op: Operator, place: str) -> Wire:
     """Every cell after an operation with a number of its own."""
-    return each(lambda cell, one: stepped_cell(cell, Step(operation, float(one)), of.kind, op, place), of, of.kind, by)
+    return each(
+        lambda cell, one: stepped_cell(cell, ArithmeticStep(operation, float(one)), of.kind, op, place), of, of.kind, by
+    )
 
 
 def _beside(op: Operator, of: Wire, by: Tensor, place: str) -> Any:
@@ -95,11 +97,11 @@ def _beside(op: Operator, of: Wire, by: Tensor, place: str) -> Any:
 
 
 def _clip(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
-    of, told = people(op, given, place), [*given[1:], None, None]
+    of, result = people(op, given, place), [*given[1:], None, None]
     if of.kind not in {FLOAT, DOUBLE} or len(given) > 3:
         raise refuse(op, "works not on numbers", place)
     bounds = [op.attributes.get("min"), op.attributes.get("max")]
-    for i, one in enumerate(told[:2]):
+    for i, one in enumerate(result[:2]):
         if one is None:
             continue
         if not isinstance(one, Tensor) or one.kind != of.kind or len(one.values) != 1 or bounds[i] is not None:
@@ -108,16 +110,16 @@ def _clip(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     operations: tuple[Operation, Operation] = ("at_least", "at_most")
     for operation, bound in zip(operations, bounds, strict=True):
         if bound is not None:
-            step = Step(operation, bound)
+            step = ArithmeticStep(operation, bound)
             of = wire(of.kind, [_bounded(cell, step, op, place) for cell in of.cells.ravel()], of.cells.shape)
     return [of]
 
 
-def _bounded(cell: Cell, step: Step, op: Operator, place: str) -> Cell:
+def _bounded(cell: Cell, step: ArithmeticStep, op: Operator, place: str) -> Cell:
     """The cell within a bound; what becomes of NaN is the processor's business."""
     origin = cell.origin
-    if isinstance(origin, Coded):
-        if any(map(math.isnan, (*origin.codes.values(), 0.0 if origin.other is None else origin.other))):
+    if isinstance(origin, CategoryCodes):
+        if any(map(math.isnan, (*origin.codes.values(), 0.0 if origin.otherwise is None else origin.otherwise))):
             raise refuse(op, "bounds codes that are missing numbers", place)
         gone = origin.missing is not None and math.isnan(origin.missing)
         return replace(stepped_cell(cell, step, DOUBLE, op, place), untold=cell.untold or gone)
@@ -166,7 +168,7 @@ def _imputer(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
 
 
 def _filled(cell: Cell, by: float) -> Cell:
-    if isinstance(cell.origin, Number):
+    if isinstance(cell.origin, Numeric):
         return replace(cell, origin=replace(cell.origin, fill=float(by))) if cell.origin.fill is None else cell
     return replace(cell, origin=recoded(cell.origin, lambda code: float(by) if math.isnan(code) else code))
 
@@ -197,10 +199,10 @@ LEARNED: Mapping[str, tuple[Act, str, set[str]]] = {
 
 def _axis(op: Operator, of: Wire, place: str) -> int:
     """The axis it works along, among those of one person's cells; never the people's own."""
-    told, rank = op.attributes.get("axis", 0), of.cells.ndim + 1
-    if not isinstance(told, int) or not -rank <= told < rank or told % rank == 0:
+    result, rank = op.attributes.get("axis", 0), of.cells.ndim + 1
+    if not isinstance(result, int) or not -rank <= result < rank or result % rank == 0:
         raise refuse(op, "has an axis that is not read: people stand along the first", place)
-    return int(told % rank) - 1
+    return int(result % rank) - 1
 
 
 def _identity(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
@@ -271,9 +273,9 @@ def _check_within(wanted: np.ndarray, size: int, op: Operator, place: str, least
 def _split(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     of = people(op, given, place)
     axis = _axis(op, of, place)
-    told = op.attributes.get("split")
-    sizes = told if told is not None and len(given) == 1 else constant(op, given, 1, WHOLE, place).values
-    wrong = told is not None and (len(given) > 1 or not isinstance(told, np.ndarray))
+    result = op.attributes.get("split")
+    sizes = result if result is not None and len(given) == 1 else constant(op, given, 1, WHOLE, place).values
+    wrong = result is not None and (len(given) > 1 or not isinstance(result, np.ndarray))
     if wrong or (sizes < 1).any() or int(sizes.sum()) != of.cells.shape[axis] or len(sizes) != len(op.outputs):
         raise refuse(op, "splits cells otherwise than it has them", place)
     return [Wire(of.kind, part) for part in np.split(of.cells, np.cumsum(sizes)[:-1].tolist(), axis=axis)]

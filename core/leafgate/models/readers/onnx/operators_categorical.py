@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.models.ir.features import AS_SEEN, SINGLE, AsSeen, Coded, Number, OneOf
+from leafgate.models.ir.features import LOOKUP_ROUNDING, SINGLE, CategoryCodes, LookupPrecision, Numeric, OneHot
 from leafgate.models.readers.onnx.graph import Operator
 from leafgate.models.readers.onnx.symbolic import Act, Cell, Value, Wire, check_size, constant, people, refuse, wire
 from leafgate.models.readers.onnx.wire import FLOAT, TEXT, WHOLE
@@ -33,9 +33,9 @@ def _one_hot(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
         column, seen = _source(cell, of.kind, op, place)
         mine = None if cell.untold else _of_missing(cell, texts, seen)
         for text, group in groups.items():
-            codes = OneOf(groups, group, (text,))
+            codes = OneHot(groups, group, (text,))
             missing = None if cell.untold else codes.get(mine, other) if mine is not None else other
-            coded = Coded(column, codes, other, missing, seen)
+            coded = CategoryCodes(column, codes, other, missing, seen)
             made.append(Cell(f"{cell.name}_{text}", coded, untold=cell.untold))
     return [wire(FLOAT, made, (*of.cells.shape, len(texts)))]
 
@@ -52,13 +52,13 @@ def _label(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
     if not isinstance(codes, np.ndarray) or len(codes) != len(texts) or not isinstance(other, int | float):
         raise refuse(op, "has not one number for each of its keys", place)
     check_size(of.cells.size * len(texts), op, place)
-    told = dict(zip(texts, map(float, codes.tolist()), strict=True))
+    result = dict(zip(texts, map(float, codes.tolist()), strict=True))
     made: list[Cell] = []
     for cell in of.cells.ravel():
         column, seen = _source(cell, of.kind, op, place)
         mine = None if cell.untold else _of_missing(cell, texts, seen)
-        missing = None if cell.untold else float(other) if mine is None else told[mine]
-        made.append(Cell(cell.name, Coded(column, told, float(other), missing, seen), untold=cell.untold))
+        missing = None if cell.untold else float(other) if mine is None else result[mine]
+        made.append(Cell(cell.name, CategoryCodes(column, result, float(other), missing, seen), untold=cell.untold))
     return [wire(kind, made, of.cells.shape)]
 
 
@@ -79,22 +79,22 @@ def _spelled(op: Operator, name: str, kind: int, place: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _source(cell: Cell, kind: int, op: Operator, place: str) -> tuple[str, AsSeen]:
+def _source(cell: Cell, kind: int, op: Operator, place: str) -> tuple[str, LookupPrecision]:
     """The column an encoder codes, and how it sees its numbers; it must be given as it is."""
     origin = cell.origin
-    if not isinstance(origin, Number) or set(origin.steps) - {SINGLE}:
+    if not isinstance(origin, Numeric) or set(origin.steps) - {SINGLE}:
         raise refuse(op, f"codes {cell.name[:60]!r}, which is no column as it was given", place)
     if cell.cut:
         return origin.column, "single_whole" if origin.steps else "whole"
     return origin.column, "single" if kind == FLOAT else ""
 
 
-def _of_missing(cell: Cell, texts: Sequence[str], seen: AsSeen) -> str | None:
+def _of_missing(cell: Cell, texts: Sequence[str], seen: LookupPrecision) -> str | None:
     """The value that stands in for a missing cell, where there is one and the encoder knows it."""
-    fill = cell.origin.fill if isinstance(cell.origin, Number) else None
+    fill = cell.origin.fill if isinstance(cell.origin, Numeric) else None
     if fill is None:
         return None
-    return next((text for text in texts if float(text) == AS_SEEN[seen](fill)), None)
+    return next((text for text in texts if float(text) == LOOKUP_ROUNDING[seen](fill)), None)
 
 
 CODES: Mapping[str, tuple[Act, str, set[str]]] = {
@@ -130,20 +130,20 @@ def _sum(op: Operator, given: Sequence[Value], place: str) -> list[Wire]:
 def _added(cells: Sequence[Cell], op: Operator, place: str) -> Cell:
     if len(cells) == 1:
         return cells[0]
-    coded = [cell.origin for cell in cells if isinstance(cell.origin, Coded)]
-    shared = [one.codes for one in coded if isinstance(one.codes, OneOf)]
+    coded = [cell.origin for cell in cells if isinstance(cell.origin, CategoryCodes)]
+    shared = [one.codes for one in coded if isinstance(one.codes, OneHot)]
     if len(shared) < len(cells) or len({id(one.groups) for one in shared}) > 1 or not _exact(shared):
         raise refuse(op, "adds what is no codes of one column", place)
     groups = shared[0].groups
     first, numbers = coded[0], _group_sums(shared)
     codes = {text: numbers[group] for text, group in groups.items()}
-    others, gone = [one.other for one in coded], [one.missing for one in coded]
+    others, gone = [one.otherwise for one in coded], [one.missing for one in coded]
     name = f"{cells[0].origin.column}_infrequent"
-    summed = replace(first, codes=codes, other=_total(others), missing=_total(gone))
+    summed = replace(first, codes=codes, otherwise=_total(others), missing=_total(gone))
     return Cell(name, summed, untold=any(cell.untold for cell in cells))
 
 
-def _group_sums(shared: Sequence[OneOf[str]]) -> Mapping[int, float]:
+def _group_sums(shared: Sequence[OneHot[str]]) -> Mapping[int, float]:
     """For each group what its values come to over all codes."""
     off = sum(one.off for one in shared)
     numbers = dict.fromkeys(shared[0].groups.values(), off)
@@ -152,15 +152,15 @@ def _group_sums(shared: Sequence[OneOf[str]]) -> Mapping[int, float]:
     return numbers
 
 
-def _exact(shared: Sequence[OneOf[str]]) -> bool:
+def _exact(shared: Sequence[OneHot[str]]) -> bool:
     """Whole numbers so small that sums of them are not rounded."""
     numbers = [number for one in shared for number in (one.on, one.off)]
     return all(map(float.is_integer, map(float, numbers))) and sum(map(abs, numbers)) < MAX_EXACT
 
 
 def _total(numbers: Sequence[float | None]) -> float | None:
-    told = [number for number in numbers if number is not None]
-    return math.fsum(told) if len(told) == len(numbers) else None
+    items = [number for number in numbers if number is not None]
+    return math.fsum(items) if len(items) == len(numbers) else None
 
 
 SUMS: Mapping[str, tuple[Act, str, set[str]]] = {

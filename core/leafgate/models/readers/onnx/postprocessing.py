@@ -46,7 +46,7 @@ def _strange(graph: Graph, ensemble: Operator, roles: dict[str, Role]) -> Iterat
     for op in graph.operators:
         if op is ensemble or (id(op) in before and known(op)):
             continue
-        role = said_by(op, roles, graph) if ensemble.kind == "TreeEnsemble" else None
+        role = role_of(op, roles, graph) if ensemble.kind == "TreeEnsemble" else None
         if id(op) in before or op.domain != DOMAINS.get(op.kind, op.domain):
             yield f"{op.domain}.{op.kind}".removeprefix(".")
         elif role is not None:
@@ -68,7 +68,7 @@ def _same_after(op: Operator, role: Role, ensemble: Operator) -> bool:
     return op.kind == "Identity"
 
 
-def said_by(op: Operator, roles: Mapping[str, Role], graph: Graph) -> Role | None:
+def role_of(op: Operator, roles: Mapping[str, Role], graph: Graph) -> Role | None:
     """What an operator makes of a TreeEnsemble's numbers, which has no labels of its own; None where it is not read."""
     given = [roles.get(name) for name in op.inputs]
     if op.kind == "ArgMax" and op.domain == "" and given == ["scores"]:
@@ -90,11 +90,11 @@ def classes_of(graph: Graph, roles: Mapping[str, Role], targets: int, place: str
         return ()
     if not named:
         return tuple(map(str, range(targets)))
-    told = [tensor_of(graph.constants[op.inputs[0]], place) for op in named]
-    if len(told) != 1 or len(told[0].values) != targets or told[0].kind not in {WHOLE, TEXT}:
+    items = [tensor_of(graph.constants[op.inputs[0]], place) for op in named]
+    if len(items) != 1 or len(items[0].values) != targets or items[0].kind not in {WHOLE, TEXT}:
         raise ReleaseError("names its classes twice, or not one for each target", place=place)
-    values = told[0].values
-    return tuple(v.decode("utf-8") for v in values) if told[0].kind == TEXT else tuple(map(str, values.tolist()))
+    values = items[0].values
+    return tuple(v.decode("utf-8") for v in values) if items[0].kind == TEXT else tuple(map(str, values.tolist()))
 
 
 def _labels(op: Operator) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.features import SINGLE, Coded, Number, OneOf
+from leafgate.models.ir.features import SINGLE, CategoryCodes, Numeric, OneHot
 from leafgate.models.readers.onnx.graph import Given, Graph, Operator
 from leafgate.models.readers.onnx.operators import LEARNED, SCALES, SHAPES
 from leafgate.models.readers.onnx.operators_categorical import CODES, SUMS
@@ -39,7 +39,7 @@ def known(op: Operator) -> bool:
     return op.kind in ACTS and ACTS[op.kind][1] == op.domain
 
 
-def made_for(graph: Graph, ensemble: Operator, width: int, place: str) -> Wire:
+def features_of(graph: Graph, ensemble: Operator, width: int, place: str) -> Wire:
     """The features of the trees; `width` says how many they ask about, for graphs that do not say."""
     values: dict[str, Value] = {}
     work, operators = 0, leading(graph, ensemble)
@@ -67,10 +67,10 @@ def made_for(graph: Graph, ensemble: Operator, width: int, place: str) -> Wire:
 def _acted(op: Operator, given: list[Value], place: str) -> list[Value]:
     """What an operator makes; exactly as many things as it names."""
     if op.kind == CONSTANT:
-        told = op.attributes.get("value")
-        if set(op.attributes) != {"value"} or not isinstance(told, Tensor) or len(op.outputs) != 1:
+        result = op.attributes.get("value")
+        if set(op.attributes) != {"value"} or not isinstance(result, Tensor) or len(op.outputs) != 1:
             raise refuse(op, "is no tensor", place)
-        return [told]
+        return [result]
     act, _, attributes = ACTS[op.kind]
     strange = sorted(set(op.attributes) - attributes)
     if strange:
@@ -93,22 +93,22 @@ def _value(name: str, values: dict[str, Value], graph: Graph, op: Operator, plac
 
 def _given(name: str, graph: Graph, width: int, place: str) -> Wire:
     """The columns under one of the graph's inputs: by its name where it is one, else by their positions in it."""
-    told: Given = graph.given[name]
-    if told.kind not in {FLOAT, DOUBLE, WHOLE, TEXT, TRUTH} or told.shape is None or not 1 <= len(told.shape) <= 2:
+    given: Given = graph.given[name]
+    if given.kind not in {FLOAT, DOUBLE, WHOLE, TEXT, TRUTH} or given.shape is None or not 1 <= len(given.shape) <= 2:
         raise ReleaseError(f"is given {name[:60]!r} of a type or shape that is not read here", place=place)
-    size = told.shape[1] if len(told.shape) == 2 else 1
+    size = given.shape[1] if len(given.shape) == 2 else 1
     size = width if size is None else size
     if size is None or not 0 < size <= 100_000:
         raise ReleaseError(f"says not how many columns {name[:60]!r} has", place=place)
     prefix = "x" if len(graph.given) == 1 else name
     names = (
         [name]
-        if size == 1 and (told.shape[-1:] == (1,) or len(told.shape) == 1)
+        if size == 1 and (given.shape[-1:] == (1,) or len(given.shape) == 1)
         else [f"{prefix}{i}" for i in range(size)]
     )
-    steps = (SINGLE,) if told.kind == FLOAT else ()
-    cells = [Cell(one, Number(one, steps), untold=told.kind not in {FLOAT, DOUBLE}) for one in names]
-    return wire(told.kind, cells, (size,) if len(told.shape) == 2 else ())
+    steps = (SINGLE,) if given.kind == FLOAT else ()
+    cells = [Cell(one, Numeric(one, steps), untold=given.kind not in {FLOAT, DOUBLE}) for one in names]
+    return wire(given.kind, cells, (size,) if len(given.shape) == 2 else ())
 
 
 def _work(value: Value) -> int:
@@ -118,10 +118,10 @@ def _work(value: Value) -> int:
     return int(value.cells.size) + sum(_parts(cell.origin) for cell in value.cells.ravel())
 
 
-def _parts(origin: Number | Coded) -> int:
-    if isinstance(origin, Number):
+def _parts(origin: Numeric | CategoryCodes) -> int:
+    if isinstance(origin, Numeric):
         return len(origin.steps)
-    return 0 if isinstance(origin.codes, OneOf) else len(origin.codes)
+    return 0 if isinstance(origin.codes, OneHot) else len(origin.codes)
 
 
 def _numbers(asked: Wire, ensemble: Operator, width: int, place: str) -> Wire:
@@ -138,6 +138,6 @@ def _numbers(asked: Wire, ensemble: Operator, width: int, place: str) -> Wire:
 def _unrounded(cell: Cell) -> Cell:
     """The cell without the rounding that trees do anyway."""
     origin = cell.origin
-    if isinstance(origin, Number) and origin.steps[-1:] == (SINGLE,):
+    if isinstance(origin, Numeric) and origin.steps[-1:] == (SINGLE,):
         return replace(cell, origin=replace(origin, steps=origin.steps[:-1]))
     return cell

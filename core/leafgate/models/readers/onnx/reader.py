@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.features import Number, distinct
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.features import Numeric, distinct
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.readers.onnx.ensembles import KINDS, model_of
 from leafgate.models.readers.onnx.graph import Operator, graph_of
 from leafgate.models.readers.onnx.postprocessing import check_around
-from leafgate.models.readers.onnx.preprocessing import made_for
+from leafgate.models.readers.onnx.preprocessing import features_of
 from leafgate.models.readers.onnx.symbolic import Wire
-from leafgate.models.readers.onnx.unread import category_lists, left
+from leafgate.models.readers.onnx.unread import category_lists, unread_content
 from leafgate.models.readers.onnx.wire import DOUBLE, Tensor
 
 MAX_BYTES = 192 * 2**20
@@ -25,7 +25,7 @@ def sniff(head: bytes) -> bool:
     return re.match(rb"\x08[\x01-\x1f](\x12|\x1a|\x22|\x2a|\x32|\x3a|\x42|\x28)", head) is not None
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model in an ONNX file, not yet checked."""
     graph = graph_of(content, place)
     found = [op for op in graph.operators if op.kind in KINDS]
@@ -33,10 +33,10 @@ def read(content: bytes, place: str) -> Foreign:
         raise ReleaseError("must have one ensemble of trees", place=place)
     roles = check_around(graph, found[0], place)
     model, width = model_of(found[0], graph, roles, place)
-    asked = made_for(graph, found[0], width, place)
+    asked = features_of(graph, found[0], width, place)
     _check_precision(found[0], asked, place)
     model = _of_columns(model, asked)
-    told_more = (*model.discloses, *left(content, graph, found[0], place, model.classes))
+    told_more = (*model.discloses, *unread_content(content, graph, found[0], place, model.classes))
     return replace(
         model,
         discloses=told_more,
@@ -48,15 +48,15 @@ def read(content: bytes, place: str) -> Foreign:
 
 def _check_precision(ensemble: Operator, asked: Wire, place: str) -> None:
     """Thresholds of double precision are for numbers of double precision."""
-    as_tensors = [told for told in ensemble.attributes.values() if isinstance(told, Tensor) and told.numeric]
-    if any((told.kind == DOUBLE) != (asked.kind == DOUBLE) for told in as_tensors):
+    as_tensors = [result for result in ensemble.attributes.values() if isinstance(result, Tensor) and result.numeric]
+    if any((outcome.kind == DOUBLE) != (asked.kind == DOUBLE) for outcome in as_tensors):
         raise ReleaseError("compares numbers of one precision with those of another", place=place)
 
 
-def _of_columns(model: Foreign, asked: Wire) -> Foreign:
+def _of_columns(model: ModelIR, asked: Wire) -> ModelIR:
     """The model over what the graph makes of people's columns."""
     cells = asked.cells.tolist()
-    plain = all(cell.origin == Number(cell.name) for cell in cells)
+    plain = all(cell.origin == Numeric(cell.name) for cell in cells)
     untold = frozenset(cell.origin.column for cell in cells if cell.untold)
     return replace(
         model,
@@ -65,6 +65,6 @@ def _of_columns(model: Foreign, asked: Wire) -> Foreign:
         if plain and len({cell.name for cell in cells}) == len(cells)
         else tuple(cell.origin for cell in cells),
         trees=tuple(replace(tree, float32=asked.kind != DOUBLE) for tree in model.trees),
-        untold_missing=UNTOLD if untold else "",
-        untold_of=untold,
+        unspecified_missing=UNTOLD if untold else "",
+        unspecified_missing_features=untold,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.features import SINGLE, Coded, Number, OneOf, Step, stepped
+from leafgate.models.ir.features import SINGLE, ArithmeticStep, CategoryCodes, Numeric, OneHot, stepped
 from leafgate.models.readers.onnx.graph import Operator
 from leafgate.models.readers.onnx.wire import FLOAT, Tensor
 
@@ -27,7 +27,7 @@ class Cell:
     """
 
     name: str
-    origin: Number | Coded
+    origin: Numeric | CategoryCodes
     cut: bool = False
     untold: bool = False
 
@@ -80,33 +80,33 @@ def check_size(cells: int, op: Operator, place: str) -> None:
         raise refuse(op, f"makes more than {MAX_CELLS:,} features", place)
 
 
-def each(function: Callable[..., Cell], of: Wire, kind: int, *beside: Any) -> Wire:
+def each(function: Callable[..., Cell], of: Wire, kind: int, *constants: Any) -> Wire:
     """The wire with every cell changed, by the numbers beside it if there are any."""
-    spread = [np.broadcast_to(one, of.cells.shape).ravel() for one in beside]
+    spread = [np.broadcast_to(one, of.cells.shape).ravel() for one in constants]
     cells = [function(cell, *rest) for cell, *rest in zip(of.cells.ravel(), *spread, strict=True)]
     return wire(kind, cells, of.cells.shape)
 
 
-def stepped_cell(cell: Cell, step: Step, kind: int, op: Operator, place: str) -> Cell:
+def stepped_cell(cell: Cell, step: ArithmeticStep, kind: int, op: Operator, place: str) -> Cell:
     """The cell one operation on, in the precision of its type; ReleaseError where larger numbers may become smaller."""
-    steps: tuple[Step, ...] = (SINGLE, step, SINGLE) if kind == FLOAT and step is not SINGLE else (step,)
+    steps: tuple[ArithmeticStep, ...] = (SINGLE, step, SINGLE) if kind == FLOAT and step is not SINGLE else (step,)
     origin = cell.origin
-    if isinstance(origin, Number):
+    if isinstance(origin, Numeric):
         if cell.cut or not math.isfinite(step.by) or (step.operation in {"times", "over"} and step.by <= 0):
             raise refuse(op, f"changes {cell.name[:60]!r} so that larger numbers may not stay larger", place)
         steps = steps[1:] if origin.steps[-1:] == (SINGLE,) and steps[0] is SINGLE else steps
         if len(origin.steps) + len(steps) > MAX_STEPS:
             raise refuse(op, f"changes {cell.name[:60]!r} again after {MAX_STEPS} steps", place)
         fill = None if origin.fill is None else stepped(origin.fill, steps)
-        return replace(cell, origin=Number(origin.column, (*origin.steps, *steps), fill))
+        return replace(cell, origin=Numeric(origin.column, (*origin.steps, *steps), fill))
     return replace(cell, origin=recoded(origin, lambda number: stepped(number, steps)))
 
 
-def recoded(origin: Coded, change: Callable[[float], float]) -> Coded:
+def recoded(origin: CategoryCodes, change: Callable[[float], float]) -> CategoryCodes:
     """The codes, each changed alike."""
-    codes, rest = origin.codes, [None if one is None else change(one) for one in (origin.other, origin.missing)]
-    if isinstance(codes, OneOf):
-        codes = OneOf(codes.groups, codes.group, codes.chosen, change(codes.on), change(codes.off))
+    codes, rest = origin.codes, [None if one is None else change(one) for one in (origin.otherwise, origin.missing)]
+    if isinstance(codes, OneHot):
+        codes = OneHot(codes.groups, codes.group, codes.chosen, change(codes.on), change(codes.off))
     else:
         codes = {value: change(code) for value, code in codes.items()}
-    return replace(origin, codes=codes, other=rest[0], missing=rest[1])
+    return replace(origin, codes=codes, otherwise=rest[0], missing=rest[1])

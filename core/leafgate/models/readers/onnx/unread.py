@@ -14,27 +14,27 @@ from leafgate.models.readers.onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate.models.readers.onnx.graph import Graph, Operator, named, numbers
 from leafgate.models.readers.onnx.preprocessing import leading
 from leafgate.models.readers.onnx.wire import BYTES, TEXT, VARINT, Tensor, fields, tensor_of
-from leafgate.types.release import Disclosure
+from leafgate.types.release import FileDisclosure
 
 # --- What the operators before the trees of an ONNX graph tell of the people it was fitted on ---
 
-CATEGORIES = Disclosure("categories", "low", "which values a column had in training (cats, keys)")
-RARE = Disclosure("rare_values", "medium", "which values of a column were rare in training (ReduceSum, values)")
-MOMENTS = Disclosure("moments", "medium", "mean and spread of a column, or the like (offset, scale)")
-EXTREMES = Disclosure(
+CATEGORIES = FileDisclosure("categories", "low", "which values a column had in training (cats, keys)")
+RARE = FileDisclosure("rare_values", "medium", "which values of a column were rare in training (ReduceSum, values)")
+MOMENTS = FileDisclosure("moments", "medium", "mean and spread of a column, or the like (offset, scale)")
+EXTREMES = FileDisclosure(
     "extremes", "high", "what the smallest and the largest number of a column follow from (Mul, Add, scale)"
 )
-FILLS = Disclosure("moments", "medium", "what replaces missing cells: a column's mean, median or commonest value")
+FILLS = FileDisclosure("moments", "medium", "what replaces missing cells: a column's mean, median or commonest value")
 
 
-def tells(graph: Graph, ensemble: Operator) -> tuple[Disclosure, ...]:
+def disclosures(graph: Graph, ensemble: Operator) -> tuple[FileDisclosure, ...]:
     """Everything the operators before the trees keep, and the names of columns that they do not use."""
     before = leading(graph, ensemble)
     found = dict.fromkeys(item for op in before for item in _of(op))
     used = {name for op in (*before, ensemble) for name in op.inputs}
     unused = [name for name in graph.given if name not in used]
     says = f"the names of {len(unused)} column(s) that the model does not use (its graph's inputs)"
-    return (*found, *([Disclosure("column_names", "medium", says)] if unused else []))
+    return (*found, *([FileDisclosure("column_names", "medium", says)] if unused else []))
 
 
 LISTS = ("cats_strings", "cats_int64s", "keys_strings", "keys_int64s", "keys_floats", "values_strings")
@@ -43,8 +43,8 @@ LISTS = ("cats_strings", "cats_int64s", "keys_strings", "keys_int64s", "keys_flo
 
 def category_lists(graph: Graph, ensemble: Operator) -> tuple[CategoryList, ...]:
     """Every list of values that an operator before the trees holds, also of cells that no tree is given."""
-    told = (op.attributes.get(name) for op in leading(graph, ensemble) for name in LISTS)
-    return tuple(CategoryList("", frozenset(map(_text, each))) for each in told if isinstance(each, list | np.ndarray))
+    items = (op.attributes.get(name) for op in leading(graph, ensemble) for name in LISTS)
+    return tuple(CategoryList("", frozenset(map(_text, each))) for each in items if isinstance(each, list | np.ndarray))
 
 
 def _text(value: Any) -> str:
@@ -53,7 +53,7 @@ def _text(value: Any) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-def _of(op: Operator) -> Iterator[Disclosure]:
+def _of(op: Operator) -> Iterator[FileDisclosure]:
     """What one operator tells; a scaler that takes nothing off divides by the largest number, or may."""
     values = op.attributes.get("values_int64s")
     if op.kind in {"OneHotEncoder", "LabelEncoder"}:
@@ -86,7 +86,7 @@ KNOWN = {
 }
 """Attributes that say what an operator does."""
 
-HIT = Disclosure("sizes", "high", "how many people reach each node (nodes_hitrates)", "counts")
+HIT = FileDisclosure("sizes", "high", "how many people reach each node (nodes_hitrates)", "counts")
 
 
 Texts = Mapping[int, Any]
@@ -144,15 +144,15 @@ RANDOM_NAME = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}|[0-9a-f]{8
 """What skl2onnx calls a graph that nobody named: a random UUID."""
 
 
-def left(
+def unread_content(
     content: bytes, graph: Graph, ensemble: Operator, place: str, classes: Collection[str]
-) -> tuple[Disclosure, ...]:
+) -> tuple[FileDisclosure, ...]:
     """What the file tells besides the graph that was read, and the `classes` it predicts."""
     rates = numbers(ensemble, "nodes_hitrates", place)
     hit = (HIT,) if rates is not None and not np.isin(rates, (0, 1)).all() else ()
     unread = [*_unread(content, place), *_attributes(graph, ensemble), *_at_leaves(ensemble, place)]
     unread += _names(content, graph, ensemble, place, classes)
-    return (*hit, *tells(graph, ensemble), *other_content(unread))
+    return (*hit, *disclosures(graph, ensemble), *other_content(unread))
 
 
 def _unread(content: bytes, place: str) -> Iterator[tuple[str, int]]:
@@ -173,9 +173,9 @@ def _unread(content: bytes, place: str) -> Iterator[tuple[str, int]]:
             if wire == BYTES and isinstance(part, bytes) and inner in {11, 12, 13}:
                 yield from _beside(part, {1, 2}, "an input or output", place)
             if wire == BYTES and isinstance(part, bytes) and inner == 1:
-                told = list(fields(part, place))
-                given |= {text.decode("utf-8") for k, _, text in told if k == 1 and isinstance(text, bytes)}
-                strange = [text for k, _, text in told if k not in OPERATOR and text != b""]
+                items = list(fields(part, place))
+                given |= {text.decode("utf-8") for k, _, text in items if k == 1 and isinstance(text, bytes)}
+                strange = [text for k, _, text in items if k not in OPERATOR and text != b""]
                 yield from (("an operator's doc_string", _size(text)) for text in strange)
     yield from (("a tensor that no operator is given", size) for name, size in constants.items() if name not in given)
 
@@ -191,10 +191,10 @@ def _names(
         strange = {text for text in texts if where != "the graph's name" or not RANDOM_NAME.fullmatch(text)}
         yield from unread_texts(where, strange, WORDS, graph.given)
     values = {value for each in category_lists(graph, ensemble) for value in each.values} | set(classes)
-    held = [told for op in graph.operators for told in op.attributes.values()]
+    held = [result for op in graph.operators for result in op.attributes.values()]
     held += [tensor_of(each, place) for each in graph.constants.values() if (2, VARINT, TEXT) in fields(each, place)]
-    lists = [told.values if isinstance(told, Tensor) and told.kind == TEXT else told for told in held]
-    lists = [[told] if isinstance(told, str) else told for told in lists if isinstance(told, str | list)]
+    lists = [outcome.values if isinstance(outcome, Tensor) and outcome.kind == TEXT else outcome for outcome in held]
+    lists = [[actual] if isinstance(actual, str) else actual for actual in lists if isinstance(actual, str | list)]
     yield from unread_texts("texts of attributes", {_decoded(one) for each in lists for one in each}, WORDS, values)
     beside += [text for op in graph.operators for text in op.beside]
     if beside:
@@ -237,10 +237,10 @@ def _attributes(graph: Graph, ensemble: Operator) -> Iterator[tuple[str, int]]:
     """Attributes that no operator of its kind has; of those before the trees every one was looked at."""
     before = {id(op) for op in leading(graph, ensemble)}
     for operator in (op for op in graph.operators if id(op) not in before):
-        for name, told in operator.attributes.items():
+        for name, result in operator.attributes.items():
             if name.removesuffix("_as_tensor") not in KNOWN:
-                numeric = isinstance(told, int | float | np.ndarray) and has_known_words(name, WORDS)
-                yield "an attribute that its operator does not have", np.size(told) if numeric else PEOPLE
+                numeric = isinstance(result, int | float | np.ndarray) and has_known_words(name, WORDS)
+                yield "an attribute that its operator does not have", np.size(result) if numeric else PEOPLE
 
 
 def _at_leaves(ensemble: Operator, place: str) -> Iterator[tuple[str, int]]:

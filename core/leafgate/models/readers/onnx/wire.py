@@ -119,7 +119,7 @@ class Tensor:
 
 def tensor_of(message: bytes, place: str) -> Tensor:
     """The tensor in a message; ReleaseError where it is of a type that is not read, or not of the size it says."""
-    kind, shape, told = 0, list[int](), dict[int, list[Any]]()
+    kind, shape, result = 0, list[int](), dict[int, list[Any]]()
     for number, wire, value in fields(message, place):
         if number in {13, 14} and value != 0:
             raise ReleaseError("keeps numbers in another file, which is not opened", place=place)
@@ -128,24 +128,24 @@ def tensor_of(message: bytes, place: str) -> Tensor:
         elif number == 2 and isinstance(value, int):
             kind = value
         elif number in {4, 5, 6, 7, 9, 10, 11}:
-            told.setdefault(number, []).append((wire, value))
+            result.setdefault(number, []).append((wire, value))
     if kind not in LISTED:
         raise ReleaseError("has a tensor of numbers of a type that is not read here", place=place)
     if len(shape) > MAX_AXES or any(size < 0 for size in shape):
         raise ReleaseError("has a tensor of a shape that there is not", place=place)
-    values = _values(kind, told, place)
+    values = _values(kind, result, place)
     if len(values) != math.prod(shape):
         raise ReleaseError("has a tensor of another size than it says", place=place)
     return Tensor(kind, tuple(shape), values)
 
 
-def _values(kind: int, told: dict[int, list[Any]], place: str) -> Any:
+def _values(kind: int, document: dict[int, list[Any]], place: str) -> Any:
     """All values one after another; they may be raw, or listed in the one field of their type."""
-    if not told:
+    if not document:
         return [] if kind == TEXT else np.zeros(0)
-    if len(told) != 1 or next(iter(told)) not in {9, LISTED[kind]}:
+    if len(document) != 1 or next(iter(document)) not in {9, LISTED[kind]}:
         raise ReleaseError("has a tensor with values of another type", place=place)
-    number, parts = next(iter(told.items()))
+    number, parts = next(iter(document.items()))
     if number == 9 and len(parts) > 1:
         raise ReleaseError("has a tensor with its numbers in pieces", place=place)
     if kind == TEXT:

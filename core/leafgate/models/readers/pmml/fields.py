@@ -89,52 +89,52 @@ def fields_of(root: Element, place: str) -> dict[str, Field]:
     """The fields of the data dictionary, by name."""
     found: dict[str, Field] = {}
     for dictionary in named(root, "DataDictionary"):
-        for told in named(dictionary, "DataField"):
-            name, kind = told.get("name", ""), told.get("dataType", "")
-            number = told.get("optype") == "continuous"
+        for result in named(dictionary, "DataField"):
+            name, kind = result.get("name", ""), result.get("dataType", "")
+            number = result.get("optype") == "continuous"
             if not name or name in found or (number and kind not in NUMERIC):
                 raise ReleaseError("has a field without a name or type, or twice", place=f"{place}.DataDictionary")
-            valid = [v.get("value", "") for v in named(told, "Value") if v.get("property", "valid") == "valid"]
+            valid = [v.get("value", "") for v in named(result, "Value") if v.get("property", "valid") == "valid"]
             found[name] = Field(
                 name, number, kind == "float", tuple(dict.fromkeys(valid)) if valid and not number else None
             )
     return found
 
 
-def predicate_of(told: Element, fields: Mapping[str, Field], place: str, depth: int = 0) -> Predicate:
+def predicate_of(element: Element, fields: Mapping[str, Field], place: str, depth: int = 0) -> Predicate:
     """A predicate; ReleaseError names what is not read."""
-    kind = name_of(told)
+    kind = name_of(element)
     if kind in {"True", "False"}:
         return kind == "True"
     if kind == "CompoundPredicate":
-        return _several(told, fields, place, depth)
-    name = told.get("field", "")
+        return _several(element, fields, place, depth)
+    name = element.get("field", "")
     if name not in fields:
         raise ReleaseError(f"asks about {name[:60]!r}, which is no field of its data dictionary", place=place)
     field = fields[name]
     if kind == "SimpleSetPredicate":
-        chosen = frozenset(word for array in named(told, "Array") for word in words(array))
-        how = told.get("booleanOperator")
+        chosen = frozenset(word for array in named(element, "Array") for word in words(array))
+        how = element.get("booleanOperator")
         if field.number or how not in {"isIn", "isNotIn"}:
             raise ReleaseError(f"asks whether the number {name!r} is in a set, which is not read", place=place)
         return Test(field, turned=how == "isNotIn", chosen=chosen)
-    return _simple(told, field, place)
+    return _simple(element, field, place)
 
 
-def _several(told: Element, fields: Mapping[str, Field], place: str, depth: int) -> Predicate:
-    how = told.get("booleanOperator")
+def _several(element: Element, fields: Mapping[str, Field], place: str, depth: int) -> Predicate:
+    how = element.get("booleanOperator")
     if how not in {"and", "or", "xor", "surrogate"} or depth > 20:
         raise ReleaseError("has a compound predicate that is not read", place=place)
-    parts = tuple(predicate_of(part, fields, place, depth + 1) for part in told if name_of(part) != "Extension")
+    parts = tuple(predicate_of(part, fields, place, depth + 1) for part in element if name_of(part) != "Extension")
     if len(parts) < 2:
         raise ReleaseError("has a compound predicate of fewer than two", place=place)
     return Several(how, parts)  # type: ignore[arg-type]
 
 
-def _simple(told: Element, field: Field, place: str) -> Predicate:
-    operator, value = told.get("operator", ""), told.get("value")
-    if name_of(told) != "SimplePredicate":
-        raise ReleaseError(f"has a predicate {name_of(told)[:40]!r}, which is not read", place=place)
+def _simple(element: Element, field: Field, place: str) -> Predicate:
+    operator, value = element.get("operator", ""), element.get("value")
+    if name_of(element) != "SimplePredicate":
+        raise ReleaseError(f"has a predicate {name_of(element)[:40]!r}, which is not read", place=place)
     if operator in {"isMissing", "isNotMissing"}:
         turned = operator == "isNotMissing"
         return Test(field, turned, at=sys.float_info.max if field.number else None, asks="missing")

@@ -11,12 +11,12 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NO_SAMPLING, Kind, Sampling
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import CategoryList, Floats, Foreign, ForeignTree, Says
+from leafgate.models.ir.model import CategoryList, Floats, ModelIR, Says, TreeIR
 from leafgate.models.readers.pmml.fields import Field, fields_of, predicate_of
 from leafgate.models.readers.pmml.trees import Missing, PmmlNode, Walk, names_in
-from leafgate.models.readers.pmml.unread import left
+from leafgate.models.readers.pmml.unread import unread_content
 from leafgate.models.readers.pmml.xml import name_of, named, only, parse_xml
-from leafgate.types.release import Combine, Disclosure
+from leafgate.types.release import Combine, FileDisclosure
 from leafgate.types.tree import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def sniff(head: bytes) -> bool:
     return text[:1] == b"<" and re.search(rb"<(!DOCTYPE\s+)?(\w+:)?PMML\b", head) is not None
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model, not yet checked. Numbers are compared in the precision that the data dictionary gives them."""
     root = parse_xml(content, place)
     models = list(named(root, "TreeModel", "MiningModel"))
@@ -69,22 +69,22 @@ def read(content: bytes, place: str) -> Foreign:
     says, trees = _said(walks, classes, combine, here)
     disclosed = _disclosed(roots, trees)
     counts_told = any(item.level == "counts" for item in disclosed)
-    return Foreign(
+    return ModelIR(
         format="pmml",
         features=names,
         classes=classes,
         trees=trees,
-        says=says,
+        values=says,
         combine=combine,  # type: ignore[arg-type]
         counted="exact" if len(trees) == 1 and trees[0].counts is not None and _whole(trees[0]) else "unknown",
         discloses=(
             *disclosed,
-            *left(root, content, counts_told, {*names, target}),
+            *unread_content(root, content, counts_told, {*names, target}),
         ),
         producer=_producer(root),
         category_lists=_category_lists(root),
         other_names=tuple(fields),
-        untold_missing=untold,
+        unspecified_missing=untold,
         sampling=NO_SAMPLING if len(parts) == 1 else Sampling(draws=1.0),  # trees of one forest may be of a bootstrap
     )
 
@@ -93,7 +93,7 @@ def _category_lists(root: Element) -> tuple[CategoryList, ...]:
     """The values of every field of the data dictionary."""
     declared = [field for dictionary in named(root, "DataDictionary") for field in named(dictionary, "DataField")]
     values = ((field.get("name", ""), [each.get("value", "") for each in named(field, "Value")]) for field in declared)
-    return tuple(CategoryList(name, frozenset(told)) for name, told in values if told)
+    return tuple(CategoryList(name, frozenset(result)) for name, result in values if result)
 
 
 def _target(model: Element, place: str) -> str:
@@ -106,11 +106,11 @@ def _target(model: Element, place: str) -> str:
 
 def _segments(model: Element, place: str) -> tuple[list[Element], Combine]:
     """The trees of a mining model, which must all count the same, and how they are put together."""
-    told = only(model, "Segmentation", place)
-    how = told.get("multipleModelMethod", "")
+    result = only(model, "Segmentation", place)
+    how = result.get("multipleModelMethod", "")
     if how not in COMBINE:
         raise ReleaseError(f"puts its models together by {how[:40]!r}, which is not read", place=place)
-    segments = list(named(told, "Segment"))
+    segments = list(named(result, "Segment"))
     if how.startswith("weighted") and len({segment.get("weight", "1") for segment in segments}) > 1:
         raise ReleaseError("weighs its trees differently, which is not read", place=place)
     if not segments or not all(list(named(segment, "True")) for segment in segments):
@@ -141,12 +141,12 @@ def _with_fills(part: Element, model: Element, fields: Mapping[str, Field], plac
     """The fields with what replaces a missing value of theirs."""
     found = dict(fields)
     for element in (model, part):
-        for told in named(only(element, "MiningSchema", place), "MiningField"):
-            name = told.get("name", "")
-            if told.get("outliers", "asIs") != "asIs" or told.get("invalidValueTreatment") == "asMissing":
+        for result in named(only(element, "MiningSchema", place), "MiningField"):
+            name = result.get("name", "")
+            if result.get("outliers", "asIs") != "asIs" or result.get("invalidValueTreatment") == "asMissing":
                 raise ReleaseError(f"changes values of {name!r} before it asks, which is not read", place=place)
-            if name in found and told.get("missingValueReplacement") is not None:
-                found[name] = replace(found[name], fill=told.get("missingValueReplacement"))
+            if name in found and result.get("missingValueReplacement") is not None:
+                found[name] = replace(found[name], fill=result.get("missingValueReplacement"))
     return found
 
 
@@ -156,44 +156,44 @@ def _root(part: Element, fields: Mapping[str, Field], classes: Sequence[str], pl
     return _node(only(part, "Node", place), fields, classes, place, 0)
 
 
-def _node(told: Element, fields: Mapping[str, Field], classes: Sequence[str], place: str, depth: int) -> PmmlNode:
+def _node(element: Element, fields: Mapping[str, Field], classes: Sequence[str], place: str, depth: int) -> PmmlNode:
     if depth > MAX_DEPTH:
         raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place)
-    predicates = list(named(told, "True", "False", "SimplePredicate", "SimpleSetPredicate", "CompoundPredicate"))
-    if len(predicates) != 1 or list(named(told, "Regression", "DecisionTree", "Partition")):
+    predicates = list(named(element, "True", "False", "SimplePredicate", "SimpleSetPredicate", "CompoundPredicate"))
+    if len(predicates) != 1 or list(named(element, "Regression", "DecisionTree", "Partition")):
         raise ReleaseError("must have one predicate, and no models inside", place=place)
-    below = list(named(told, "Node"))
+    below = list(named(element, "Node"))
     default = [
         i
         for i, child in enumerate(below)
-        if child.get("id") is not None and child.get("id") == told.get("defaultChild")
+        if child.get("id") is not None and child.get("id") == element.get("defaultChild")
     ]
-    says, counts = _numbers(told, classes, place)
+    says, counts = _numbers(element, classes, place)
     return PmmlNode(
         predicate_of(predicates[0], fields, place),
         says,
         counts,
         tuple(_node(child, fields, classes, f"{place}.{i}", depth + 1) for i, child in enumerate(below)),
         default[0] if default else None,
-        _number(told.get("recordCount", "nan"), place),
+        _number(element.get("recordCount", "nan"), place),
     )
 
 
-def _numbers(told: Element, classes: Sequence[str], place: str) -> tuple[Floats, Floats]:
+def _numbers(element: Element, classes: Sequence[str], place: str) -> tuple[Floats, Floats]:
     """What a node says, and whom it counts by class; NaN where it does not tell."""
     if not classes:
-        score = told.get("score")
+        score = element.get("score")
         says = np.array([np.nan if score is None else _number(score, place)])
         return says, np.full(1, np.nan)
     counts, shares = np.zeros(len(classes)), np.zeros(len(classes))
-    spread = list(named(told, "ScoreDistribution"))
+    spread = list(named(element, "ScoreDistribution"))
     for each in spread:
         i = classes.index(each.get("value", ""))
         counts[i] = _number(each.get("recordCount", "nan"), place)
         shares[i] = _number(each.get("probability", each.get("recordCount", "nan")), place)
     if not spread or not counts.sum() > 0:
         counts[:] = np.nan
-    score = told.get("score")
+    score = element.get("score")
     label = np.zeros(len(classes))
     if score is not None:
         label[classes.index(score)] = 1
@@ -203,12 +203,12 @@ def _numbers(told: Element, classes: Sequence[str], place: str) -> tuple[Floats,
     return np.concatenate([label, part]), np.array(counts)
 
 
-def _number(told: str, place: str) -> float:
+def _number(text: str, place: str) -> float:
     try:
-        found = float(told)
+        found = float(text)
     except ValueError:
         raise ReleaseError("has a count or a score that is no number", place=place) from None
-    if abs(found) > 1e15 or "_" in told:
+    if abs(found) > 1e15 or "_" in text:
         raise ReleaseError("has a count or a score that is no number", place=place)
     return found
 
@@ -222,9 +222,7 @@ def _asked(node: PmmlNode) -> list[str]:
     return found
 
 
-def _walk(
-    part: Element, node: PmmlNode, names: Sequence[str], ever_missing: bool, kind: Kind, place: str
-) -> ForeignTree:
+def _walk(part: Element, node: PmmlNode, names: Sequence[str], ever_missing: bool, kind: Kind, place: str) -> TreeIR:
     how = part.get("missingValueStrategy", "none")
     if how not in MISSING:
         raise ReleaseError(f"treats missing values by {how[:40]!r}, which is not read", place=place)
@@ -234,9 +232,7 @@ def _walk(
     return Walk(numbers, MISSING[how], last, silent, np.zeros_like(node.counts), ever_missing).tree(node, place, kind)
 
 
-def _said(
-    trees: Sequence[ForeignTree], classes: Sequence[str], combine: str, place: str
-) -> tuple[Says, tuple[ForeignTree, ...]]:
+def _said(trees: Sequence[TreeIR], classes: Sequence[str], combine: str, place: str) -> tuple[Says, tuple[TreeIR, ...]]:
     """Labels, with the counts beside them; shares where those are put together."""
     if not classes:
         return "values", tuple(trees)
@@ -244,21 +240,21 @@ def _said(
     if combine == "sum":
         raise ReleaseError("adds up classes, which is not read", place=place)
     if combine == "mean_per_tree":
-        return "shares", tuple(replace(tree, says=tree.says[:, k:]) for tree in trees)
-    told = [tree.says[tree.leaves] for tree in trees]
-    agree = all(np.array_equal(row[:, :k].argmax(axis=1), row[:, k:].argmax(axis=1)) for row in told)
-    whole = all(np.isfinite(row).all() and row[:, k:].any(axis=1).all() for row in told)
+        return "shares", tuple(replace(tree, values=tree.values[:, k:]) for tree in trees)
+    items = [tree.values[tree.leaves] for tree in trees]
+    agree = all(np.array_equal(row[:, :k].argmax(axis=1), row[:, k:].argmax(axis=1)) for row in items)
+    whole = all(np.isfinite(row).all() and row[:, k:].any(axis=1).all() for row in items)
     if whole and agree and not all(tree.counts is not None for tree in trees):
-        return "shares", tuple(replace(tree, says=tree.says[:, k:]) for tree in trees)
-    return "labels", tuple(replace(tree, says=tree.says[:, :k]) for tree in trees)
+        return "shares", tuple(replace(tree, values=tree.values[:, k:]) for tree in trees)
+    return "labels", tuple(replace(tree, values=tree.values[:, :k]) for tree in trees)
 
 
-def _whole(tree: ForeignTree) -> bool:
+def _whole(tree: TreeIR) -> bool:
     counts = np.nan_to_num(tree.counts) if tree.counts is not None else np.array([0.5])
     return bool((counts == np.rint(counts)).all() and counts.max() > 1)
 
 
-def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[ForeignTree]) -> list[Disclosure]:
+def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[TreeIR]) -> list[FileDisclosure]:
     waiting, counted, shared = list(roots), False, False
     while waiting:
         node = waiting.pop()
@@ -266,8 +262,8 @@ def _disclosed(roots: Sequence[PmmlNode], trees: Sequence[ForeignTree]) -> list[
         shared |= len(node.says) > 1 and bool(np.isfinite(node.says).all())
         waiting += node.children
     if counted:
-        return [Disclosure("counts", "high", "people of each class on its nodes (recordCount)", "counts")]
-    return [Disclosure("shares", "medium", "shares of each class on its nodes", "shares")] if shared else []
+        return [FileDisclosure("counts", "high", "people of each class on its nodes (recordCount)", "counts")]
+    return [FileDisclosure("shares", "medium", "shares of each class on its nodes", "shares")] if shared else []
 
 
 def _untold(parts: Sequence[Element], labels: bool) -> str:
@@ -282,5 +278,5 @@ def _untold(parts: Sequence[Element], labels: bool) -> str:
 
 
 def _producer(root: Element) -> str:
-    told = [app.get("name", "") for header in named(root, "Header") for app in named(header, "Application")]
-    return f"PMML {root.get('version', '')[:10]}" + (f", {told[0][:60]}" if told else "")
+    items = [app.get("name", "") for header in named(root, "Header") for app in named(header, "Application")]
+    return f"PMML {root.get('version', '')[:10]}" + (f", {items[0][:60]}" if items else "")

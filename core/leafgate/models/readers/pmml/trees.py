@@ -12,14 +12,14 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import Kind, NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import LEAF, Floats, ForeignTree
+from leafgate.models.ir.model import LEAF, Floats, TreeIR
 from leafgate.models.readers.pmml.fields import Field, Predicate, Several, Test
 
 # --- What is known of fields on the way down a PMML tree, so that no test is asked whose answer is known ---
 
 
 @dataclass(frozen=True)
-class Left:
+class Remaining:
     """What a field can still be: a number above `low` and up to `high`, or a value of `values` (None: any but `gone`).
 
     And perhaps missing.
@@ -37,31 +37,31 @@ class Left:
         return self.low < self.high and (self.values is None or bool(self.values))
 
 
-Known = Mapping[str, Left]
+Known = Mapping[str, Remaining]
 
 
-def left_of(field: Field, known: Known, *, missing: bool) -> Left:
+def left_of(field: Field, known: Known, *, missing: bool) -> Remaining:
     """What the tests so far leave of a field; before them it may be missing or not."""
     if field.name in known:
         return known[field.name]
-    return Left(values=None if field.values is None else frozenset(field.values), missing=missing)
+    return Remaining(values=None if field.values is None else frozenset(field.values), missing=missing)
 
 
-def split(test: Test, left: Left) -> tuple[Left, Left]:
+def split(test: Test, remaining: Remaining) -> tuple[Remaining, Remaining]:
     """What is left where the test is true, and where it is false; missing where it was, in both."""
     if test.asks == "missing":
-        nothing = Left(0, 0, missing=left.missing)
-        true, false = nothing, left
+        nothing = Remaining(0, 0, missing=remaining.missing)
+        true, false = nothing, remaining
     elif test.at is not None:
         top = math.nextafter(test.at, -math.inf) if test.strict else test.at
-        true = Left(left.low, min(left.high, top), missing=left.missing)
-        false = Left(max(left.low, top), left.high, missing=left.missing)
-    elif left.values is not None:
-        true = Left(values=left.values & test.chosen, missing=left.missing)
-        false = Left(values=left.values - test.chosen, missing=left.missing)
+        true = Remaining(remaining.low, min(remaining.high, top), missing=remaining.missing)
+        false = Remaining(max(remaining.low, top), remaining.high, missing=remaining.missing)
+    elif remaining.values is not None:
+        true = Remaining(values=remaining.values & test.chosen, missing=remaining.missing)
+        false = Remaining(values=remaining.values - test.chosen, missing=remaining.missing)
     else:
-        true = Left(values=test.chosen - left.gone, missing=left.missing)
-        false = Left(gone=left.gone | test.chosen, missing=left.missing)
+        true = Remaining(values=test.chosen - remaining.gone, missing=remaining.missing)
+        false = Remaining(gone=remaining.gone | test.chosen, missing=remaining.missing)
     return (false, true) if test.turned else (true, false)
 
 
@@ -150,7 +150,7 @@ class Split:
 
 @dataclass
 class Walk:
-    """The tree as it grows, node by node; `seen` says how often each node of the file was entered.
+    """The tree as it grows, node by node; `visits` says how often each node of the file was entered.
 
     `last`: where no child is taken, the node's own score counts. `silent` and `nobody` are the rows of a leaf that
     predicts nothing, and of one that counts nobody. `ever_missing`: no value is missing where this is false.
@@ -168,11 +168,11 @@ class Walk:
     below: list[list[int]] = field(default_factory=list)
     rows: list[tuple[Floats, Floats]] = field(default_factory=list)
     subsets: dict[int, frozenset[str | float]] = field(default_factory=dict)
-    seen: dict[PmmlNode, int] = field(default_factory=dict)
+    visits: dict[PmmlNode, int] = field(default_factory=dict)
     entered: list[tuple[PmmlNode, int]] = field(default_factory=list)
     asked: int = 0
 
-    def tree(self, root: PmmlNode, place: str, kind: Kind = "rows") -> ForeignTree:
+    def tree(self, root: PmmlNode, place: str, kind: Kind = "rows") -> TreeIR:
         """Everything below the root; `kind` is what whole numbers of its nodes count."""
         waiting: list[tuple[Way, Known, int, int]] = [
             (Ask(root.predicate, Enter(root), Nothing(), Nothing()), {}, -1, 0)
@@ -195,12 +195,12 @@ class Walk:
         position = {node: i for i, node in enumerate(nodes)}
         items = np.array([position[node] for node, _ in self.entered], dtype=np.int64)
         members = items, np.array([node for _, node in self.entered], dtype=np.int64)
-        told = {
+        fields = {
             "recordCount": np.array([node.size for node in nodes]),
             "ScoreDistribution": np.array([node.counts for node in nodes]),
         }
         found = []
-        for name, values in told.items():
+        for name, values in fields.items():
             people = np.nan_to_num(values)
             whole = bool((people == np.rint(people)).all())
             if people.max() > 1 and (name == "recordCount" or len(self.nobody) > 1):
@@ -214,7 +214,7 @@ class Walk:
         counts = self.nobody * np.nan
         while True:
             if isinstance(way, Enter):
-                self.seen[way.node] = self.seen.get(way.node, 0) + 1
+                self.visits[way.node] = self.visits.get(way.node, 0) + 1
                 self.entered.append((way.node, len(self.feature)))
                 counts = way.node.counts
                 way = Try(way.node, 0) if way.node.children else Stay(way.node)
@@ -248,27 +248,27 @@ class Walk:
 
     def _asked(self, way: Ask, known: Known) -> Way | Split:
         """The way to go at once, or the two ways out of a test: true first."""
-        told = way.predicate
+        predicate = way.predicate
         self.asked += 1
         if self.asked > MAX_ASKED:
             raise ReleaseError(f"asks more than {MAX_ASKED:,} predicates")
-        if isinstance(told, bool):
-            return way.true if told else way.false
-        if isinstance(told, Several):
-            return self._several(told, way)
-        left = left_of(told.field, known, missing=self.ever_missing)
-        self.asked += (len(left.values or ()) + len(left.gone) + len(told.chosen)) // VALUES
-        true, false = split(told, left)
-        filled = told.filled() if told.asks != "missing" else not told.turned
+        if isinstance(predicate, bool):
+            return way.true if predicate else way.false
+        if isinstance(predicate, Several):
+            return self._several(predicate, way)
+        left = left_of(predicate.field, known, missing=self.ever_missing)
+        self.asked += (len(left.values or ()) + len(left.gone) + len(predicate.chosen)) // VALUES
+        true, false = split(predicate, left)
+        filled = predicate.filled() if predicate.asks != "missing" else not predicate.turned
         unknown = self._unknown(way)
         if filled is None and unknown == way.false:
             filled = False
-        name = told.field.name
+        name = predicate.field.name
         if left.missing and not left.something:
             return unknown if filled is None else way.true if filled else way.false
-        if left.missing and told.asks != "missing" and _apart(filled, true, false):
-            absent = Test(told.field, at=sys.float_info.max if told.field.number else None, asks="missing")
-            gone, there = Left(0, 0, missing=True), replace(left, missing=False)
+        if left.missing and predicate.asks != "missing" and _apart(filled, true, false):
+            absent = Test(predicate.field, at=sys.float_info.max if predicate.field.number else None, asks="missing")
+            gone, there = Remaining(0, 0, missing=True), replace(left, missing=False)
             return Split(absent, (way, {**known, name: gone}), (way, {**known, name: there}))
         true = replace(true, missing=left.missing and filled is True)
         false = replace(false, missing=left.missing and filled is False)
@@ -276,20 +276,20 @@ class Walk:
             return way.true
         if not (true.something or true.missing):
             return way.false
-        return Split(told, (way.true, {**known, name: true}), (way.false, {**known, name: false}))
+        return Split(predicate, (way.true, {**known, name: true}), (way.false, {**known, name: false}))
 
-    def _several(self, told: Several, way: Ask) -> Ask:
+    def _several(self, several: Several, way: Ask) -> Ask:
         """The first part, and what is left to be asked then."""
-        first, rest = told.parts[0], told.parts[1:]
-        after: Predicate = Several(told.how, rest) if len(rest) > 1 else rest[0]
-        surrogate = way.surrogate or told.how == "surrogate"
+        first, rest = several.parts[0], several.parts[1:]
+        after: Predicate = Several(several.how, rest) if len(rest) > 1 else rest[0]
+        surrogate = way.surrogate or several.how == "surrogate"
         unknown = self._unknown(way)
 
         def ask(true: Way, false: Way, unknown: Way, predicate: Predicate = after) -> Ask:
             return Ask(predicate, true, false, unknown, surrogate)
 
         further = ask(way.true, way.false, unknown)
-        match told.how:
+        match several.how:
             case "and":
                 asked = ask(further, way.false, ask(unknown, way.false, unknown), first)
             case "or":
@@ -306,20 +306,20 @@ class Walk:
 
     def _inner(self, way: Split, counts: Floats) -> list[tuple[Way, Known, int, int]]:
         """A test: a number's goes low where `x <= at`, a set's where x is in it."""
-        told, node = way.test, len(self.feature)
+        result, node = way.test, len(self.feature)
         (true, if_true), (false, if_false) = way.true, way.false
-        number = told.field.number
-        true_low = told.turned == (told.asks == "missing" and number)
+        number = result.field.number
+        true_low = result.turned == (result.asks == "missing" and number)
         if not true_low:
             true, if_true, false, if_false = false, if_false, true, if_true
-        self.feature.append(self.fields[told.field.name])
-        self.threshold.append(told.at if told.at is not None else np.nan)
-        missing_low = not number if told.asks == "missing" else if_true[told.field.name].missing
-        self.flags.append((told.strict, told.field.single and told.asks != "missing", missing_low))
+        self.feature.append(self.fields[result.field.name])
+        self.threshold.append(result.at if result.at is not None else np.nan)
+        missing_low = not number if result.asks == "missing" else if_true[result.field.name].missing
+        self.flags.append((result.strict, result.field.single and result.asks != "missing", missing_low))
         self.below.append([LEAF, LEAF])
         self.rows.append((self.silent * np.nan, counts))
         if not number:
-            self.subsets[node] = frozenset[str | float](told.chosen)
+            self.subsets[node] = frozenset[str | float](result.chosen)
         return [(false, if_false, node, 1), (true, if_true, node, 0)]
 
     def _leaf(self, says: Floats, counts: Floats) -> None:
@@ -329,16 +329,16 @@ class Walk:
         self.below.append([LEAF, LEAF])
         self.rows.append((says, counts))
 
-    def _made(self) -> ForeignTree:
+    def _made(self) -> TreeIR:
         strict, single, missing_low = np.array(self.flags, dtype=bool).T
         low, high = np.array(self.below, dtype=np.int64).T
         says, counts = (np.array(rows) for rows in zip(*self.rows, strict=True))
-        return ForeignTree(
+        return TreeIR(
             feature=np.array(self.feature),
             threshold=np.array(self.threshold),
             low=low,
             high=high,
-            says=says,
+            values=says,
             strict=strict,
             float32=single,
             missing_low=missing_low,
@@ -349,11 +349,11 @@ class Walk:
     def _counted(self, counts: Floats) -> bool:
         """Does every leaf tell whom it counts, every node as many as its children, and is nobody counted twice?"""
         leaves = np.array(self.feature) == LEAF
-        whole = all(_adds_up(node) for node in self.seen)
-        return whole and not np.isnan(counts[leaves]).any() and max(self.seen.values(), default=0) == 1
+        whole = all(_adds_up(node) for node in self.visits)
+        return whole and not np.isnan(counts[leaves]).any() and max(self.visits.values(), default=0) == 1
 
 
-def _apart(filled: bool | None, true: Left, false: Left) -> bool:
+def _apart(filled: bool | None, true: Remaining, false: Remaining) -> bool:
     """Must a missing value be told from all others first? So it must where nothing else goes where it goes."""
     if filled is None:
         return True

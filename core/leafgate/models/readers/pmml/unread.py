@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from leafgate.models.exposure.disclosures import PEOPLE, other_content, text_size, unread_texts
 from leafgate.models.readers.pmml.xml import name_of, named
-from leafgate.types.release import Disclosure
+from leafgate.types.release import FileDisclosure
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -97,7 +97,7 @@ NUMBERED = re.compile(r"[A-Za-z_-]{0,8}(\d{1,15})")
 """What nodes and segments are called."""
 
 
-def odd(root: Element, content: bytes, asked: Collection[str]) -> Iterator[tuple[str, int]]:
+def anomalies(root: Element, content: bytes, asked: Collection[str]) -> Iterator[tuple[str, int]]:
     """Longer texts than belong there, values of fields that nobody asks about, what is said twice."""
     names = _names(root)
     for each in root.iter():
@@ -123,16 +123,16 @@ def odd(root: Element, content: bytes, asked: Collection[str]) -> Iterator[tuple
 
 def _names(root: Element) -> frozenset[str]:
     """What fields, values and classes are called, alone or within the name of an output, as `probability(yes)`."""
-    told = {
+    items = {
         each.get(key, "") for each in root.iter() for key in ("name", "value", "score") if (name_of(each), key) in FREE
     }
-    return frozenset(form.format(name) for form in FORMS for name in told)
+    return frozenset(form.format(name) for form in FORMS for name in items)
 
 
 def unused(root: Element, asked: Collection[str]) -> int:
     """How many fields are declared that no test asks about."""
-    told = (field.get("name", "") for dictionary in named(root, "DataDictionary") for field in dictionary)
-    return len({name for name in told if name and name not in asked})
+    items = (field.get("name", "") for dictionary in named(root, "DataDictionary") for field in dictionary)
+    return len({name for name in items if name and name not in asked})
 
 
 def _fields(root: Element, asked: Collection[str]) -> Iterator[tuple[str, int]]:
@@ -162,9 +162,9 @@ def _signs(element: Element) -> int:
 
 def _twice(element: Element) -> Iterator[tuple[str, int]]:
     """Distributions of one class that stand twice at a node: the last one counts."""
-    told = [each.get("value") for each in named(element, "ScoreDistribution")]
-    if len(set(told)) < len(told):
-        yield "a ScoreDistribution that another replaces", len(told) - len(set(told))
+    items = [each.get("value") for each in named(element, "ScoreDistribution")]
+    if len(set(items)) < len(items):
+        yield "a ScoreDistribution that another replaces", len(items) - len(set(items))
 
 
 def _numbers_of_nodes(root: Element) -> Iterator[tuple[str, int]]:
@@ -173,18 +173,18 @@ def _numbers_of_nodes(root: Element) -> Iterator[tuple[str, int]]:
     most = 4 * len(nodes) + 16
     above = {child: each for each in nodes for child in each}
     for each in nodes:
-        told = each.get("id")
-        if told is None or ((mine := _number(told)) is not None and mine <= most):
+        result = each.get("id")
+        if result is None or ((mine := _number(result)) is not None and mine <= most):
             continue
         parent = above.get(each)
         halved = None if parent is None else _number(parent.get("id", ""))
         if mine is None or halved is None or mine // 2 != halved:
-            yield f"a {name_of(each)}'s id", text_size(told)
+            yield f"a {name_of(each)}'s id", text_size(result)
 
 
-def _number(told: str) -> int | None:
-    found = NUMBERED.fullmatch(told)
-    return None if found is None or not told.isascii() else int(found[1])
+def _number(text: str) -> int | None:
+    found = NUMBERED.fullmatch(text)
+    return None if found is None or not text.isascii() else int(found[1])
 
 
 # --- What of a PMML document is not read, and what it tells ---
@@ -237,7 +237,7 @@ TEXTS = {"Array", "Timestamp"}
 MANY = 1.0
 
 
-def left(root: Element, content: bytes, counted: bool, asked: Collection[str] = ()) -> list[Disclosure]:
+def unread_content(root: Element, content: bytes, counted: bool, asked: Collection[str] = ()) -> list[FileDisclosure]:
     """What the document tells besides the model; `counted` where its nodes' people are disclosed already.
 
     `asked` are the fields that tests ask about, and the one that is predicted.
@@ -246,12 +246,12 @@ def left(root: Element, content: bytes, counted: bool, asked: Collection[str] = 
     found += [EXTREMES] if any(name_of(each) == "Interval" for each in root.iter()) else []
     idle = unused(root, asked)
     says = f"the names of {idle} field(s) that the model does not use (DataField)"
-    found += [Disclosure("column_names", "medium", says)] if idle else []
-    return [*found, *other_content([*_unread(root), *_hidden(content), *odd(root, content, asked)])]
+    found += [FileDisclosure("column_names", "medium", says)] if idle else []
+    return [*found, *other_content([*_unread(root), *_hidden(content), *anomalies(root, content, asked)])]
 
 
-SIZES = Disclosure("sizes", "high", "how many people reach its nodes (recordCount)", "counts")
-EXTREMES = Disclosure("extremes", "high", "the smallest and the largest number of a column (Interval)")
+SIZES = FileDisclosure("sizes", "high", "how many people reach its nodes (recordCount)", "counts")
+EXTREMES = FileDisclosure("extremes", "high", "the smallest and the largest number of a column (Interval)")
 
 
 def _sized(root: Element) -> bool:
@@ -260,9 +260,9 @@ def _sized(root: Element) -> bool:
     return any(_more(child.get("recordCount", "0")) for child in below)
 
 
-def _more(told: str) -> bool:
+def _more(text: str) -> bool:
     try:
-        return float(told) > MANY
+        return float(text) > MANY
     except ValueError:
         return True
 

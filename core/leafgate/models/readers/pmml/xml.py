@@ -59,5 +59,5 @@ def only(element: Element, name: str, place: str) -> Element:
 
 def words(element: Element) -> list[str]:
     """The members of an Array of texts."""
-    told = WORD.findall(element.text or "")
-    return [bare if bare else re.sub(r"\\(.)", r"\1", quoted) for quoted, bare in told]
+    result = WORD.findall(element.text or "")
+    return [bare if bare else re.sub(r"\\(.)", r"\1", quoted) for quoted, bare in result]

@@ -11,8 +11,8 @@ import numpy as np
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
 from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, other_content
-from leafgate.models.ir.model import LEAF, Floats, ForeignTree
-from leafgate.types.release import Disclosure
+from leafgate.models.ir.model import LEAF, Floats, TreeIR
+from leafgate.types.release import FileDisclosure
 
 MAX_LINES, MAX_LINE = 100_000, 10_000
 
@@ -82,19 +82,19 @@ class Growing:
 
     def tree(
         self, counts: Floats | None = None, size: Floats | None = None, numbers: Sequence[NodeNumbers] = ()
-    ) -> ForeignTree:
+    ) -> TreeIR:
         """The tree, each label a row with 1 for its class."""
         says = np.zeros((len(self.feature), len(self.classes)))
         for node, label in enumerate(self.labels):
             if label is not None:
                 says[node, self.classes.index(label)] = 1
         low, high = np.array(self.ways, dtype=np.int64).T
-        return ForeignTree(
+        return TreeIR(
             feature=np.array(self.feature),
             threshold=np.array(self.threshold),
             low=low,
             high=high,
-            says=says,
+            values=says,
             strict=np.array(self.strict),
             subsets=self.subsets,
             counts=counts,
@@ -124,7 +124,7 @@ LONG = 60
 PEOPLE_LISTED = SECTIONS["Predictions"]
 
 
-def left(lines: Sequence[str], read: Collection[int]) -> tuple[Disclosure, ...]:
+def unread_content(lines: Sequence[str], read: Collection[int]) -> tuple[FileDisclosure, ...]:
     """What the lines tell that nobody read, by section; `read` are the numbers of those that somebody did."""
     return other_content(_unread(lines, frozenset(read)))
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import Floats, Foreign
-from leafgate.models.readers.printouts.builder import Growing, left, lines_of, number_in
-from leafgate.types.release import Disclosure
+from leafgate.models.ir.model import Floats, ModelIR
+from leafgate.models.readers.printouts.builder import Growing, lines_of, number_in, unread_content
+from leafgate.types.release import FileDisclosure
 
 MAX_BYTES = 16 * 2**20
 DEEPEST = 31
@@ -45,26 +45,26 @@ class Line:
     place: str
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model, not yet checked. Thresholds are as printed, with seven digits or as many as R was told to show."""
     lines = lines_of(content, place)
-    told = _nodes(lines, place)
-    classes = _classes(told, place)
+    result = _nodes(lines, place)
+    classes = _classes(result, place)
     growing = Growing(classes)
-    where = _grow(growing, told, place)
-    counts = _counts(growing, told, where, classes)
-    shares = Disclosure("shares", "medium", "shares of each class on every node", "shares")
-    people = Disclosure("counts", "high", "people of each class on every node", "counts")
-    return Foreign(
+    where = _grow(growing, result, place)
+    counts = _counts(growing, result, where, classes)
+    shares = FileDisclosure("shares", "medium", "shares of each class on every node", "shares")
+    people = FileDisclosure("counts", "high", "people of each class on every node", "counts")
+    return ModelIR(
         format="rpart",
         features=tuple(growing.names),
         classes=classes,
-        trees=(growing.tree(counts, numbers=[_rows(growing, told, where)]),),
-        says="labels",
+        trees=(growing.tree(counts, numbers=[_rows(growing, result, where)]),),
+        values="labels",
         counted="exact" if counts is not None else "unknown",
-        discloses=(shares if counts is None else people, *left(lines, _read(lines, told[1]))),
+        discloses=(shares if counts is None else people, *unread_content(lines, _read(lines, result[1]))),
         producer="R rpart",
-        untold_missing=UNTOLD,
+        unspecified_missing=UNTOLD,
     )
 
 
@@ -91,14 +91,14 @@ def _read(lines: Sequence[str], root: Line) -> set[int]:
     """The numbers of the lines that say nothing but the tree: all from its header on, and how many people there are."""
     start = next(i for i, line in enumerate(lines) if line.startswith("node), split, n,"))
     people = re.compile(r"n= ?(\d{1,15})\s*")
-    told = {i for i in range(start) if (found := people.fullmatch(lines[i])) and float(found[1]) == root.people}
-    return {*told, *range(start, len(lines))}
+    items = {i for i in range(start) if (found := people.fullmatch(lines[i])) and float(found[1]) == root.people}
+    return {*items, *range(start, len(lines))}
 
 
 def _node(line: str, place: str) -> tuple[int, Line]:
     """A node's number, and the rest of its line: before the label stand people and loss, the last two numbers."""
-    told, _, numbers = line.rpartition("(")
-    node, shares = NODE.fullmatch(told), SHARES.fullmatch(numbers)
+    result, _, numbers = line.rpartition("(")
+    node, shares = NODE.fullmatch(result), SHARES.fullmatch(numbers)
     parts = node["told"].split() if node else []
     at = next((i for i in range(len(parts) - 3, 0, -1) if _is_number(parts[i]) and _is_number(parts[i + 1])), None)
     if node is None or shares is None or at is None:
@@ -113,12 +113,12 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"\d[\d.]{0,20}(e[+-]?\d{1,3})?", text) is not None
 
 
-def _classes(told: Mapping[int, Line], place: str) -> tuple[str, ...]:
+def _classes(document: Mapping[int, Line], place: str) -> tuple[str, ...]:
     """The classes' names in the order of the shares: a node has the name of its largest, of several that of one."""
-    width = len(told[1].shares)
+    width = len(document[1].shares)
     names: dict[int, str] = {}
     tied: list[tuple[str, list[int]]] = []
-    for line in told.values():
+    for line in document.values():
         if len(line.shares) != width or not all(0 <= share <= 1 for share in line.shares):
             raise ReleaseError("must have one share for each class", place=line.place)
         largest = [i for i, share in enumerate(line.shares) if share == max(line.shares)]
@@ -130,7 +130,7 @@ def _classes(told: Mapping[int, Line], place: str) -> tuple[str, ...]:
     if width < 2 or len(names) < width or len(set(names.values())) < width:
         missing = next((i + 1 for i in range(width) if i not in names), width)
         raise ReleaseError(f"never says what class {missing} is called, as no node predicts it", place=place)
-    if {line.label for line in told.values()} - set(names.values()):
+    if {line.label for line in document.values()} - set(names.values()):
         raise ReleaseError("predicts a class that has no share", place=place)
     return tuple(names[i] for i in range(width))
 
@@ -147,7 +147,7 @@ def _name_by_ties(names: dict[int, str], tied: Sequence[tuple[str, Sequence[int]
             return
 
 
-def _grow(growing: Growing, told: Mapping[int, Line], place: str) -> dict[int, int]:
+def _grow(growing: Growing, document: Mapping[int, Line], place: str) -> dict[int, int]:
     """Add every node; where each stands. Values that neither way names get no prediction, for none is told."""
     where: dict[int, int] = {}
     waiting = [(1, -1, 0)]
@@ -155,8 +155,8 @@ def _grow(growing: Growing, told: Mapping[int, Line], place: str) -> dict[int, i
         node, above, side = waiting.pop()
         if above >= 0:
             growing.ways[above][side] = len(growing.feature)
-        line = told[node]
-        below = [told.get(2 * node), told.get(2 * node + 1)]
+        line = document[node]
+        below = [document.get(2 * node), document.get(2 * node + 1)]
         if line.leaf != (below == [None, None]) or (not line.leaf and None in below):
             raise ReleaseError("must have two nodes below it, or be terminal", place=line.place)
         where[node] = len(growing.feature)
@@ -190,23 +190,23 @@ def _test(growing: Growing, node: int, left: Line, right: Line) -> list[tuple[in
     return [(2 * node, at, 0), (2 * node + 1, further, 0)]
 
 
-def _rows(growing: Growing, told: Mapping[int, Line], where: Mapping[int, int]) -> NodeNumbers:
+def _rows(growing: Growing, document: Mapping[int, Line], where: Mapping[int, int]) -> NodeNumbers:
     """How many rows rpart says reach each node, with weights too; nobody where it does not say what happens."""
     rows = np.full(len(growing.feature), np.nan)
     rows[[node for node, label in enumerate(growing.labels) if label is None and growing.feature[node] < 0]] = 0
-    for node, line in told.items():
+    for node, line in document.items():
         rows[where[node]] = line.people
     return NodeNumbers("n", "rows", rows)
 
 
 def _counts(
-    growing: Growing, told: Mapping[int, Line], where: Mapping[int, int], classes: Sequence[str]
+    growing: Growing, document: Mapping[int, Line], where: Mapping[int, int], classes: Sequence[str]
 ) -> Floats | None:
     """People by class on every node, where shares times people are whole and agree with the losses."""
     rows = np.full((len(growing.feature), len(classes)), np.nan)
     silent = [node for node, label in enumerate(growing.labels) if label is None and growing.feature[node] < 0]
     rows[silent] = 0
-    for node, line in told.items():
+    for node, line in document.items():
         exact = np.array(line.shares) * line.people
         people = np.rint(exact)
         mine = people[classes.index(line.label)]

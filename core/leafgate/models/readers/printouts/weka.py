@@ -10,9 +10,9 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.ir.model import Floats, Foreign, ForeignTree
-from leafgate.models.readers.printouts.builder import Growing, left, lines_of, number_in
-from leafgate.types.release import Disclosure
+from leafgate.models.ir.model import Floats, ModelIR, TreeIR
+from leafgate.models.readers.printouts.builder import Growing, lines_of, number_in, unread_content
+from leafgate.types.release import FileDisclosure
 from leafgate.types.tree import MAX_DEPTH
 
 MAX_BYTES = 16 * 2**20
@@ -41,37 +41,37 @@ class Line:
     errors: float
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model, not yet checked. Thresholds are as printed, with six decimals at most."""
     lines = lines_of(content, place)
     start = next((i for i, line in enumerate(lines) if TITLE.match(line)), None)
     if start is None:
         raise ReleaseError("has no tree of J48's", place=place)
-    told = _lines(lines, start + 2, place)
-    named = dict.fromkeys(line.label for line in told if line.label is not None)
+    result = _lines(lines, start + 2, place)
+    named = dict.fromkeys(line.label for line in result if line.label is not None)
     matrix = [found["label"] for line in lines[start:] if (found := MATRIX.fullmatch(line.strip()))]
     classes = tuple(matrix or named)
     if len(classes) < 2 or not set(named) <= set(classes) or len(set(classes)) < len(classes):
         raise ReleaseError("names fewer than two classes, or others than its confusion matrix", place=place)
     growing = Growing(classes)
     people: dict[int, tuple[float, float]] = {}
-    end = Walk(growing, told, _after(told), place, people).grow(0, 0)
-    if end != len(told):
-        raise ReleaseError("goes on after its tree has ended", place=f"{place}, line {told[end].number + 1}")
+    end = Walk(growing, result, _after(result), place, people).grow(0, 0)
+    if end != len(result):
+        raise ReleaseError("goes on after its tree has ended", place=f"{place}, line {result[end].number + 1}")
     tree = _with_people(growing, people, known=bool(matrix) and len(classes) == 2)
     says = "people on every leaf, and how many of them have another class"
-    level = Disclosure("counts", "high", says, "counts" if len(classes) == 2 else "error_rates")
+    level = FileDisclosure("counts", "high", says, "counts" if len(classes) == 2 else "error_rates")
     whole = all(number == round(number) for pair in people.values() for number in pair)
-    return Foreign(
+    return ModelIR(
         format="j48",
         features=tuple(growing.names),
         classes=classes,
         trees=(tree,),
-        says="labels",
+        values="labels",
         counted="exact" if tree.counts is not None and whole else "unknown",
-        discloses=(level, *left(lines, _read(lines, start, told))),
+        discloses=(level, *unread_content(lines, _read(lines, start, result))),
         producer="WEKA J48",
-        untold_missing=UNTOLD,
+        unspecified_missing=UNTOLD,
     )
 
 
@@ -86,15 +86,15 @@ def _lines(lines: Sequence[str], start: int, place: str) -> list[Line]:
     raise ReleaseError("does not say how many leaves its tree has: is it whole?", place=place)
 
 
-def _read(lines: Sequence[str], start: int, told: Sequence[Line]) -> set[int]:
+def _read(lines: Sequence[str], start: int, entries: Sequence[Line]) -> set[int]:
     """The numbers of the lines that say nothing but the tree: title, tests, leaves, and how many there are of these."""
-    leaves = sum(line.label is not None for line in told)
-    size = 1 if not told[0].name else len(told) + 1
+    leaves = sum(line.label is not None for line in entries)
+    size = 1 if not entries[0].name else len(entries) + 1
     ends = {f"Number of Leaves:{leaves}", f"Size of the tree:{size}"}
-    after = range(told[-1].number + 1, len(lines))
+    after = range(entries[-1].number + 1, len(lines))
     found = {number for number in after if re.sub(r"\s*:\s*", ":", lines[number].strip()) in ends}
     rule = {start + 1} if re.fullmatch(r"-{3,}\s*", lines[start + 1]) else set()
-    return {start, *rule, *(line.number for line in told), *found}
+    return {start, *rule, *(line.number for line in entries), *found}
 
 
 def _line(line: str, number: int, place: str) -> Line:
@@ -103,9 +103,9 @@ def _line(line: str, number: int, place: str) -> Line:
         line, depth = line[1:].lstrip(" "), depth + 1
     if depth > MAX_DEPTH:
         raise ReleaseError(f"is deeper than {MAX_DEPTH} tests", place=place)
-    told, _, numbers = line.rpartition(" (")
+    result, _, numbers = line.rpartition(" (")
     end = END.fullmatch(numbers)
-    way, _, label = told.rpartition(": ") if end else (line, "", None)
+    way, _, label = result.rpartition(": ") if end else (line, "", None)
     people, errors = (0.0, 0.0) if end is None else _people(end, place)
     if end and not way and not depth:
         return Line(number, 0, "", "", "", label, people, errors)
@@ -127,24 +127,24 @@ class Walk:
     """The tree as it grows from its lines, and the people and errors on each leaf."""
 
     growing: Growing
-    told: Sequence[Line]
+    lines: Sequence[Line]
     after: Sequence[int]
     place: str
     people: dict[int, tuple[float, float]]
 
     def grow(self, at: int, depth: int) -> int:
         """Add the node whose ways stand from line `at` on; the line after it. The node is the next one added."""
-        told, growing = self.told, self.growing
-        if at >= len(told) or told[at].depth != depth:
-            where = told[min(at, len(told) - 1)].number + 1 if told else 0
+        result, growing = self.lines, self.growing
+        if at >= len(result) or result[at].depth != depth:
+            where = result[min(at, len(result) - 1)].number + 1 if result else 0
             raise ReleaseError("ends where a test or a leaf belongs", place=f"{self.place}, line {where}")
-        if not told[at].name:
+        if not result[at].name:
             return self.leaf(at)
-        ways = _ways(told, self.after, at)
-        _check(ways, told, self.place)
+        ways = _ways(result, self.after, at)
+        _check(ways, result, self.place)
         above: int | None = None
         for i in ways[:-1]:
-            node, turned = self.test(told[i]), told[i].sign in {">", "!="}
+            node, turned = self.test(result[i]), result[i].sign in {">", "!="}
             if above is not None:
                 growing.ways[above][1] = node
             growing.ways[node][int(turned)] = len(growing.feature)
@@ -161,34 +161,34 @@ class Walk:
 
     def below(self, at: int, depth: int) -> int:
         """Add what a way leads to; the line after it."""
-        return self.grow(at + 1, depth + 1) if self.told[at].label is None else self.leaf(at)
+        return self.grow(at + 1, depth + 1) if self.lines[at].label is None else self.leaf(at)
 
     def leaf(self, at: int) -> int:
-        line = self.told[at]
+        line = self.lines[at]
         self.people[self.growing.leaf(line.label)] = line.people, line.errors
         return at + 1
 
 
-def _ways(told: Sequence[Line], after: Sequence[int], at: int) -> list[int]:
+def _ways(lines: Sequence[Line], after: Sequence[int], at: int) -> list[int]:
     """The lines of one node's ways: those at its depth that no line above it parts."""
     found = [at]
-    while (at := after[at]) < len(told) and told[at].depth == told[found[0]].depth:
+    while (at := after[at]) < len(lines) and lines[at].depth == lines[found[0]].depth:
         found.append(at)
     return found
 
 
-def _after(told: Sequence[Line]) -> list[int]:
+def _after(lines: Sequence[Line]) -> list[int]:
     """For each line the next one that stands as far left, or further."""
-    found, waiting = [len(told)] * len(told), list[int]()
-    for i, line in enumerate(told):
-        while waiting and told[waiting[-1]].depth >= line.depth:
+    found, waiting = [len(lines)] * len(lines), list[int]()
+    for i, line in enumerate(lines):
+        while waiting and lines[waiting[-1]].depth >= line.depth:
             found[waiting.pop()] = i
         waiting.append(i)
     return found
 
 
-def _check(ways: Sequence[int], told: Sequence[Line], place: str) -> None:
-    lines = [told[i] for i in ways]
+def _check(ways: Sequence[int], entries: Sequence[Line], place: str) -> None:
+    lines = [entries[i] for i in ways]
     signs, values = [line.sign for line in lines], [line.value for line in lines]
     alike = len({line.name for line in lines}) == 1
     nominal = alike and set(signs) == {"="} and len(set(values)) == len(values) >= 2
@@ -197,7 +197,7 @@ def _check(ways: Sequence[int], told: Sequence[Line], place: str) -> None:
         raise ReleaseError("has ways that are not those of one test", place=f"{place}, line {lines[0].number + 1}")
 
 
-def _with_people(growing: Growing, people: Mapping[int, tuple[float, float]], *, known: bool) -> ForeignTree:
+def _with_people(growing: Growing, people: Mapping[int, tuple[float, float]], *, known: bool) -> TreeIR:
     """The tree with the people on its leaves; by class only where all classes are `known`, and there are two."""
     n, k = len(growing.feature), len(growing.classes)
     size, counts = np.full(n, np.nan), np.full((n, k), np.nan)
@@ -213,10 +213,10 @@ def _with_people(growing: Growing, people: Mapping[int, tuple[float, float]], *,
     return growing.tree(*sums, [numbers])
 
 
-def _summed(tree: ForeignTree, leaves: Floats) -> Floats:
+def _summed(tree: TreeIR, leaves: Floats) -> Floats:
     """The numbers of inner nodes: those of their children together, for children come after their parents."""
-    told = leaves.copy()
+    result = leaves.copy()
     for node in range(tree.nodes - 1, -1, -1):
         if tree.feature[node] >= 0:
-            told[node] = told[tree.low[node]] + told[tree.high[node]]
-    return told
+            result[node] = result[tree.low[node]] + result[tree.high[node]]
+    return result

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from leafgate.errors import ReleaseError
-from leafgate.models.formats.objects import Seen, as_tuple
-from leafgate.models.ir.features import Absent, Coded, Number, OneOf, Origin
-from leafgate.models.readers.sklearn.feature import Made, Transform, is_missing, text_of
+from leafgate.models.formats.objects import ObjectView, as_tuple
+from leafgate.models.ir.features import CategoryCodes, MissingIndicator, Numeric, OneHot, Origin
+from leafgate.models.readers.sklearn.feature import PipelineFeature, Transform, is_missing, text_of
 
 LESS = {"float16", "float32", "dtype"}
 """Types of less than double precision; a file says not which `dtype` it is."""
@@ -42,7 +42,7 @@ class _Categories:
         return found
 
 
-def _categories(step: Seen, number: int) -> _Categories:
+def _categories(step: ObjectView, number: int) -> _Categories:
     cells = as_tuple(step.many("categories_")[number], step, "categories_")
     texts = tuple(None if is_missing(cell) else text_of(cell) for cell in cells)
     if texts.count(None) > 1:
@@ -73,21 +73,21 @@ def _numbers(cells: Sequence[Any], groups: Sequence[int]) -> dict[float, int]:
     }
 
 
-def _source(made: Made, found: _Categories, step: Seen) -> Number:
+def _source(made: PipelineFeature, found: _Categories, step: ObjectView) -> Numeric:
     """The column an encoder codes; it must be given as it is."""
-    if not isinstance(made.origin, Number) or made.origin.steps:
+    if not isinstance(made.origin, Numeric) or made.origin.steps:
         raise ReleaseError(f"its {step.kind} codes {made.name!r}, which is no column as it was given", place=step.place)
-    if made.stand_in is not None and None in found.texts:
+    if made.fill_value is not None and None in found.texts:
         raise ReleaseError(APART, place=step.place)  # the imputer before filled one of them alone
     return made.origin
 
 
-def _one_hot(step: Seen, given: Sequence[Made]) -> list[Made]:
+def _one_hot(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     """A feature for each category, or group of rare ones, that is not dropped."""
     dropped = step.get("_drop_idx_after_grouping", step.get("drop_idx_"))
     gone = [None] * len(given) if dropped is None else list(as_tuple(dropped, step, "drop_idx_"))
     like = _kept(step)
-    made: list[Made] = []
+    made: list[PipelineFeature] = []
     for i, one in enumerate(given):
         found = _categories(step, i)
         texts, of = found.texts_by_group(), _hot_of(one, found, step)
@@ -98,40 +98,42 @@ def _one_hot(step: Seen, given: Sequence[Made]) -> list[Made]:
     return made
 
 
-def _kept(step: Seen) -> Made:
+def _kept(step: ObjectView) -> PipelineFeature:
     """How the encoder's numbers are kept."""
     dtype, hot = step.get("dtype"), step.kind == "OneHotEncoder"
     sparse = hot and step.get("sparse_output", step.get("sparse", True)) is True
-    single = (dtype.kind if isinstance(dtype, Seen) else dtype) in LESS
-    return Made("", Number(""), sparse=sparse, single=single)
+    single = (dtype.kind if isinstance(dtype, ObjectView) else dtype) in LESS
+    return PipelineFeature("", Numeric(""), sparse=sparse, single=single)
 
 
-def _hot_of(made: Made, found: _Categories, step: Seen) -> Callable[[int], Origin]:
+def _hot_of(made: PipelineFeature, found: _Categories, step: ObjectView) -> Callable[[int], Origin]:
     """The origin of each group's feature."""
     unknown = step.get("handle_unknown", "error")
     rare = found.infrequent if unknown in {"infrequent_if_exist", "warn"} else None
     rest = None if unknown == "error" else -1 if rare is None else rare
-    if not isinstance(made.origin, Number):
+    if not isinstance(made.origin, Numeric):
         return _hot_again(made, found, rest, step)
     column = _source(made, found, step).column
     groups = dict(zip(found.texts, found.groups, strict=True))
     named, texts = {text: group for text, group in groups.items() if text is not None}, found.texts_by_group()
-    at = groups.get(made.stand_in, rest)
+    at = groups.get(made.fill_value, rest)
 
     def of(group: int) -> Origin:
         other = None if rest is None else float(group == rest)
         mine = tuple(text for text in texts[group] if text is not None)
         missing = None if at is None else float(group == at)
-        return Coded(column, OneOf(named, group, mine), other, missing, stand_in=_filled(made))
+        return CategoryCodes(column, OneHot(named, group, mine), other, missing, fill_value=_filled(made))
 
     return of
 
 
-def _hot_again(made: Made, found: _Categories, rest: int | None, step: Seen) -> Callable[[int], Origin]:
+def _hot_again(
+    made: PipelineFeature, found: _Categories, rest: int | None, step: ObjectView
+) -> Callable[[int], Origin]:
     """The same of numbers that an encoder or an indicator made."""
     group_of = _lookup(found.numbers, _of_gap(found, rest), rest)
     origin = _recoded(made, group_of, step)
-    if not isinstance(origin, Coded) or isinstance(origin.codes, OneOf):
+    if not isinstance(origin, CategoryCodes) or isinstance(origin.codes, OneHot):
         return lambda group: _recoded(made, lambda number: _is(group_of(number), group), step)
     groups: dict[str, int] = {value: int(code) for value, code in origin.codes.items()}
     chosen: dict[int, list[str]] = {}
@@ -139,8 +141,8 @@ def _hot_again(made: Made, found: _Categories, rest: int | None, step: Seen) -> 
         chosen.setdefault(group, []).append(value)
 
     def of(group: int) -> Origin:
-        mine = OneOf(groups, group, tuple(chosen.get(group, ())))
-        return replace(origin, codes=mine, other=_is(origin.other, group), missing=_is(origin.missing, group))
+        mine = OneHot(groups, group, tuple(chosen.get(group, ())))
+        return replace(origin, codes=mine, otherwise=_is(origin.otherwise, group), missing=_is(origin.missing, group))
 
     return of
 
@@ -161,7 +163,7 @@ def _lookup(codes: Mapping[float, float], gap: float | None, rest: float | None)
     return lambda number: gap if math.isnan(number) else codes.get(number, rest)
 
 
-def _recoded(made: Made, code: Codes, step: Seen) -> Origin:
+def _recoded(made: PipelineFeature, code: Codes, step: ObjectView) -> Origin:
     """The feature whose numbers are coded once more."""
 
     def sure(number: float) -> float:
@@ -172,48 +174,48 @@ def _recoded(made: Made, code: Codes, step: Seen) -> Origin:
         return found
 
     match made.origin:
-        case Absent(column, there, gone):
-            return Absent(column, sure(there), sure(gone))
-        case Coded(column, codes, other, missing):
+        case MissingIndicator(column, there, gone):
+            return MissingIndicator(column, sure(there), sure(gone))
+        case CategoryCodes(column, codes, other, missing):
             rest = [None if number is None else code(number) for number in (other, missing)]
-            if isinstance(codes, OneOf):
+            if isinstance(codes, OneHot):
                 turned = replace(codes, on=sure(codes.on), off=sure(codes.off))
-                return replace(made.origin, codes=turned, other=rest[0], missing=rest[1])
+                return replace(made.origin, codes=turned, otherwise=rest[0], missing=rest[1])
             again = {value: code(number) for value, number in codes.items()}
             known = {value: number for value, number in again.items() if number is not None}
             if len(known) < len(again) and rest[0] is not None:
                 sure(next(codes[value] for value in again if value not in known))
-            return replace(made.origin, codes=known, other=rest[0], missing=rest[1])
+            return replace(made.origin, codes=known, otherwise=rest[0], missing=rest[1])
     return made.origin
 
 
-def _ordinal(step: Seen, given: Sequence[Made]) -> list[Made]:
-    told, like = step.get("unknown_value"), _kept(step)
-    other = None if step.get("handle_unknown", "error") == "error" else _number(told)
+def _ordinal(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
+    result, like = step.get("unknown_value"), _kept(step)
+    other = None if step.get("handle_unknown", "error") == "error" else _number(result)
     return [
         replace(like, name=one.name, origin=_ordinal_of(one, _categories(step, i), other, step))
         for i, one in enumerate(given)
     ]
 
 
-def _ordinal_of(made: Made, found: _Categories, other: float | None, step: Seen) -> Origin:
+def _ordinal_of(made: PipelineFeature, found: _Categories, other: float | None, step: ObjectView) -> Origin:
     codes = {text: float(group) for text, group in zip(found.texts, found.groups, strict=True)}
     if None in codes and found.not_a_number:
         codes[None] = _number(step.get("encoded_missing_value", math.nan))
-    if not isinstance(made.origin, Number):
+    if not isinstance(made.origin, Numeric):
         return _recoded(made, _lookup(found.numbers, codes.get(None, other), other), step)
     column = _source(made, found, step).column
     named = {text: code for text, code in codes.items() if text is not None}
-    return Coded(column, named, other, codes.get(made.stand_in, other), stand_in=_filled(made))
+    return CategoryCodes(column, named, other, codes.get(made.fill_value, other), fill_value=_filled(made))
 
 
-def _filled(made: Made) -> str:
+def _filled(made: PipelineFeature) -> str:
     """What missing cells were filled with, if it need not be a value of the column."""
-    return made.stand_in if made.named and made.stand_in is not None else ""
+    return made.fill_value if made.named and made.fill_value is not None else ""
 
 
-def _number(told: Any) -> float:
-    return math.nan if told is None else float(told)
+def _number(document: Any) -> float:
+    return math.nan if document is None else float(document)
 
 
 ENCODERS: Mapping[str, Transform] = {"OneHotEncoder": _one_hot, "OrdinalEncoder": _ordinal}

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from leafgate.errors import ReleaseError
-from leafgate.models.formats.objects import Seen, as_tuple, seen
-from leafgate.models.ir.features import Number, distinct
-from leafgate.models.ir.model import SETTINGS, Foreign, Setting
+from leafgate.models.formats.objects import ObjectView, as_tuple, view_object
+from leafgate.models.ir.features import Numeric, distinct
+from leafgate.models.ir.model import SETTINGS, ModelIR, Setting
 from leafgate.models.ir.validate import check
-from leafgate.models.readers.sklearn.disclosures import tells
-from leafgate.models.readers.sklearn.feature import Made, raw
+from leafgate.models.readers.sklearn.disclosures import disclosures
+from leafgate.models.readers.sklearn.feature import PipelineFeature, raw
 from leafgate.models.readers.sklearn.hist_boosting import hist_classifier, hist_regressor
 from leafgate.models.readers.sklearn.pipeline import transformed
 from leafgate.models.readers.sklearn.trees import (
-    Read,
+    EstimatorIR,
     boosting_classifier,
     boosting_regressor,
     forest_classifier,
@@ -24,35 +24,37 @@ from leafgate.models.readers.sklearn.trees import (
     tree_classifier,
     tree_regressor,
 )
-from leafgate.models.readers.sklearn.unread import category_lists, left, names_in
+from leafgate.models.readers.sklearn.unread import category_lists, names_in, unread_content
 
 MAX_STEPS = 1_000
 """So many steps are asked which columns they were given."""
 
 
-def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
+def model_of(thing: Any, format: str, version: str, place: str) -> ModelIR:
     """The neutral model of a fitted estimator or pipeline; ReleaseError names what cannot be told."""
-    if not isinstance(thing, Seen):
+    if not isinstance(thing, ObjectView):
         raise ReleaseError("holds no estimator", place=place)
     estimator, made = _estimator(thing, None, place)
     version = str(thing.get("_sklearn_version", version))
     read = READERS[estimator.kind](estimator)
     made = _given(estimator, made) if made is None else made
-    if read.made is not None:
-        made = read.made(estimator, made)
+    if read.add_features is not None:
+        made = read.add_features(estimator, made)
     named = distinct([one.name for one in made])
-    told = any(one.origin != Number(one.name) for one in made)
-    return Foreign(
+    result = any(one.origin != Numeric(one.name) for one in made)
+    return ModelIR(
         format=format,
         features=named,
         classes=read.classes,
         trees=read.trees,
-        says="values" if not read.classes else "scores" if read.combine == "boost" else "shares",
+        values="values" if not read.classes else "scores" if read.combine == "boost" else "shares",
         combine=read.combine,
         base=read.base,
         counted=read.counted,
-        discloses=tuple(dict.fromkeys((*tells(thing, estimator, read.trees, read.counted), *left(thing, made)))),
-        origins=tuple(one.origin for one in made) if told else None,
+        discloses=tuple(
+            dict.fromkeys((*disclosures(thing, estimator, read.trees, read.counted), *unread_content(thing, made)))
+        ),
+        origins=tuple(one.origin for one in made) if result else None,
         producer=f"scikit-learn {version}, {estimator.kind}".replace("  ", " "),
         settings=settings_of(estimator),
         category_lists=category_lists(thing),
@@ -61,13 +63,15 @@ def model_of(thing: Any, format: str, version: str, place: str) -> Foreign:
     )
 
 
-def settings_of(estimator: Seen) -> dict[str, Setting]:
+def settings_of(estimator: ObjectView) -> dict[str, Setting]:
     """How it was told to learn, as far as these are plain values."""
     found = {name: estimator.get(name) for name in SETTINGS if name in estimator}
     return {name: value for name, value in found.items() if isinstance(value, str | int | float | None)}
 
 
-def _estimator(thing: Seen, made: list[Made] | None, place: str) -> tuple[Seen, list[Made] | None]:
+def _estimator(
+    thing: ObjectView, made: list[PipelineFeature] | None, place: str
+) -> tuple[ObjectView, list[PipelineFeature] | None]:
     """The estimator at the end of pipelines, and the features that those make for it."""
     while thing.kind == "Pipeline":
         *before, last = thing.many("steps")
@@ -75,7 +79,7 @@ def _estimator(thing: Seen, made: list[Made] | None, place: str) -> tuple[Seen, 
         for named in before:
             given = transformed(named[1], given, place)
         thing, made = last[1], given
-        if not isinstance(thing, Seen):
+        if not isinstance(thing, ObjectView):
             raise ReleaseError("its pipeline ends without an estimator", place=place)
     if thing.kind not in READERS:
         remedy = f"of scikit-learn these can be read: {', '.join(READERS)}"
@@ -83,7 +87,7 @@ def _estimator(thing: Seen, made: list[Made] | None, place: str) -> tuple[Seen, 
     return thing, made
 
 
-def _first(pipeline: Seen) -> Seen:
+def _first(pipeline: ObjectView) -> ObjectView:
     """The first fitted step that says which columns it was given; a union's parts are all given the same."""
     waiting = [pipeline]
     for _ in range(MAX_STEPS):
@@ -94,11 +98,11 @@ def _first(pipeline: Seen) -> Seen:
             return here
         inner = {"Pipeline": "steps", "FeatureUnion": "transformer_list"}.get(here.kind)
         steps = here.many(inner) if inner is not None else ()
-        waiting = [named[1] for named in steps if isinstance(named[1], Seen)] + waiting
+        waiting = [named[1] for named in steps if isinstance(named[1], ObjectView)] + waiting
     raise ReleaseError("its pipeline says not which columns it was given: was it fitted?", place=pipeline.place)
 
 
-def _given(step: Seen, made: list[Made] | None) -> list[Made]:
+def _given(step: ObjectView, made: list[PipelineFeature] | None) -> list[PipelineFeature]:
     """The columns a step was fitted on, by the names it kept or by their numbers."""
     if made is not None:
         return made
@@ -111,7 +115,7 @@ def _given(step: Seen, made: list[Made] | None) -> list[Made]:
     return raw([f"x{i}" for i in range(width)])
 
 
-READERS: Mapping[str, Callable[[Seen], Read]] = {
+READERS: Mapping[str, Callable[[ObjectView], EstimatorIR]] = {
     "DecisionTreeClassifier": tree_classifier,
     "DecisionTreeRegressor": tree_regressor,
     "ExtraTreeClassifier": tree_classifier,
@@ -130,11 +134,11 @@ READERS: Mapping[str, Callable[[Seen], Read]] = {
 # --- Fitted scikit-learn models in memory ---
 
 
-def from_sklearn(model: Any) -> Foreign:
+def from_sklearn(model: Any) -> ModelIR:
     """The neutral trees of a fitted scikit-learn estimator or pipeline, as its file would tell them.
 
     Its attributes are read, no method of it is called. Raises ReleaseError for what is no tree and no forest, and for
     features made in ways that cannot be told in columns; it names them.
     """
     version = getattr(sys.modules.get("sklearn"), "__version__", "")
-    return check(model_of(seen(model), "scikit-learn in memory", str(version), "model"), "model")
+    return check(model_of(view_object(model), "scikit-learn in memory", str(version), "model"), "model")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leafgate.models.formats.objects import Seen
-from leafgate.models.ir.features import Number, Origin
+from leafgate.models.formats.objects import ObjectView
+from leafgate.models.ir.features import Numeric, Origin
 
 
 @dataclass(frozen=True)
-class Made:
+class PipelineFeature:
     """A feature's name, its origin, a missing text's stand-in, and how its numbers are kept on the way.
 
     `named`: the stand-in is one that somebody named, which need not be a value of the column.
@@ -21,18 +21,18 @@ class Made:
 
     name: str
     origin: Origin
-    stand_in: str | None = None
+    fill_value: str | None = None
     sparse: bool = False
     single: bool = False
     named: bool = False
 
 
-Transform = Callable[[Seen, Sequence[Made]], list[Made]]
+Transform = Callable[[ObjectView, Sequence[PipelineFeature]], list[PipelineFeature]]
 
 
-def raw(names: Sequence[str]) -> list[Made]:
+def raw(names: Sequence[str]) -> list[PipelineFeature]:
     """The columns as they are given."""
-    return [Made(name, Number(name)) for name in names]
+    return [PipelineFeature(name, Numeric(name)) for name in names]
 
 
 def is_missing(cell: Any) -> bool:
@@ -41,7 +41,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def is_na(cell: Any) -> bool:
-    return isinstance(cell, Seen) and cell.kind == "NAType"
+    return isinstance(cell, ObjectView) and cell.kind == "NAType"
 
 
 def text_of(value: Any) -> str:

@@ -9,32 +9,32 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NO_SAMPLING, NodeNumbers, Sampling
 from leafgate.errors import ReleaseError
-from leafgate.models.formats.objects import Seen, as_tuple
+from leafgate.models.formats.objects import ObjectView, as_tuple
 from leafgate.models.ir.arrays import BitSets, Budget
-from leafgate.models.ir.model import LEAF, ForeignTree
-from leafgate.models.readers.sklearn.feature import Made
+from leafgate.models.ir.model import LEAF, TreeIR
+from leafgate.models.readers.sklearn.feature import PipelineFeature
 from leafgate.models.readers.sklearn.pipeline import transformed
-from leafgate.models.readers.sklearn.trees import Read, classes_of
+from leafgate.models.readers.sklearn.trees import EstimatorIR, classes_of
 from leafgate.types.release import Counted
 
 
-def _of_validation(estimator: Seen) -> Counted:
+def _of_validation(estimator: ObjectView) -> Counted:
     """The same of histogram boosting, which keeps no weights: whether every row weighed 1 cannot be seen."""
     stops = estimator.get("do_early_stopping_", estimator.get("early_stopping", True))
     return "sampled" if stops and estimator.get("validation_fraction", 0.1) is not None else "unknown"
 
 
-def _held_out(estimator: Seen) -> Sampling:
+def _held_out(estimator: ObjectView) -> Sampling:
     """How many rows were set aside to know when to stop."""
-    told = estimator.get("validation_fraction", 0.1)
+    result = estimator.get("validation_fraction", 0.1)
     if _of_validation(estimator) != "sampled":
         return NO_SAMPLING
-    if not isinstance(told, int | float) or not 0 < told < 1e12:
+    if not isinstance(result, int | float) or not 0 < result < 1e12:
         raise ReleaseError("its `validation_fraction` is neither a share nor a number of rows", place=estimator.place)
-    return Sampling(held_out=float(told))
+    return Sampling(held_out=float(result))
 
 
-def _hist(estimator: Seen, trees_per_stage: int) -> tuple[ForeignTree, ...]:
+def _hist(estimator: ObjectView, trees_per_stage: int) -> tuple[TreeIR, ...]:
     stages, budget = estimator.many("_predictors"), Budget(estimator.place)
     return tuple(
         _hist_tree(estimator, one, budget, k if trees_per_stage > 1 else None)
@@ -43,9 +43,9 @@ def _hist(estimator: Seen, trees_per_stage: int) -> tuple[ForeignTree, ...]:
     )
 
 
-def _hist_tree(estimator: Seen, predictor: Any, budget: Budget, output: int | None) -> ForeignTree:
+def _hist_tree(estimator: ObjectView, predictor: Any, budget: Budget, output: int | None) -> TreeIR:
     """One of HistGradientBoosting's trees: doubles, sets of categories as bits, infinity where only gaps go high."""
-    if not isinstance(predictor, Seen):
+    if not isinstance(predictor, ObjectView):
         raise ReleaseError("its `_predictors` are no trees", place=estimator.place)
     nodes: Any = predictor.array("nodes")
     wanted = {"value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right", "is_leaf"}
@@ -54,12 +54,12 @@ def _hist_tree(estimator: Seen, predictor: Any, budget: Budget, output: int | No
     leaf = nodes["is_leaf"].astype(bool)
     threshold = nodes["num_threshold"].astype(np.float64)
     threshold = np.where(threshold == np.inf, np.finfo(np.float64).max, threshold)
-    return ForeignTree(
+    return TreeIR(
         feature=np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int64),
         threshold=np.where(leaf, np.nan, threshold),
         low=np.where(leaf, LEAF, nodes["left"].astype(np.int64)),
         high=np.where(leaf, LEAF, nodes["right"].astype(np.int64)),
-        says=nodes["value"].astype(np.float64)[:, None],
+        values=nodes["value"].astype(np.float64)[:, None],
         missing_low=nodes["missing_go_to_left"].astype(bool),
         subsets=dict(_bit_sets(predictor, nodes, leaf, budget)),
         size=nodes["count"].astype(np.float64),
@@ -69,7 +69,7 @@ def _hist_tree(estimator: Seen, predictor: Any, budget: Budget, output: int | No
 
 
 def _bit_sets(
-    predictor: Seen, nodes: Any, leaf: np.ndarray, budget: Budget
+    predictor: ObjectView, nodes: Any, leaf: np.ndarray, budget: Budget
 ) -> Iterator[tuple[int, frozenset[str | float]]]:
     """The categories, by their codes, that a node's bits send low."""
     if "is_categorical" not in (nodes.dtype.names or ()):
@@ -82,12 +82,12 @@ def _bit_sets(
         yield node, sets.of_codes(row, bits[row])
 
 
-def _hist_columns(estimator: Seen, given: list[Made]) -> list[Made]:
+def _hist_columns(estimator: ObjectView, given: list[PipelineFeature]) -> list[PipelineFeature]:
     """Its own encoder puts the columns of categories first."""
     inner, marks = estimator.get("_preprocessor"), estimator.get("is_categorical_")
     if inner is None:
         return given
-    if not isinstance(inner, Seen) or not isinstance(marks, np.ndarray) or len(marks) != len(given):
+    if not isinstance(inner, ObjectView) or not isinstance(marks, np.ndarray) or len(marks) != len(given):
         raise ReleaseError("its own preprocessor is not one of scikit-learn's", place=estimator.place)
     encoder = next((part[1] for part in inner.many("transformers_") if part[0] == "encoder"), None)
     first = [one for one, mark in zip(given, marks, strict=True) if mark]
@@ -95,11 +95,11 @@ def _hist_columns(estimator: Seen, given: list[Made]) -> list[Made]:
     return [*(transformed(encoder, first, estimator.place) if first else []), *rest]
 
 
-def hist_classifier(estimator: Seen) -> Read:
+def hist_classifier(estimator: ObjectView) -> EstimatorIR:
     classes = classes_of(estimator)
     several = len(classes) if len(classes) > 2 else 1
     base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
-    return Read(
+    return EstimatorIR(
         classes,
         _hist(estimator, several),
         "boost",
@@ -110,8 +110,10 @@ def hist_classifier(estimator: Seen) -> Read:
     )
 
 
-def hist_regressor(estimator: Seen) -> Read:
+def hist_regressor(estimator: ObjectView) -> EstimatorIR:
     if estimator.get("loss", "squared_error") not in {"squared_error", "absolute_error", "quantile"}:
         raise ReleaseError("predicts by the exponential of its trees' sum", place=estimator.place)
     base = tuple(map(float, estimator.array("_baseline_prediction").ravel().tolist()))
-    return Read((), _hist(estimator, 1), "boost", _of_validation(estimator), base, _hist_columns, _held_out(estimator))
+    return EstimatorIR(
+        (), _hist(estimator, 1), "boost", _of_validation(estimator), base, _hist_columns, _held_out(estimator)
+    )

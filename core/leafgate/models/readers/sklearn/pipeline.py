@@ -7,22 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 from leafgate.errors import ReleaseError
-from leafgate.models.formats.objects import Seen, as_tuple
-from leafgate.models.ir.features import Unknown
+from leafgate.models.formats.objects import ObjectView, as_tuple
+from leafgate.models.ir.features import Unresolved
 from leafgate.models.readers.sklearn.encoders import ENCODERS
-from leafgate.models.readers.sklearn.feature import Made, Transform
+from leafgate.models.readers.sklearn.feature import PipelineFeature, Transform
 from leafgate.models.readers.sklearn.imputers import GAPS
 from leafgate.models.readers.sklearn.scalers import SCALERS
 
 MAX_FEATURES = 100_000
 
 
-def transformed(step: Any, given: Sequence[Made], place: str) -> list[Made]:
+def transformed(step: Any, given: Sequence[PipelineFeature], place: str) -> list[PipelineFeature]:
     """What a fitted transformer makes of features; ReleaseError names one that cannot be told in columns."""
     if step is None or step == "passthrough":
         return list(given)
-    if not isinstance(step, Seen) or step.kind not in TRANSFORMS:
-        kind = step.kind if isinstance(step, Seen) else str(step)[:40]
+    if not isinstance(step, ObjectView) or step.kind not in TRANSFORMS:
+        kind = step.kind if isinstance(step, ObjectView) else str(step)[:40]
         remedy = f"of scikit-learn's transformers these can be told in columns: {', '.join(TRANSFORMS)}"
         raise ReleaseError(
             f"its features are made by {kind!r}, which mixes columns or is not known here", place=place, remedy=remedy
@@ -30,24 +30,24 @@ def transformed(step: Any, given: Sequence[Made], place: str) -> list[Made]:
     width = step.get("n_features_in_")
     if isinstance(width, int) and width != len(given):
         raise ReleaseError(f"its {step.kind} is for {width} features, and gets {len(given)}", place=place)
-    step.spend(len(given))
+    step.charge_budget(len(given))
     made = TRANSFORMS[step.kind](step, given)
-    step.spend(len(made))
+    step.charge_budget(len(made))
     return made
 
 
-def _pipeline(step: Seen, given: Sequence[Made]) -> list[Made]:
+def _pipeline(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     made = list(given)
     for named in step.many("steps"):
         made = transformed(named[1], made, step.place)
     return made
 
 
-def _columns(step: Seen, given: Sequence[Made]) -> list[Made]:
+def _columns(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     """A ColumnTransformer: each part's features one after another, in the order it keeps them."""
     if step.get("transformer_weights") is not None:
         raise ReleaseError("its ColumnTransformer weighs its parts", place=step.place)
-    made: list[Made] = []
+    made: list[PipelineFeature] = []
     for part in step.many("transformers_"):
         _, transformer, chosen = part
         columns = [] if transformer == "drop" else [given[i] for i in _chosen(chosen, given, step)]
@@ -56,10 +56,10 @@ def _columns(step: Seen, given: Sequence[Made]) -> list[Made]:
     return [replace(one, sparse=step.get("sparse_output_") is True) for one in made]
 
 
-def _union(step: Seen, given: Sequence[Made]) -> list[Made]:
+def _union(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     if step.get("transformer_weights") is not None:
         raise ReleaseError("its FeatureUnion weighs its parts", place=step.place)
-    made: list[Made] = []
+    made: list[PipelineFeature] = []
     for _, part in step.many("transformer_list"):
         made += [] if part == "drop" else transformed(part, given, step.place)
         _refuse_many(made, step)
@@ -67,14 +67,14 @@ def _union(step: Seen, given: Sequence[Made]) -> list[Made]:
     return [replace(one, sparse=sparse) for one in made]
 
 
-def _refuse_many(made: Sequence[Made], step: Seen) -> None:
+def _refuse_many(made: Sequence[PipelineFeature], step: ObjectView) -> None:
     if len(made) > MAX_FEATURES:
         raise ReleaseError(f"its {step.kind} makes more than {MAX_FEATURES:,} features", place=step.place)
 
 
-def _chosen(chosen: Any, given: Sequence[Made], step: Seen) -> list[int]:
+def _chosen(chosen: Any, given: Sequence[PipelineFeature], step: ObjectView) -> list[int]:
     """The positions of a part's columns: names, numbers, a mask or a slice."""
-    if isinstance(chosen, Seen) and "data" in chosen:
+    if isinstance(chosen, ObjectView) and "data" in chosen:
         chosen = chosen["data"]
     names = {made.name: i for i, made in reversed(list(enumerate(given)))}
     if isinstance(chosen, slice) and not isinstance(chosen.start, str) and not isinstance(chosen.stop, str):
@@ -90,10 +90,11 @@ def _chosen(chosen: Any, given: Sequence[Made], step: Seen) -> list[int]:
     return [names[one] if isinstance(one, str) else range(len(given))[one] for one in listed]
 
 
-def _function(step: Seen, given: Sequence[Made]) -> list[Made]:
+def _function(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
     if step.get("func") is not None:
         return [
-            replace(made, origin=Unknown(made.name, "is made by a function, which is not run here")) for made in given
+            replace(made, origin=Unresolved(made.name, "is made by a function, which is not run here"))
+            for made in given
         ]
     return list(given)
 

@@ -9,15 +9,23 @@ from dataclasses import replace
 import numpy as np
 
 from leafgate.errors import ReleaseError
-from leafgate.models.formats.objects import Seen, as_tuple
-from leafgate.models.ir.features import Absent, Coded, Number, OneOf, Operation, Step, stepped
-from leafgate.models.readers.sklearn.feature import Made, Transform
+from leafgate.models.formats.objects import ObjectView, as_tuple
+from leafgate.models.ir.features import (
+    ArithmeticStep,
+    CategoryCodes,
+    MissingIndicator,
+    Numeric,
+    OneHot,
+    Operation,
+    stepped,
+)
+from leafgate.models.readers.sklearn.feature import PipelineFeature, Transform
 
 
 def _scaler(*operations: tuple[str, Operation, str]) -> Transform:
     """A scaler that does these operations one after another with these attributes, where their options say so."""
 
-    def scale(step: Seen, given: Sequence[Made]) -> list[Made]:
+    def scale(step: ObjectView, given: Sequence[PipelineFeature]) -> list[PipelineFeature]:
         made = list(given)
         for attribute, operation, option in operations:
             if option and step.get(option, True) is False:
@@ -33,42 +41,42 @@ def _scaler(*operations: tuple[str, Operation, str]) -> Transform:
     return scale
 
 
-def _step(operation: Operation, by: float, made: Made) -> Step:
+def _step(operation: Operation, by: float, made: PipelineFeature) -> ArithmeticStep:
     """The operation as it is done: sparse numbers are not divided, but multiplied by the reciprocal."""
     if operation == "over" and made.sparse and by > 0:
-        return Step("times", 1.0 / by)
-    return Step(operation, by)
+        return ArithmeticStep("times", 1.0 / by)
+    return ArithmeticStep(operation, by)
 
 
-def _bounds(step: Seen) -> tuple[Step, ...]:
+def _bounds(step: ObjectView) -> tuple[ArithmeticStep, ...]:
     """Where numbers are cut off: at the ends of the range, which MaxAbsScaler has no choice of."""
     if step.get("clip") is not True:
         return ()
-    told = (-1.0, 1.0) if step.kind == "MaxAbsScaler" else as_tuple(step["feature_range"], step, "feature_range")
-    least, most = told
-    return Step("at_least", float(least)), Step("at_most", float(most))
+    items = (-1.0, 1.0) if step.kind == "MaxAbsScaler" else as_tuple(step["feature_range"], step, "feature_range")
+    least, most = items
+    return ArithmeticStep("at_least", float(least)), ArithmeticStep("at_most", float(most))
 
 
-def _stepped(made: Made, step: Step, of: Seen) -> Made:
+def _stepped(made: PipelineFeature, step: ArithmeticStep, of: ObjectView) -> PipelineFeature:
     """The feature one step on."""
     if not math.isfinite(step.by) or (step.operation in {"times", "over"} and step.by <= 0):
         raise ReleaseError(f"its {of.kind} scales {made.name!r} by no positive number", place=of.place)
     if made.single:
         raise ReleaseError(f"its {of.kind} scales {made.name!r} in less than double precision", place=of.place)
     match made.origin:
-        case Number(column, steps, fill):
+        case Numeric(column, steps, fill):
             filled = None if fill is None else stepped(fill, (step,))
-            return replace(made, origin=Number(column, (*steps, step), filled))
-        case Coded(column, codes, other, missing):
-            changed = codes.stepped(step) if isinstance(codes, OneOf) else _each_stepped(codes, step)
+            return replace(made, origin=Numeric(column, (*steps, step), filled))
+        case CategoryCodes(column, codes, other, missing):
+            changed = codes.stepped(step) if isinstance(codes, OneHot) else _each_stepped(codes, step)
             rest = [None if number is None else stepped(number, (step,)) for number in (other, missing)]
-            return replace(made, origin=replace(made.origin, codes=changed, other=rest[0], missing=rest[1]))
-        case Absent(column, there, gone):
-            return replace(made, origin=Absent(column, stepped(there, (step,)), stepped(gone, (step,))))
+            return replace(made, origin=replace(made.origin, codes=changed, otherwise=rest[0], missing=rest[1]))
+        case MissingIndicator(column, there, gone):
+            return replace(made, origin=MissingIndicator(column, stepped(there, (step,)), stepped(gone, (step,))))
     return made
 
 
-def _each_stepped(codes: Mapping[str, float], step: Step) -> dict[str, float]:
+def _each_stepped(codes: Mapping[str, float], step: ArithmeticStep) -> dict[str, float]:
     return {value: stepped(code, (step,)) for value, code in codes.items()}
 
 

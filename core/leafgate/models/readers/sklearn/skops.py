@@ -12,9 +12,9 @@ from leafgate.errors import ReleaseError
 from leafgate.io.json import is_number
 from leafgate.models.exposure.disclosures import has_known_words
 from leafgate.models.formats.json import parse_bounded
-from leafgate.models.formats.objects import Seen
+from leafgate.models.formats.objects import ObjectView
 from leafgate.models.formats.zip import Parts, parts_of
-from leafgate.models.ir.model import Foreign
+from leafgate.models.ir.model import ModelIR
 from leafgate.models.ir.validate import MAX_FEATURES
 from leafgate.models.readers.sklearn.estimators import model_of
 from leafgate.models.readers.sklearn.unread import WORDS, skops_left
@@ -34,7 +34,7 @@ def sniff(head: bytes) -> bool:
     return head.startswith(b"PK\x03\x04")
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model in a skops file, not yet checked."""
     parts = parts_of(content, place)
     if SCHEMA not in parts.sizes:
@@ -131,20 +131,20 @@ class _File:
         if node.get("type") == "json" and isinstance(content, list):
             return self._listed(content, depth)
         if node.get("type") != "numpy" or not isinstance(name, str):
-            return Seen("array", self.place), 1
+            return ObjectView("array", self.place), 1
         if name not in self.arrays:
             self.arrays[name] = self.parts.array(name)
         found = self.arrays[name]
         return found if found.ndim else found.item(), 1
 
-    def _object(self, node: Mapping[str, Any], depth: int) -> Seen:
+    def _object(self, node: Mapping[str, Any], depth: int) -> ObjectView:
         """An object by the name of its class and its attributes; of functions and types the name alone."""
         name, content = node.get("__class__"), node.get("content")
         facts = (
             content.get("content") if isinstance(content, dict) and content.get("__loader__") == "DictNode" else None
         )
         known: dict[str, Any] = facts if isinstance(facts, dict) and node.get("__loader__") in OBJECTS else {}
-        return Seen(
+        return ObjectView(
             name if isinstance(name, str) and has_known_words(name, WORDS) else "class that is not known here",
             self.place,
             frozenset(known),

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
-from leafgate.models.formats.objects import Seen
+from leafgate.models.formats.objects import ObjectView
 from leafgate.models.formats.zip import Parts
 from leafgate.models.ir.model import CategoryList
-from leafgate.models.readers.sklearn.feature import Made, is_missing, text_of
-from leafgate.types.release import Disclosure
+from leafgate.models.readers.sklearn.feature import PipelineFeature, is_missing, text_of
+from leafgate.types.release import FileDisclosure
 
 # --- What stands under scikit-learn's own names and is not what scikit-learn keeps there ---
 
@@ -64,13 +64,13 @@ PADDING = 8
 """Bytes that a compiler leaves between the fields of a node."""
 
 
-def odd(each: Seen, known: Collection[str]) -> Iterator[tuple[str, int]]:
+def anomalies(each: ObjectView, known: Collection[str]) -> Iterator[tuple[str, int]]:
     """Tables where a plain value or a short list belongs, names of other kinds of objects, fields of no node."""
     features = each.get("n_features_in_")
     classes = each.get("classes_")
     for name in sorted(set(known) & each.names):
-        told, most = each.get(name), None
-        if name in PLACES and each.kind not in PLACES[name] and told is not None:
+        result, most = each.get(name), None
+        if name in PLACES and each.kind not in PLACES[name] and result is not None:
             most = 0
         elif name in SCALARS:
             most = 1
@@ -80,7 +80,7 @@ def odd(each: Seen, known: Collection[str]) -> Iterator[tuple[str, int]]:
             most = max(features, 1) * (2 if name == "interaction_cst" else 1)
         elif name in EACH_CLASS and isinstance(classes, tuple | np.ndarray) and name != "classes_":
             most = len(classes)
-        if most is not None and (many := values(told)) > most:
+        if most is not None and (many := values(result)) > most:
             yield "more than one setting in an object", many
     nodes = each.get("nodes")
     if each.kind in FIELDS and isinstance(nodes, np.ndarray) and nodes.dtype.names is not None:
@@ -100,15 +100,15 @@ def _of_nodes(nodes: np.ndarray, known: Collection[str]) -> Iterator[tuple[str, 
             yield "fields of nodes that are not read", int(nodes[name].size)
 
 
-def values(told: Any) -> int:
+def values(value: Any) -> int:
     """How many plain values something holds; objects have a look of their own."""
-    if isinstance(told, np.ndarray):
-        return int(told.size)
-    if isinstance(told, Mapping):
-        return sum(map(values, told.values()))
-    if isinstance(told, tuple):
-        return sum(map(values, told))
-    return 0 if told is None or isinstance(told, Seen) else 1
+    if isinstance(value, np.ndarray):
+        return int(value.size)
+    if isinstance(value, Mapping):
+        return sum(map(values, value.values()))
+    if isinstance(value, tuple):
+        return sum(map(values, value))
+    return 0 if value is None or isinstance(value, ObjectView) else 1
 
 
 PARAMETERS = """
@@ -181,34 +181,34 @@ MAX_STEPS_NAMED = 50
 """Steps of one pipeline, parts of one transformer: what has more of them has names of something else."""
 
 
-def left(whole: Seen, made: Sequence[Made]) -> tuple[Disclosure, ...]:
+def unread_content(root: ObjectView, features: Sequence[PipelineFeature]) -> tuple[FileDisclosure, ...]:
     """What is nobody's need: attributes that somebody set, the generator's state, names of columns that are dropped."""
-    own = {one.name for one in made} | {one.origin.column for one in made}
+    own = {one.name for one in features} | {one.origin.column for one in features}
     unknown, names, random = list[tuple[str, int]](), set[str](), False
-    for each in _objects(whole):
+    for each in _objects(root):
         random |= each.kind in {"RandomState", "Generator"}
         unknown += _of(each) if each.kind not in {"RandomState", "Generator"} else []
         names |= {str(name) for name in _listed(each.get("feature_names_in_"))}
     strange = {name for name in names - own if name.partition("__")[2] not in own}
     says = f"the names of {len(strange)} column(s) that the model does not use (feature_names_in_)"
-    found = [Disclosure("column_names", "medium", says)] if strange else []
+    found = [FileDisclosure("column_names", "medium", says)] if strange else []
     found += [SEED] if random else []
     return (*found, *other_content(unknown))
 
 
-def category_lists(whole: Seen) -> tuple[CategoryList, ...]:
+def category_lists(root: ObjectView) -> tuple[CategoryList, ...]:
     """Every list of values that an object of the file holds, whether any feature is made with it or not.
 
     Encoders keep them fitted (`categories_`) and as they were asked for (`categories`), label encoders as `classes_`,
     imputers what they fill gaps with.
     """
     found = list[CategoryList]()
-    for each in _objects(whole):
+    for each in _objects(root):
         names = [str(name) for name in _listed(each.get("feature_names_in_"))]
         fill = each.get("fill_value")
         for key in ("categories_", "categories"):
-            told = each.get(key)
-            lists = list(told) if isinstance(told, tuple | np.ndarray) else []
+            result = each.get(key)
+            lists = list(result) if isinstance(result, tuple | np.ndarray) else []
             columns = names if len(names) == len(lists) else [""] * len(lists)
             found += [_values(column, one, fill) for column, one in zip(columns, lists, strict=True)]
         if each.kind in LABEL_ENCODERS:
@@ -220,26 +220,28 @@ def category_lists(whole: Seen) -> tuple[CategoryList, ...]:
 LABEL_ENCODERS = {"LabelEncoder", "LabelBinarizer", "MultiLabelBinarizer", "TargetEncoder"}
 
 
-def _values(column: str, told: Any, fill: Any) -> CategoryList:
-    return CategoryList(column, frozenset(text_of(one) for one in _listed(told) if not is_missing(one) and one != fill))
+def _values(column: str, document: Any, fill: Any) -> CategoryList:
+    return CategoryList(
+        column, frozenset(text_of(one) for one in _listed(document) if not is_missing(one) and one != fill)
+    )
 
 
-def names_in(whole: Seen) -> tuple[str, ...]:
+def names_in(root: ObjectView) -> tuple[str, ...]:
     """The names of columns that any object of the file was given."""
-    return tuple({str(name): None for each in _objects(whole) for name in _listed(each.get("feature_names_in_"))})
+    return tuple({str(name): None for each in _objects(root) for name in _listed(each.get("feature_names_in_"))})
 
 
-SEED = Disclosure("seed", "medium", "the state of the generator of random numbers that it was trained with")
+SEED = FileDisclosure("seed", "medium", "the state of the generator of random numbers that it was trained with")
 
 
-def _objects(whole: Seen) -> Iterator[Seen]:
+def _objects(whole: ObjectView) -> Iterator[ObjectView]:
     """Every object that another has, trees too."""
     waiting: list[Any] = [whole]
     for _ in range(STEPS):
         if not waiting:
             return
         here = waiting.pop()
-        if isinstance(here, Seen):
+        if isinstance(here, ObjectView):
             yield here
             if here.kind not in {"RandomState", "Generator"}:
                 waiting.extend(each for name in sorted(here.names) if _deep(each := here.get(name)))
@@ -248,19 +250,19 @@ def _objects(whole: Seen) -> Iterator[Seen]:
 
 
 def _deep(thing: Any) -> bool:
-    return isinstance(thing, Seen | tuple | Mapping)
+    return isinstance(thing, ObjectView | tuple | Mapping)
 
 
-def _of(each: Seen) -> Iterator[tuple[str, int]]:
+def _of(each: ObjectView) -> Iterator[tuple[str, int]]:
     """Attributes that are not scikit-learn's, and settings that are a long text."""
     for name in sorted(each.names):
-        if name not in KNOWN and (told := each.get(name)) is not None:
-            yield "an attribute that scikit-learn does not have", max(size(told), PEOPLE * (not _is_known(name)))
-        elif name in KNOWN and isinstance(told := each.get(name), str) and not SETTING.fullmatch(told):
-            yield "a text among the settings of an object", text_size(told)
+        if name not in KNOWN and (result := each.get(name)) is not None:
+            yield "an attribute that scikit-learn does not have", max(size(result), PEOPLE * (not _is_known(name)))
+        elif name in KNOWN and isinstance(result := each.get(name), str) and not SETTING.fullmatch(result):
+            yield "a text among the settings of an object", text_size(result)
         if name in STEPS_OF:
             yield from _names_of_steps(each, name)
-    yield from odd(each, KNOWN)
+    yield from anomalies(each, KNOWN)
 
 
 def _is_known(name: str) -> bool:
@@ -268,10 +270,10 @@ def _is_known(name: str) -> bool:
     return has_known_words(name, WORDS)
 
 
-def _names_of_steps(each: Seen, name: str) -> Iterator[tuple[str, int]]:
+def _names_of_steps(each: ObjectView, name: str) -> Iterator[tuple[str, int]]:
     """Names of steps that are no short words, or of more steps than a pipeline has."""
-    told = each.get(name)
-    named = [one[0] for one in told if isinstance(one, tuple) and one] if isinstance(told, tuple) else []
+    result = each.get(name)
+    named = [one[0] for one in result if isinstance(one, tuple) and one] if isinstance(result, tuple) else []
     texts = [one for one in named if isinstance(one, str)]
     strange = [one for one in texts if not SETTING.fullmatch(one)] if len(texts) <= MAX_STEPS_NAMED else texts
     if strange:
@@ -284,15 +286,15 @@ def _listed(names: Any) -> Sequence[Any]:
     return names if isinstance(names, tuple) else ()
 
 
-def size(told: Any) -> int:
+def size(value: Any) -> int:
     """About how many numbers something holds; many where nobody can say."""
-    if isinstance(told, np.ndarray):
-        return int(told.size)
-    if isinstance(told, Mapping | tuple):
-        return sum(size(one) for one in (told.values() if isinstance(told, Mapping) else told))
-    if isinstance(told, Seen):
-        return PEOPLE if told.names else 1
-    return text_size(told) if isinstance(told, str) else 1
+    if isinstance(value, np.ndarray):
+        return int(value.size)
+    if isinstance(value, Mapping | tuple):
+        return sum(size(one) for one in (value.values() if isinstance(value, Mapping) else value))
+    if isinstance(value, ObjectView):
+        return PEOPLE if value.names else 1
+    return text_size(value) if isinstance(value, str) else 1
 
 
 # --- What of a skops file is not part of the model: in its zip, and in its schema ---
@@ -328,7 +330,7 @@ MAX_PROTOCOL = 100
 
 def skops_left(
     parts: Parts, content: bytes, top: Mapping[str, Any], schema: str, names: Collection[str]
-) -> tuple[Disclosure, ...]:
+) -> tuple[FileDisclosure, ...]:
     """What the file holds besides the model; `names` are those of columns, values and classes that it tells."""
     referred: set[str] = set()
     found = [*_in_zip(parts, content), *_in_schema(parts, top, referred)]
@@ -349,12 +351,12 @@ def _texts(parts: Parts, top: Any, schema: str, names: Collection[str]) -> Itera
             waiting.extend(here)
         if not isinstance(here, dict):
             continue
-        told = {key: here[key] for key in OWN & here.keys() if isinstance(here[key], str | int)}
+        fields = {key: here[key] for key in OWN & here.keys() if isinstance(here[key], str | int)}
         plain |= here.keys() - KEYS
-        classes |= {str(told[key]) for key in ("__class__", "__loader__", "type") if key in told}
-        modules |= {str(told["__module__"])} if "__module__" in told else set()
-        odd += not _numbers_fit(told)
-        waiting.extend(here[key] for key in here.keys() - told.keys())
+        classes |= {str(fields[key]) for key in ("__class__", "__loader__", "type") if key in fields}
+        modules |= {str(fields["__module__"])} if "__module__" in fields else set()
+        odd += not _numbers_fit(fields)
+        waiting.extend(here[key] for key in here.keys() - fields.keys())
     yield from unread_texts("names of classes", classes, WORDS)
     yield from unread_texts("names of modules", modules, WORDS)
     if odd:
@@ -381,24 +383,24 @@ def _plain(content: str) -> str:
 NUMBER = re.compile(r"-?([0-9]{1,40}|[0-9.]{1,24}(e[-+]?[0-9]{1,3})?|NaN|Infinity)|true|false|null")
 
 
-def _numbers_fit(told: Mapping[str, Any]) -> bool:
+def _numbers_fit(document: Mapping[str, Any]) -> bool:
     """Are a node's identity, version and the like what skops writes?"""
-    ids, protocol, version = (told.get(key, 0) for key in ("__id__", "protocol", "_skops_version"))
+    ids, protocol, version = (document.get(key, 0) for key in ("__id__", "protocol", "_skops_version"))
     return (
         type(ids) is int
         and abs(ids) < MAX_ID
         and type(protocol) is int
         and 0 <= protocol < MAX_PROTOCOL
         and (version == 0 or (isinstance(version, str) and VERSION.fullmatch(version) is not None))
-        and isinstance(told.get("is_json", True), bool)
-        and isinstance(told.get("file", ""), str)
+        and isinstance(document.get("is_json", True), bool)
+        and isinstance(document.get("file", ""), str)
     )
 
 
 def _in_array(array: np.ndarray) -> Iterator[str]:
     """Texts that an array holds, and names of its fields."""
-    for name, told in (array.dtype.fields or {}).items():
-        yield from (name, *(map(str, told[2:])))
+    for name, result in (array.dtype.fields or {}).items():
+        yield from (name, *(map(str, result[2:])))
     if array.dtype.kind == "U":
         yield from map(str, array.ravel())
     if array.dtype.kind in "SV" and array.dtype.fields is None:
@@ -410,10 +412,10 @@ def _in_zip(parts: Parts, content: bytes) -> Iterator[tuple[str, int]]:
     infos, end = parts.archive.infolist(), len(parts.archive.comment)
     if end:
         yield "the zip's comment", max(PEOPLE, end // SIGNS)
-    told = sum(len(info.comment) + len(info.extra) for info in infos)
-    if any(info.comment for info in infos) or told > GAP * len(infos):
-        yield "a comment of a zip's entry", max(PEOPLE, told // SIGNS)
-    used = sum(76 + 2 * len(info.filename.encode()) + info.compress_size for info in infos) + 22 + end + told
+    result = sum(len(info.comment) + len(info.extra) for info in infos)
+    if any(info.comment for info in infos) or result > GAP * len(infos):
+        yield "a comment of a zip's entry", max(PEOPLE, result // SIGNS)
+    used = sum(76 + 2 * len(info.filename.encode()) + info.compress_size for info in infos) + 22 + end + result
     if len(content) - used > GAP * len(infos):
         yield "bytes of the zip that belong to no entry", (len(content) - used) // BYTES
 
@@ -446,5 +448,5 @@ def _in_schema(parts: Parts, top: Mapping[str, Any], referred: set[str]) -> Iter
         waiting.extend((value, key if node and key in special else inside) for key, value in here.items())
 
 
-def _letters(told: Any) -> int:
-    return text_size(str(told))
+def _letters(document: Any) -> int:
+    return text_size(str(document))

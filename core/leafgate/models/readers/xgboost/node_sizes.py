@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from leafgate.models.ir.model import LEAF, Floats, ForeignTree, Ids
-from leafgate.types.release import Disclosure
+from leafgate.models.ir.model import LEAF, Floats, Ids, TreeIR
+from leafgate.types.release import FileDisclosure
 
 CLOSE = 1e-5
 """Sums in single precision are off by this part."""
@@ -18,13 +18,13 @@ WHOLE = 0.02
 
 
 def sizes(
-    trees: tuple[ForeignTree, ...],
+    trees: tuple[TreeIR, ...],
     base: Sequence[float],
     objective: str,
     rounds: Ids | None,
     *,
     weighted: bool,
-) -> tuple[tuple[ForeignTree, ...], list[Disclosure]]:
+) -> tuple[tuple[TreeIR, ...], list[FileDisclosure]]:
     """The trees with the people on every node where the file tells them, and what the sums disclose.
 
     In the first round everybody has the same second derivative: of the logistic loss p (1 - p), of softmax
@@ -36,7 +36,7 @@ def sizes(
     if not any(tree.numbers for tree in trees):
         return trees, []
     first = int(rounds[1]) if rounds is not None and len(rounds) > 1 else 0
-    told, whole = list(trees), False
+    result, whole = list(trees), False
     for i, tree in enumerate(trees):
         sums = tree.numbers[0].values if tree.numbers else None
         each = _second_derivative(base, objective, tree.output)
@@ -44,12 +44,14 @@ def sizes(
         if sums is not None and each is not None and (i < first or everywhere) and len(sums) == tree.nodes:
             people = _people(tree, sums / each)
             whole |= people is not None
-            told[i] = tree if people is None or weighted else replace(tree, size=people)
-    found = [Disclosure("second derivatives", "high", "their sum on every node: people, the unsure ones weighing more")]
+            result[i] = tree if people is None or weighted else replace(tree, size=people)
+    found = [
+        FileDisclosure("second derivatives", "high", "their sum on every node: people, the unsure ones weighing more")
+    ]
     if whole:
         says = "the people on every node of the first trees; with the leaves' values the people of each class"
-        found.insert(0, Disclosure("sizes", "high", says, "counts"))
-    return tuple(told), found
+        found.insert(0, FileDisclosure("sizes", "high", says, "counts"))
+    return tuple(result), found
 
 
 def _second_derivative(base: Sequence[float], objective: str, output: int | None) -> float | None:
@@ -66,11 +68,11 @@ def _second_derivative(base: Sequence[float], objective: str, output: int | None
     return None
 
 
-def _people(tree: ForeignTree, told: Floats) -> Floats | None:
+def _people(tree: TreeIR, values: Floats) -> Floats | None:
     """The numbers as whole ones, if that is what they are and a node's children together have its own."""
-    people = np.rint(told)
+    people = np.rint(values)
     inner = np.flatnonzero(tree.feature != LEAF)
-    if (people < 0).any() or (abs(told - people) > np.maximum(WHOLE, CLOSE * people)).any() or people[0] < 1:
+    if (people < 0).any() or (abs(values - people) > np.maximum(WHOLE, CLOSE * people)).any() or people[0] < 1:
         return None
     below = np.concatenate([tree.low[inner], tree.high[inner]])
     if len(below) and (below.min() < 0 or below.max() >= tree.nodes):

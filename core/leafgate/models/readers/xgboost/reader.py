@@ -16,13 +16,13 @@ from leafgate.algorithms.node_counts import Hessians, NodeNumbers
 from leafgate.errors import ReleaseError
 from leafgate.io.json import are_texts, is_number, list_at, object_at
 from leafgate.models.formats.json import parse_bounded
-from leafgate.models.ir.arrays import floats_at, refuse_many, used, whole_at
-from leafgate.models.ir.features import Coded, numbered
-from leafgate.models.ir.model import LEAF, CategoryList, Floats, Foreign, ForeignTree, Ids
+from leafgate.models.ir.arrays import floats_at, integers_at, refuse_many, used
+from leafgate.models.ir.features import CategoryCodes, numbered
+from leafgate.models.ir.model import LEAF, CategoryList, Floats, Ids, ModelIR, TreeIR
 from leafgate.models.readers.xgboost.node_sizes import sizes
 from leafgate.models.readers.xgboost.ubjson import parse_ubjson
-from leafgate.models.readers.xgboost.unread import left
-from leafgate.types.release import Disclosure
+from leafgate.models.readers.xgboost.unread import unread_content
+from leafgate.types.release import FileDisclosure
 
 MAX_BYTES = 256 * 2**20
 BINARY = ("binary:logistic", "binary:logitraw", "binary:hinge")
@@ -42,11 +42,11 @@ def sniff(head: bytes) -> bool:
     return as_json or (head[:1] == b"{" and head[1:2] in {b"L", b"l", b"i", b"U", b"I"} and b"learner" in head[:24])
 
 
-def read(content: bytes, place: str) -> Foreign:
+def read(content: bytes, place: str) -> ModelIR:
     """The model, not yet checked. Thresholds and what people have are compared in single precision, as XGBoost does."""
     text = content[:64].lstrip()[1:].lstrip()[:1] == b'"'
-    told = object_at(parse_bounded(content, place, with_nan=True) if text else parse_ubjson(content, place), place)
-    learner = _part(told, "learner", place)
+    document = object_at(parse_bounded(content, place, with_nan=True) if text else parse_ubjson(content, place), place)
+    learner = _part(document, "learner", place)
     here = f"{place}.learner"
     shape = _part(learner, "learner_model_param", here)
     objective = str(_part(learner, "objective", here).get("name"))
@@ -56,7 +56,7 @@ def read(content: bytes, place: str) -> Foreign:
     features = _features(learner, _whole(shape, "num_feature", here), here)
     trees = list_at(booster, "trees", at)
     _refuse_early_stop(learner, booster, len(trees) // (len(classes) if len(classes) > 2 else 1), here)
-    groups = whole_at(booster, "tree_info", at, len(trees))
+    groups = integers_at(booster, "tree_info", at, len(trees))
     names = _categories(booster, features, at)
     numbers = _number_categories(booster, features, at)
     base = _base(shape, objective, len(classes), here)
@@ -64,29 +64,29 @@ def read(content: bytes, place: str) -> Foreign:
         _tree(tree, int(group), len(classes), names, weight, f"{at}.trees[{i}]")
         for i, (tree, group, weight) in enumerate(zip(trees, groups, _weights(drop, len(trees), at), strict=True))
     )
-    rounds = whole_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
+    rounds = integers_at(booster, "iteration_indptr", at) if "iteration_indptr" in booster else None
     positive = _positive_weight(learner)
     sized, disclosed = sizes(made, base, objective, rounds, weighted=positive != 1.0)
-    return Foreign(
+    return ModelIR(
         format="xgboost",
         features=features,
         classes=classes,
         trees=sized,
-        says="scores" if classes else "values",
+        values="scores" if classes else "values",
         combine="boost" if classes else "sum",
         base=base,
-        discloses=(*disclosed, *_more([*names, *numbers], trees), *left(told)),
+        discloses=(*disclosed, *_more([*names, *numbers], trees), *unread_content(document)),
         origins=tuple(numbers.get(i) for i in range(len(features))) if numbers else None,
         category_lists=tuple(CategoryList(features[i], frozenset(texts)) for i, texts in names.items()),
-        producer="XGBoost " + ".".join(str(part) for part in _version(told)),
+        producer="XGBoost " + ".".join(str(part) for part in _version(document)),
         hessians=_hessians(objective, base, positive, _rounds(booster, groups, rounds), dart=drop is not None),
     )
 
 
 def _positive_weight(learner: Mapping[str, Any]) -> float:
     """How much rows of the second class weigh (scale_pos_weight)."""
-    told = learner["objective"].get("reg_loss_param")
-    text = told.get("scale_pos_weight", "1") if isinstance(told, dict) else "1"
+    result = learner["objective"].get("reg_loss_param")
+    text = result.get("scale_pos_weight", "1") if isinstance(result, dict) else "1"
     try:
         found = float(text)
     except (TypeError, ValueError):
@@ -121,19 +121,19 @@ def _hessians(
     return Hessians("bounded" if objective == "reg:pseudohubererror" else "unknown", rounds)
 
 
-def _part(told: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
-    return object_at(told.get(key), f"{place}.{key}")
+def _part(document: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
+    return object_at(document.get(key), f"{place}.{key}")
 
 
-def _whole(told: Mapping[str, Any], key: str, place: str) -> int:
-    found = told.get(key)
+def _whole(document: Mapping[str, Any], key: str, place: str) -> int:
+    found = document.get(key)
     if not isinstance(found, str) or not found.isascii() or not found.isdigit() or len(found) > 9:
         raise ReleaseError("must be a whole number, as a text", place=f"{place}.{key}")
     return int(found)
 
 
-def _version(told: Mapping[str, Any]) -> list[int]:
-    found = told.get("version")
+def _version(document: Mapping[str, Any]) -> list[int]:
+    found = document.get("version")
     parts = found.tolist() if isinstance(found, np.ndarray) else found
     good = isinstance(parts, list) and len(parts) <= 4 and all(type(part) is int for part in parts)
     return parts if good and isinstance(parts, list) else []
@@ -157,11 +157,11 @@ def _refuse_early_stop(learner: Mapping[str, Any], booster: Mapping[str, Any], t
         )
 
 
-def _classes(objective: str, told: int, place: str) -> tuple[str, ...]:
+def _classes(objective: str, value: int, place: str) -> tuple[str, ...]:
     if objective in BINARY:
         return ("0", "1")
-    if objective in MULTI and 2 <= told <= MAX_CLASSES:
-        return tuple(map(str, range(told)))
+    if objective in MULTI and 2 <= value <= MAX_CLASSES:
+        return tuple(map(str, range(value)))
     if objective in NUMBERS:
         return ()
     known = ", ".join((*BINARY, *MULTI, *NUMBERS))
@@ -198,9 +198,9 @@ def _features(learner: Mapping[str, Any], number: int, place: str) -> tuple[str,
 
 def _base(shape: Mapping[str, Any], objective: str, classes: int, place: str) -> tuple[float, ...]:
     """What the sums start from, as a score; of two classes the second one's."""
-    told, here = shape.get("base_score"), f"{place}.base_score"
+    result, here = shape.get("base_score"), f"{place}.base_score"
     try:
-        found = json.loads(told) if isinstance(told, str) and len(told) < 100_000 else None
+        found = json.loads(result) if isinstance(result, str) and len(result) < 100_000 else None
     except (ValueError, RecursionError):
         found = None
     numbers: list[Any] = found if isinstance(found, list) else [found]
@@ -230,12 +230,12 @@ def _categories(booster: Mapping[str, Any], features: Sequence[str], place: str)
 
 def _kept(booster: Mapping[str, Any], features: Sequence[str]) -> Sequence[Any]:
     """What the file keeps of each feature's categories; empty where it keeps nothing."""
-    told = booster.get("cats")
-    kept = told.get("enc") if isinstance(told, dict) else None
+    result = booster.get("cats")
+    kept = result.get("enc") if isinstance(result, dict) else None
     return kept if isinstance(kept, list) and len(kept) == len(features) else ()
 
 
-def _number_categories(booster: Mapping[str, Any], features: Sequence[str], place: str) -> dict[int, Coded]:
+def _number_categories(booster: Mapping[str, Any], features: Sequence[str], place: str) -> dict[int, CategoryCodes]:
     """Columns whose categories are numbers: tests name the positions of these, not the numbers."""
     found = {}
     for i, one in enumerate(_kept(booster, features)):
@@ -247,13 +247,13 @@ def _number_categories(booster: Mapping[str, Any], features: Sequence[str], plac
     return found
 
 
-def _has_texts(told: Any) -> bool:
-    offsets = told.get("offsets") if isinstance(told, dict) else None
+def _has_texts(document: Any) -> bool:
+    offsets = document.get("offsets") if isinstance(document, dict) else None
     return isinstance(offsets, list | np.ndarray) and len(offsets) > 1
 
 
-def _texts(told: Mapping[str, Any], place: str) -> list[str]:
-    offsets, values = whole_at(told, "offsets", place), whole_at(told, "values", place)
+def _texts(document: Mapping[str, Any], place: str) -> list[str]:
+    offsets, values = integers_at(document, "offsets", place), integers_at(document, "values", place)
     if (np.diff(offsets) < 0).any() or offsets[0] != 0 or offsets[-1] != len(values) or (abs(values) > 255).any():
         raise ReleaseError("is no list of texts", place=place)
     content = (values % 256).astype(np.uint8).tobytes()
@@ -263,45 +263,47 @@ def _texts(told: Mapping[str, Any], place: str) -> list[str]:
         raise ReleaseError("is not UTF-8 text", place=place) from None
 
 
-def _tree(told: Any, group: int, classes: int, names: Names, weight: float, place: str) -> ForeignTree:
-    told = object_at(told, place)
-    if _part(told, "tree_param", place).get("size_leaf_vector", "1") not in ("0", "1"):
+def _tree(document: Any, group: int, classes: int, names: Names, weight: float, place: str) -> TreeIR:
+    document = object_at(document, place)
+    if _part(document, "tree_param", place).get("size_leaf_vector", "1") not in ("0", "1"):
         raise ReleaseError(
             "has leaves that speak of several classes (multi_output_tree), which is not read", place=place
         )
-    left = whole_at(told, "left_children", place)
+    left = integers_at(document, "left_children", place)
     n = len(left)
-    right = whole_at(told, "right_children", place, n)
-    subsets = _subsets(told, n, names, place)
-    value = _single(floats_at(_conditions(told, subsets), "split_conditions", place, n), f"{place}.split_conditions")
+    right = integers_at(document, "right_children", place, n)
+    subsets = _subsets(document, n, names, place)
+    value = _single(
+        floats_at(_conditions(document, subsets), "split_conditions", place, n), f"{place}.split_conditions"
+    )
     leaf = left == LEAF
-    default_left = whole_at(told, "default_left", place, n) != 0
+    default_left = integers_at(document, "default_left", place, n) != 0
     by_set = np.zeros(n, dtype=bool)
     by_set[list(subsets)] = True
-    kind = whole_at(told, "split_type", place, n) if "split_type" in told else np.zeros(n, dtype=np.int64)
+    kind = integers_at(document, "split_type", place, n) if "split_type" in document else np.zeros(n, dtype=np.int64)
     if ((kind != 0) & ~leaf != by_set).any():
         raise ReleaseError("does not say which categories its tests are about", place=place)
-    tree = ForeignTree(
-        feature=np.where(leaf, LEAF, whole_at(told, "split_indices", place, n)),
+    tree = TreeIR(
+        feature=np.where(leaf, LEAF, integers_at(document, "split_indices", place, n)),
         threshold=np.where(leaf | by_set, np.nan, value.astype(np.float64)),
         low=np.where(by_set, right, left),
         high=np.where(by_set, left, right),
-        says=(value * np.float32(weight)).astype(np.float64)[:, None],
+        values=(value * np.float32(weight)).astype(np.float64)[:, None],
         strict=True,
         float32=True,
         missing_low=default_left != by_set,
         subsets=subsets,
         output=group if classes > 2 else None,
-        numbers=_sums(told, place, n),
+        numbers=_sums(document, place, n),
     )
     return _without_deleted(tree)
 
 
-def _conditions(told: Mapping[str, Any], by_set: Collection[int]) -> Mapping[str, Any]:
+def _conditions(document: Mapping[str, Any], by_set: Collection[int]) -> Mapping[str, Any]:
     """The tree's leaves and thresholds; where a test asks for a set there is none: NaN, as XGBoost wrote before 3.0."""
-    found = told.get("split_conditions")
+    found = document.get("split_conditions")
     if not by_set or not isinstance(found, list | np.ndarray) or len(found) <= max(by_set):
-        return told
+        return document
     numbers = list(found) if isinstance(found, list) else found.copy()
     for node in by_set:
         numbers[node] = 0.0
@@ -314,14 +316,14 @@ def _single(numbers: Floats, place: str) -> NDArray[np.float32]:
     return numbers.astype(np.float32)
 
 
-def _subsets(told: Mapping[str, Any], n: int, names: Names, place: str) -> dict[int, frozenset[str | float]]:
+def _subsets(document: Mapping[str, Any], n: int, names: Names, place: str) -> dict[int, frozenset[str | float]]:
     """The categories that each test by category names; XGBoost sends them right."""
-    if "categories_nodes" not in told:
+    if "categories_nodes" not in document:
         return {}
-    nodes, categories = whole_at(told, "categories_nodes", place), whole_at(told, "categories", place)
-    start = whole_at(told, "categories_segments", place, len(nodes))
-    size = whole_at(told, "categories_sizes", place, len(nodes))
-    asked = whole_at(told, "split_indices", place, n)
+    nodes, categories = integers_at(document, "categories_nodes", place), integers_at(document, "categories", place)
+    start = integers_at(document, "categories_segments", place, len(nodes))
+    size = integers_at(document, "categories_sizes", place, len(nodes))
+    asked = integers_at(document, "split_indices", place, n)
     out_of_range = (nodes < 0) | (nodes >= n) | (start < 0) | (size < 0) | (start + size > len(categories))
     if out_of_range.any() or len(set(nodes.tolist())) < len(nodes) or size.sum() > len(categories):
         raise ReleaseError("names categories for no node", place=f"{place}.categories_nodes")
@@ -336,7 +338,7 @@ def _subsets(told: Mapping[str, Any], n: int, names: Names, place: str) -> dict[
     return found
 
 
-def _without_deleted(tree: ForeignTree) -> ForeignTree:
+def _without_deleted(tree: TreeIR) -> TreeIR:
     """The tree without the nodes that pruning left behind in the file."""
     kept = used(tree.low, tree.high, tree.feature == LEAF)
     if kept is None or len(kept) == tree.nodes:
@@ -344,12 +346,12 @@ def _without_deleted(tree: ForeignTree) -> ForeignTree:
     number = np.full(tree.nodes, LEAF)
     number[kept] = np.arange(len(kept))
     leaf = tree.feature[kept] == LEAF
-    return ForeignTree(
+    return TreeIR(
         feature=tree.feature[kept],
         threshold=tree.threshold[kept],
         low=np.where(leaf, LEAF, number[tree.low[kept]]),
         high=np.where(leaf, LEAF, number[tree.high[kept]]),
-        says=tree.says[kept],
+        values=tree.values[kept],
         strict=True,
         float32=True,
         missing_low=tree.flag("missing_low")[kept],
@@ -359,20 +361,20 @@ def _without_deleted(tree: ForeignTree) -> ForeignTree:
     )
 
 
-def _sums(told: Mapping[str, Any], place: str, nodes: int) -> tuple[NodeNumbers, ...]:
+def _sums(document: Mapping[str, Any], place: str, nodes: int) -> tuple[NodeNumbers, ...]:
     """The sums of second derivatives on every node, where the file has one for each."""
-    if "sum_hessian" not in told:
+    if "sum_hessian" not in document:
         return ()
-    found = _single(floats_at(told, "sum_hessian", place), f"{place}.sum_hessian").astype(np.float64)
+    found = _single(floats_at(document, "sum_hessian", place), f"{place}.sum_hessian").astype(np.float64)
     return (NodeNumbers("sum_hessian", "hessian", found),) if len(found) == nodes else ()
 
 
-def _more(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[Disclosure]:
+def _more(names: Collection[int], trees: Sequence[Mapping[str, Any]]) -> list[FileDisclosure]:
     found = []
     if any("loss_changes" in tree for tree in trees):
-        found.append(Disclosure("gains", "low", "how much every test gained"))
+        found.append(FileDisclosure("gains", "low", "how much every test gained"))
     if any("base_weights" in tree for tree in trees):
-        found.append(Disclosure("inner values", "medium", "what every inner node would have said"))
+        found.append(FileDisclosure("inner values", "medium", "what every inner node would have said"))
     if names:
-        found.append(Disclosure("categories", "medium", "every category that somebody had in training"))
+        found.append(FileDisclosure("categories", "medium", "every category that somebody had in training"))
     return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.models.exposure.disclosures import PEOPLE, other_content, text_size, unread_texts
 from leafgate.models.ir.arrays import used
-from leafgate.types.release import Disclosure
+from leafgate.types.release import FileDisclosure
 
 Part = tuple[str, int]
 """Something nobody reads: where it stands, and how many numbers it holds."""
@@ -26,7 +26,7 @@ PLAIN = re.compile(r"[-+.eE\d\[\], ]{0,40}")
 """A parameter: a number as a text, or a short list."""
 
 
-def odd(learner: Mapping[str, Any], model: Mapping[str, Any], features: int, size: Size) -> Iterator[Part]:
+def anomalies(learner: Mapping[str, Any], model: Mapping[str, Any], features: int, size: Size) -> Iterator[Part]:
     """Values of another kind or length than the format has; numbers are held against what follows from others."""
     for place in ("objective", "learner_model_param"):
         yield from _params(learner.get(place), f"learner.{place}", size)
@@ -35,86 +35,90 @@ def odd(learner: Mapping[str, Any], model: Mapping[str, Any], features: int, siz
     if types and (len(types) != features or not set(map(str, types)) <= TYPES):
         yield "feature_types", size(learner["feature_types"])
     trees = model["trees"]
-    yield from _wrong(model, ("tree_info",), lambda told: len(told) == len(trees) and _few(told, 1000), size)
-    yield from _wrong(model, ("iteration_indptr",), lambda told: _even(told, len(trees)), size)
+    yield from _wrong(model, ("tree_info",), lambda value: len(value) == len(trees) and _few(value, 1000), size)
+    yield from _wrong(model, ("iteration_indptr",), lambda document: _even(document, len(trees)), size)
     yield from _cats(model.get("cats"), features, size)
     for number, tree in enumerate(trees):
         yield from _of_tree(tree, number, features, size)
 
 
-def version_odd(told: Any, size: Size) -> Iterator[Part]:
+def version_anomalies(version: Any, size: Size) -> Iterator[Part]:
     """A version that is no three or four small numbers."""
-    if told is not None and not (len(_listed(told)) <= 4 and _small(_listed(told))):
-        yield "version", size(told)
+    if version is not None and not (len(_listed(version)) <= 4 and _small(_listed(version))):
+        yield "version", size(version)
 
 
-def _params(told: Any, place: str, size: Size) -> Iterator[Part]:
+def _params(document: Any, place: str, size: Size) -> Iterator[Part]:
     """Parameters that are no short numbers; the base score, which is read, may be a long list."""
-    for key, value in (told or {}).items():
+    for key, value in (document or {}).items():
         if isinstance(value, dict):
             yield from _params(value, place, size)
         elif key not in {"name", "base_score"} and not (isinstance(value, str) and PLAIN.fullmatch(value)):
             yield f"entries of {place}", size(value)
 
 
-def _listed(told: Any) -> Sequence[Any]:
-    return list(told.tolist()) if isinstance(told, np.ndarray) else told if isinstance(told, list) else []
+def _listed(document: Any) -> Sequence[Any]:
+    return (
+        list(document.tolist()) if isinstance(document, np.ndarray) else document if isinstance(document, list) else []
+    )
 
 
-def _small(told: Sequence[Any]) -> bool:
-    return all(type(one) is int and 0 <= one < 10_000 for one in told)
+def _small(items: Sequence[Any]) -> bool:
+    return all(type(one) is int and 0 <= one < 10_000 for one in items)
 
 
-def _few(told: np.ndarray, most: int) -> bool:
+def _few(values: np.ndarray, most: int) -> bool:
     """Are they whole numbers from 0 on, below `most`?"""
-    return not len(told) or (told.dtype.kind in "iub" and bool(((told >= 0) & (told < most)).all()))
+    return not len(values) or (values.dtype.kind in "iub" and bool(((values >= 0) & (values < most)).all()))
 
 
-def _even(told: np.ndarray, trees: int) -> bool:
+def _even(values: np.ndarray, trees: int) -> bool:
     """Are they where each of the rounds begins, all of one length?"""
-    return len(told) > 0 and told[0] == 0 and told[-1] == trees and len(set(np.diff(told).tolist())) <= 1
+    return len(values) > 0 and values[0] == 0 and values[-1] == trees and len(set(np.diff(values).tolist())) <= 1
 
 
 def _wrong(
-    told: Mapping[str, Any], keys: Sequence[str], right: Callable[[np.ndarray], bool], size: Size
+    document: Mapping[str, Any], keys: Sequence[str], right: Callable[[np.ndarray], bool], size: Size
 ) -> Iterator[Part]:
     """The keys whose numbers are not right."""
     for key in keys:
-        if key not in told:
+        if key not in document:
             continue
         try:
-            numbers = np.array(_listed(told[key]))
+            numbers = np.array(_listed(document[key]))
             fits = numbers.ndim == 1 and (not len(numbers) or numbers.dtype.kind in "iufb") and right(numbers)
         except (ValueError, TypeError, OverflowError, IndexError):
             fits = False
         if not fits:
-            yield key, size(told[key])
+            yield key, size(document[key])
 
 
-def _many(told: Any) -> int:
+def _many(document: Any) -> int:
     """How many categories a feature has."""
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         return 0
-    return max(0, len(_listed(told["offsets"])) - 1) if "offsets" in told else len(_listed(told.get("values")))
+    return (
+        max(0, len(_listed(document["offsets"])) - 1) if "offsets" in document else len(_listed(document.get("values")))
+    )
 
 
-def _cats(told: Any, features: int, size: Size) -> Iterator[Part]:
+def _cats(document: Any, features: int, size: Size) -> Iterator[Part]:
     """Beside the categories: where each feature's begin, and their order."""
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         return
-    kept = _listed(told.get("enc"))
+    kept = _listed(document.get("enc"))
     if kept and len(kept) != features:
         yield "cats.enc", size(kept)
     each = np.array([_many(one) for one in kept], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(each)])
-    yield from _wrong(told, ("feature_segments",), lambda n: not len(n) or np.array_equal(n, starts), size)
+    yield from _wrong(document, ("feature_segments",), lambda n: not len(n) or np.array_equal(n, starts), size)
     order = np.concatenate([np.arange(n) for n in each.tolist()]) if len(each) else np.zeros(0)
     parts = np.repeat(np.arange(len(each)), each)
 
     def permuted(numbers: np.ndarray) -> bool:
         return len(numbers) == len(order) and np.array_equal(numbers[np.lexsort((numbers, parts))], order)
 
-    yield from _wrong(told, ("sorted_idx",), lambda n: not len(n) or permuted(n), size)
+    yield from _wrong(document, ("sorted_idx",), lambda n: not len(n) or permuted(n), size)
     for one in kept:
         known = isinstance(one, dict) and set(one) <= {"offsets", "values", "type"}
         if not (known and isinstance(one.get("type", 0), int)):
@@ -137,18 +141,22 @@ def _of_tree(tree: Mapping[str, Any], number: int, features: int, size: Size) ->
     parent = np.full(n, ROOT)
     parent[left[inner]] = parent[right[inner]] = inner
 
-    def whole(told: np.ndarray) -> bool:
-        return len(told) == n
+    def whole(values: np.ndarray) -> bool:
+        return len(values) == n
 
-    def agrees(told: np.ndarray) -> bool:
-        return len(told) == n and bool(((told == parent) | ((told == -1) & (parent == ROOT)))[alive].all())
+    def agrees(values: np.ndarray) -> bool:
+        return len(values) == n and bool(((values == parent) | ((values == -1) & (parent == ROOT)))[alive].all())
 
     yield from _wrong(tree, ("parents",), agrees, size)
     yield from _wrong(tree, ("base_weights", "sum_hessian"), whole, size)
-    yield from _wrong(tree, ("loss_changes",), lambda told: whole(told) and not np.nan_to_num(told[ends]).any(), size)
-    yield from _wrong(tree, ("default_left", "split_type"), lambda told: len(told) == n and _few(told, 2), size)
-    yield from _wrong(tree, ("split_indices",), lambda told: _few(told, max(1, features)), size)
-    yield from _wrong(tree, ("right_children",), lambda told: bool((told[ends] == -1).all()), size)
+    yield from _wrong(
+        tree, ("loss_changes",), lambda value: whole(value) and not np.nan_to_num(value[ends]).any(), size
+    )
+    yield from _wrong(
+        tree, ("default_left", "split_type"), lambda document: len(document) == n and _few(document, 2), size
+    )
+    yield from _wrong(tree, ("split_indices",), lambda content: _few(content, max(1, features)), size)
+    yield from _wrong(tree, ("right_children",), lambda result: bool((result[ends] == -1).all()), size)
 
 
 # --- What of an XGBoost file is not read, and what it tells ---
@@ -213,17 +221,17 @@ OWN = {
 """XGBoost's own attributes: that a classifier was saved, and before 2.0 which of its rounds was the best."""
 
 
-def left(told: Mapping[str, Any]) -> tuple[Disclosure, ...]:
+def unread_content(document: Mapping[str, Any]) -> tuple[FileDisclosure, ...]:
     """What the file tells besides the model."""
-    learner = told["learner"]
+    learner = document["learner"]
     booster = learner["gradient_booster"]
     model = booster.get("gbtree", booster)["model"]
     features = int(learner["learner_model_param"]["num_feature"])
-    strange = odd(learner, model, features, _size)
+    strange = anomalies(learner, model, features, _size)
     texts = [str(value) for value in learner.get("attributes", {}).values()] if _is_table(learner) else []
     texts += [text for part in (booster, learner["objective"]) for text in _texts(part)]
     words = unread_texts("texts that XGBoost does not write", texts, WORDS)
-    return other_content([*_unread(told, ""), *version_odd(told.get("version"), _size), *strange, *words])
+    return other_content([*_unread(document, ""), *version_anomalies(document.get("version"), _size), *strange, *words])
 
 
 WRITTEN = """
@@ -241,9 +249,9 @@ def _is_table(learner: Mapping[str, Any]) -> bool:
     return isinstance(learner.get("attributes"), dict)
 
 
-def _texts(told: Any) -> Iterator[str]:
+def _texts(document: Any) -> Iterator[str]:
     """Every text in a part of the file, besides categories, which are looked at as such."""
-    waiting = [(told, "")]
+    waiting = [(document, "")]
     while waiting:
         here, key = waiting.pop()
         if isinstance(here, dict):
@@ -254,21 +262,21 @@ def _texts(told: Any) -> Iterator[str]:
             yield here
 
 
-def _unread(told: Any, place: str) -> Iterator[tuple[str, int]]:
-    if isinstance(told, list):
-        for each in told:
+def _unread(document: Any, place: str) -> Iterator[tuple[str, int]]:
+    if isinstance(document, list):
+        for each in document:
             yield from _unread(each, place)
-    elif isinstance(told, dict) and place in PARTS:
-        for key, value in told.items():
+    elif isinstance(document, dict) and place in PARTS:
+        for key, value in document.items():
             if key in PARTS[place]:
                 yield from _unread(value, f"{place}.{key}" if place else key)
             elif not (place == "learner.attributes" and key in OWN and OWN[key].fullmatch(str(value))):
                 yield f"unknown entries of {place or 'the file'}", max(PEOPLE, _size(value))
 
 
-def _size(told: Any) -> int:
+def _size(document: Any) -> int:
     """About how many numbers it holds."""
-    found, waiting = 0, [told]
+    found, waiting = 0, [document]
     while waiting:
         here = waiting.pop()
         if isinstance(here, dict | list):
