@@ -16,6 +16,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, OrdinalEncoder, S
 from sklearn.tree import DecisionTreeClassifier
 
 import leafgate
+from example_counts import seeds
 from leafgate.errors import ReleaseError
 from leafgate.foreign.model import Foreign
 from leafgate.foreign.neutral_file import written
@@ -36,8 +37,6 @@ from random_pipelines import (
     features,
 )
 from sklearn_zoo import skops_bytes
-
-SEEDS = 16
 
 
 def fitted(of: Drawn) -> Any:
@@ -78,7 +77,7 @@ def told(model: Any, *, file: bool) -> Foreign | None:
 
 def test_whatever_steps_are_put_together_every_prediction_is_the_librarys_or_it_is_refused_by_name() -> None:
     right, refused = 0, 0
-    for seed in range(SEEDS):
+    for seed in seeds(16):
         of = drawn(seed)
         if (model := fitted(of)) is None:
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import settings
 
 
@@ -11,3 +13,8 @@ def examples(factor: float) -> settings:
     Below 1 for a test each of whose examples is dear, above 1 for one whose examples cost next to nothing.
     """
     return settings(max_examples=max(1, round(settings().max_examples * factor)))
+
+
+def seeds(number: int) -> range:
+    """The first seeds of a test that makes up its own cases: `number`, in proportion fewer below 50 examples."""
+    return range(math.ceil(number * min(1.0, settings().max_examples / 50)))
