@@ -121,7 +121,7 @@ def test_a_wanted_promise_says_how_many_trees(beta: float) -> None:
         settled(more)
 
 
-@pytest.mark.parametrize(("epsilon", "trees"), [(0.25, 64), (1.0, 147), (3.0, 256)])
+@pytest.mark.parametrize(("epsilon", "trees"), [pytest.param(0.25, 64, marks=pytest.mark.slow), (1.0, 147), (3.0, 256)])
 def test_a_promise_alone_says_everything_and_is_kept(epsilon: float, trees: int) -> None:
     builder = DpRandomTrees(epsilon=epsilon)
     found = settled(builder)
