@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -64,7 +64,6 @@ def spoiled(draw: st.DrawFn) -> dict[str, Any]:
     return result
 
 
-@settings(max_examples=30, deadline=None)
 @given(spoiled(), spoiled(), st.booleans())
 def test_policies_are_compared_and_extended_or_refused(
     tmp_path_factory: pytest.TempPathFactory, old: dict[str, Any], new: dict[str, Any], extends: bool

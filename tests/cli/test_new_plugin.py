@@ -39,7 +39,11 @@ def hatchling(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# a package of both kinds holds the files of each
+BUILT = [pytest.param(kind, marks=[pytest.mark.slow] if kind in {"attack", "metric"} else []) for kind in KINDS]
+
+
+@pytest.mark.parametrize("kind", BUILT)
 def test_what_it_writes_is_built_and_found_and_passes_its_own_tests(kind: str, tmp_path: Path, hatchling: Path) -> None:
     made = leafgate("plugins", "new", "Acme-Spies", *KINDS[kind], "--out", tmp_path / "spies")
     assert (made.code, made.err) == (0, "")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
@@ -92,7 +92,6 @@ KINDS: dict[str, Callable[[Cells], str | bytes]] = {
 ROLES = ["quasi_identifier", "private", "sensitive", "weight", "key", "ignored"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(sorted(KINDS)),
     st.integers(0, len(ROWS) - 1),

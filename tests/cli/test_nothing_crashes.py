@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -69,7 +69,6 @@ def changes(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=25, deadline=None)
 @given(changes(), ROWS, st.sampled_from(["public", "auditor"]))
 def test_an_audit_ends_in_a_code_that_was_meant(
     tmp_path_factory: pytest.TempPathFactory, wanted: dict[str, Any], rows: list[tuple[str, ...]], audience: str
@@ -96,7 +95,6 @@ def edited(content: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     return content
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(["policy.yaml", "people.csv", "sex.csv", "out/release.json"]), EDITS)
 def test_a_damaged_file_ends_in_a_code_that_was_meant(
     tmp_path_factory: pytest.TempPathFactory, name: str, edits: list[tuple[int, int, bytes]]

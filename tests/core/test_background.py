@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
@@ -362,7 +362,6 @@ def test_known_people_who_are_not_in_the_table_are_refused_and_not_counted(tmp_p
 
 
 @given(tables(), st.data())
-@settings(max_examples=60, deadline=None)
 def test_whoever_is_drawn_from_the_table_could_be_named_in_a_file(
     tmp_path_factory: pytest.TempPathFactory, table: Table, data: st.DataObject
 ) -> None:
@@ -528,7 +527,6 @@ def queue(seed: int, weight: tuple[int, ...] = (3, 1, 2)) -> list[tuple[int, ...
     return [tuple(nested_sample(counts, first, seed).tolist()) for first in range(sum(weight) + 1)]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(0, 2**32 - 1))
 def test_a_queue_lets_in_one_more_person_at_a_time_until_all_are_there(weight: list[int], seed: int) -> None:
     queued = queue(seed, tuple(weight))
@@ -559,7 +557,6 @@ def test_nobody_drawn_is_nobody_known() -> None:
     assert sampled(SIX, 0, seed=3) is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted), st.integers(0, 99))
 def test_a_larger_share_holds_everyone_of_a_smaller_one(table: Table, shares: list[float], seed: int) -> None:
     fewer, more = (sampled(table, share, seed) for share in shares)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -64,7 +64,6 @@ def near(numbers: Iterable[float], *, float32: bool) -> list[float]:
 NUMBERS = st.sampled_from([-1.0, 0.0, 0.1, float(np.float32(0.1)), 2.5, 5.0, 5000.0, 16777217.0, 5e-324, 1e9])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(NUMBERS, min_size=3, max_size=5, unique=True).map(sorted), st.data())
 def test_after_any_cuts_a_bin_is_possible_where_a_float_of_it_takes_that_way(edges: list[float], data: Any) -> None:
     missing = data.draw(st.booleans())

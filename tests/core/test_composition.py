@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
@@ -77,7 +77,6 @@ def planted(draw: st.DrawFn) -> tuple[Table, Node]:
     return table, counted(draw(trees(table.schema)), table)
 
 
-@settings(max_examples=60, deadline=None)
 @given(planted(), st.sampled_from(LEVELS))
 def test_the_composition_is_what_people_counted_group_by_group_have_whatever_is_published(
     plant: tuple[Table, Node], level: Level
@@ -88,7 +87,6 @@ def test_the_composition_is_what_people_counted_group_by_group_have_whatever_is_
         assert np.allclose(true.posterior.to_numpy(), by_hand(table, tree, true.secret.name), rtol=0, atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(planted())
 def test_everyones_shares_are_those_of_the_whole_table(plant: tuple[Table, Node]) -> None:
     table, tree = plant
@@ -107,7 +105,6 @@ def public_plants(draw: st.DrawFn) -> tuple[Table, Node]:
     return table, counted(draw(trees(schema)), table)
 
 
-@settings(max_examples=60, deadline=None)
 @given(public_plants())
 def test_of_public_tests_and_published_counts_the_adversary_derives_the_composition_of_the_class(
     plant: tuple[Table, Node],
@@ -260,7 +257,6 @@ def test_a_number_of_people_that_is_derived_is_shown_like_any_other_count(tmp_pa
     assert document(derived, "auditor")["findings"][0]["evidence"]["composition"] == 3
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(most=20, public_class=False), st.integers(1, 3), st.sampled_from([0.5, 0.7, 0.9]))
 def test_the_public_report_says_nothing_that_only_the_composition_tells(table: Table, k: int, most: float) -> None:
     metrics = [{"use": "confidence", "scored": "composition", "at_most": most, "name": "hidden"}]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -26,7 +26,6 @@ def written(cell: str, delimiter: str, always: bool) -> str:
     return '"' + cell.replace('"', '""') + '"' if always or set(cell) & {delimiter, '"', "\r", "\n"} else cell
 
 
-@settings(max_examples=100, deadline=None)
 @given(ROWS, st.sampled_from(",;\t| "), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 def test_what_is_written_as_csv_is_read_back(
     rows: list[tuple[str, ...]], delimiter: str, end: str, always: bool

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 
@@ -58,7 +58,6 @@ def test_far_out_the_likelihood_keeps_its_digits() -> None:
     assert 0 < far[0] < 1e-19
 
 
-@settings(max_examples=60, deadline=None)
 @given(laws, st.integers(0, 10**6), st.integers(1, 40), st.floats(0.05, 20))
 def test_no_round_makes_the_data_less_likely(law: Law, seed: int, people: int, scale: float) -> None:
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -161,7 +161,6 @@ VALUES: dict[str, list[Any]] = {
 SAMPLED = {place: st.sampled_from(values) for place, values in VALUES.items()}
 
 
-@settings(max_examples=30, deadline=None)
 @given(*(st.fixed_dictionaries({}, optional=SAMPLED) for _ in range(2)))
 def test_no_difference_is_told_of_equal_digests_only(old: dict[str, Any], new: dict[str, Any]) -> None:
     with TemporaryDirectory() as folder:
@@ -267,7 +266,6 @@ def limits(draw: st.DrawFn) -> list[dict[str, Any]]:
     return items
 
 
-@settings(max_examples=20, deadline=None)
 @given(metrics=limits())
 def test_what_is_foreseen_is_what_an_audit_then_finds(
     run: Session, stored: dict[str, dict[str, Any]], metrics: list[dict[str, Any]]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api.components import Unit
@@ -111,20 +111,17 @@ def exact_counts(of: Report) -> set[int]:
     return counts
 
 
-@settings(max_examples=150, deadline=None)
 @given(reports())
 def test_no_count_below_the_smallest_cell_is_shown_in_any_form(of: Report) -> None:
     assert not [count for count in exact_counts(of) if 0 < count < of.smallest_cell]
 
 
-@settings(max_examples=150, deadline=None)
 @given(reports())
 def test_no_two_counts_shown_tell_a_smaller_one_by_subtraction(of: Report) -> None:
     shown = exact_counts(of)
     assert not [(a, b) for a in shown for b in shown if 0 < a - b < of.smallest_cell]
 
 
-@settings(max_examples=60, deadline=None)
 @given(reports(smallest=1))
 def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
     public, auditor = document(of, "public"), document(of, "auditor")
@@ -133,7 +130,6 @@ def test_with_cells_of_one_everything_is_shown(of: Report) -> None:
     assert [f["beyond"] for f in public["findings"]] == [finding.violations for finding in of.findings]
 
 
-@settings(max_examples=60, deadline=None)
 @given(reports())
 def test_auditors_see_everything_and_summaries_can_always_be_written(of: Report) -> None:
     shown = document(of, "auditor")

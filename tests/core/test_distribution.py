@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.disclosure.histograms import Bar, distribution, published_counts, suppress_secondary
@@ -46,7 +46,6 @@ def test_a_score_without_bound_opens_the_last_bar() -> None:
 numbers = st.floats(-50, 50) | st.integers(-3, 3).map(float) | st.floats(0, 1)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.tuples(numbers, st.integers(1, 30)), min_size=1, max_size=40),
     numbers,
@@ -73,7 +72,6 @@ def test_every_person_stands_once_in_a_bar_around_the_score_and_on_its_side_of_t
         assert inside <= bar.people <= within
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.integers(0, 40), min_size=1, max_size=12),
     st.integers(1, 15),

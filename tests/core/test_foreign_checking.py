@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
@@ -98,7 +98,6 @@ def arrays(draw: st.DrawFn) -> dict[str, Any]:
     return made | {"values": np.ones((n, 2)), "counts": None, "subsets": subsets}
 
 
-@settings(max_examples=300, deadline=None)
 @given(arrays())
 def test_whatever_the_arrays_hold_they_are_a_tree_or_refused(changes: dict[str, Any]) -> None:
     model = with_tree(**changes)

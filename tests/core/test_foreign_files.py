@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -258,7 +258,6 @@ def test_encoding_speaks_of_models_only(folder: Path) -> None:
     assert (ended.code, "no foreign model" in ended.problems[0]["message"]) == (2, True)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_any_sign_of_a_neutral_file_may_be_another(data: st.DataObject) -> None:
     content = bytearray(written(EVERYTHING))

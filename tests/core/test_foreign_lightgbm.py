@@ -276,7 +276,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=30_000)
+@settings(deadline=30_000)
 @given(st.data())
 def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -> None:
     text = TEXT

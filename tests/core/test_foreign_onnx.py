@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 from skl2onnx import to_onnx
@@ -196,7 +196,6 @@ def test_a_hostile_file_is_refused_soon(name: str) -> None:
     assert caught.value.exit_code == 2
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_any_byte_may_be_another(data: st.DataObject) -> None:
     content = bytearray(fitted("tree", 2)[1].SerializeToString())
@@ -214,7 +213,6 @@ def packed(values: list[int]) -> bytes:
     return bytes(result.SerializeToString())
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
 def test_whole_numbers_are_read_as_protobuf_writes_them(values: list[int]) -> None:
     from leafgate.models.readers.onnx.graph import attribute_of

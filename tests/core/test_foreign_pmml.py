@@ -192,7 +192,6 @@ CELLS = [
 ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     nodes(),
     st.sampled_from(["none", "lastPrediction", "nullPrediction", "defaultChild"]),
@@ -399,7 +398,7 @@ PARTS = (
 )
 
 
-@settings(max_examples=300, deadline=30_000)
+@settings(deadline=30_000)
 @given(st.data())
 def test_a_file_with_something_changed_is_read_or_refused(data: st.DataObject) -> None:
     text = TEXT

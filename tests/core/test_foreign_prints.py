@@ -364,7 +364,7 @@ def test_a_truncated_print_out_ends_in_exit_code_2(text: str, tmp_path: Path) ->
 PARTS = ("", " ", "|", "\n", ":", "(", ")", "=", "<= 1", "> 1", "1)", "2)", "-1", "nan", "1e999", "/", "*", "0.5")
 
 
-@settings(max_examples=400, deadline=30_000)
+@settings(deadline=30_000)
 @given(st.data(), st.sampled_from([WEATHER, KYPHOSIS, FLOWERS]))
 def test_a_print_out_with_something_changed_is_read_or_refused(data: st.DataObject, text: str) -> None:
     first = text.index("tree\n---") + 30 if "J48" in text else 120

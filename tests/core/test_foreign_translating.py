@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.prediction import predict
@@ -107,7 +107,6 @@ STEPS = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.floats(-1e6, 1e6), STEPS, st.booleans(), st.booleans())
 def test_the_cut_on_the_column_is_the_last_number_that_goes_low(
     at: float, steps: tuple[ArithmeticStep, ...], strict: bool, float32: bool
@@ -122,7 +121,6 @@ def test_the_cut_on_the_column_is_the_last_number_that_goes_low(
 CODES = {"none": 0.0, "basic": 1.0, "high": 2.0}
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.floats(0, 100),
     st.floats(-1, 3),

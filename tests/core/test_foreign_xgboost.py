@@ -348,7 +348,7 @@ def test_what_is_no_ubjson_ends_in_exit_code_2(content: bytes, tmp_path: Path) -
 TINY = {form: bytes(fitted(random_rows(), rounds=1, max_depth=2).save_raw(raw_format=form)) for form in FORMS}
 
 
-@settings(max_examples=300, deadline=30_000)
+@settings(deadline=30_000)
 @given(st.data(), st.sampled_from(FORMS))
 def test_a_file_with_some_bytes_changed_is_read_or_refused(data: st.DataObject, form: str) -> None:
     content = bytearray(TINY[form])
@@ -374,7 +374,7 @@ NONSENSE: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=30_000)
+@settings(deadline=30_000)
 @given(st.data())
 def test_a_file_with_nonsense_somewhere_is_read_or_refused(data: st.DataObject) -> None:
     document = json.loads(TINY["json"])

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import ReleaseError
@@ -170,7 +170,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.sampled_from(list(places(json.loads(written())))), ANYTHING)
 def test_anything_anywhere_is_read_or_refused(steps: Steps, value: Any) -> None:
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile_skops import HOSTILE, RAN, SCHEMA, parts, schema_with, with_schema, zipped
@@ -51,7 +51,6 @@ def test_a_hostile_file_takes_little_memory(name: str, tmp_path: Path) -> None:
     assert int(output) * 1024 < 500 * 2**20
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_byte_of_any_part_may_be_another(data: st.DataObject) -> None:
     entries = parts()
@@ -70,7 +69,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_any_node_of_the_schema_may_be_anything(data: st.DataObject) -> None:
     document = json.loads(SCHEMA)

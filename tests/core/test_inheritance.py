@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -464,7 +464,6 @@ def _passes(metric: Metric, scores: Any, people: Any) -> bool:
     return bool(beyond / people.sum() <= getattr(metric, "allow"))  # noqa: B009
 
 
-@settings(max_examples=200, deadline=None)
 @given(family=families(), seeds=st.lists(st.integers(0, 10**6), min_size=10, max_size=10))
 def test_whatever_passes_an_accepted_child_passes_its_parent(
     family: tuple[dict[str, Any], dict[str, Any]], seeds: list[int]
@@ -482,7 +481,6 @@ def test_whatever_passes_an_accepted_child_passes_its_parent(
         assert judged(parent, seed) or not passed
 
 
-@settings(max_examples=60, deadline=None)
 @given(old=policies(), new=policies())
 def test_there_and_back_again_turns_tighter_into_looser(old: dict[str, Any], new: dict[str, Any]) -> None:
     opposite = {"tighter": "looser", "looser": "tighter"}
@@ -495,7 +493,6 @@ def test_there_and_back_again_turns_tighter_into_looser(old: dict[str, Any], new
     assert all(one in returned for one in items)
 
 
-@settings(max_examples=50, deadline=None)
 @given(policies())
 def test_a_policy_extended_by_itself_or_by_nothing_is_itself(policy: dict[str, Any]) -> None:
     written_once = PolicyDocument(policy, "org.yaml", {})

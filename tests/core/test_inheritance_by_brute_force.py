@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from leafgate.errors import LeafgateError
@@ -249,7 +249,6 @@ def way(node: Node, cells: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(taken)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(family=families())
 def test_no_accepted_child_passes_a_release_that_its_parent_fails(family: Family) -> None:
     with TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
@@ -24,14 +24,12 @@ from random_tables import categorical, numeric, table_of, tables
 LEVELS: list[Level] = ["labels", "error_rates", "shares", "counts"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.sampled_from(LEVELS))
 def test_a_tree_learned_from_the_table_counts_its_people(table: Table, level: Level) -> None:
     draft = C45(prune=False).build(table, np.random.default_rng(0))
     assert inconsistent_leaves(published(draft, Publish(level), frozenset()), table) == 0
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.data())
 def test_every_leaf_with_one_person_more_is_strange(table: Table, data: st.DataObject) -> None:
     draft = C45(prune=False).build(table, np.random.default_rng(0))

@@ -10,7 +10,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.prediction import predict
@@ -147,7 +147,6 @@ ITEMS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(ITEMS)
 def test_a_list_is_never_taken_for_another_columns(items: list[tuple[str, int, int, bool]]) -> None:
     """Columns with a list and without, whatever LightGBM saw of them: what is told is so, all others are in doubt."""

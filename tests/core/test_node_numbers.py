@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
@@ -249,7 +249,6 @@ EXACT = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(EXACT), st.data())
 def test_one_person_more_or_less_in_any_node_is_noticed(name: str, data: st.DataObject) -> None:
     model = model_named(name)
@@ -266,7 +265,6 @@ def test_one_person_more_or_less_in_any_node_is_noticed(name: str, data: st.Data
 DERIVATIVES = ["XGBoost", "XGBoost, classes", "XGBoost, class weights", "LightGBM", "LightGBM, classes"]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.sampled_from(DERIVATIVES), st.data())
 def test_a_second_derivative_more_than_a_rounding_apart_is_noticed(name: str, data: st.DataObject) -> None:
     model = model_named(name)

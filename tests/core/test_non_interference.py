@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
+from example_counts import examples
 from leafgate.algorithms.routing import route
 from leafgate.api.registry import load_plugins
 from leafgate.disclosure.document import document
@@ -161,7 +162,6 @@ def interfering(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [*found, *(f"{key}: {one[key]} {other[key]}" for key in sorted(rest) if one[key] != other[key])]
 
 
-@settings(max_examples=20, deadline=None)
 @given(twins(most=10), st.sampled_from([1, 3, 10]))
 def test_public_reports_on_tables_that_only_secrets_tell_apart_differ_in_verdicts_alone(
     tmp_path_factory: pytest.TempPathFactory, pair: Twins, smallest: int
@@ -170,7 +170,7 @@ def test_public_reports_on_tables_that_only_secrets_tell_apart_differ_in_verdict
     assert interfering(*(public_report(policy, table) for table in pair.tables)) == []
 
 
-@settings(max_examples=6, deadline=None)
+@examples(1 / 4)
 @given(
     twins(most=6, trees=1, true_labels=True),
     st.booleans(),

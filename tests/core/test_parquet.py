@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import DataError
@@ -29,7 +29,6 @@ def read_parquet(folder: Path, columns: dict[str, Any], **options: Any) -> Any:
     return read(folder, parquet(columns), name="table.parquet", **options)
 
 
-@settings(max_examples=25, deadline=None)
 @given(ROWS)
 def test_parquet_reads_like_csv(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, int, str]]) -> None:
     folder = tmp_path_factory.mktemp("both")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.disclosure.document import document
@@ -69,7 +69,6 @@ def test_lines_are_counted_by_any_ending(ending: str) -> None:
     assert lines["metrics[1].at_most"].number == 19
 
 
-@settings(max_examples=60, deadline=None)
 @given(DOCUMENTS)
 def test_a_key_written_on_a_line_of_its_own_is_found_there(document: dict[str, Any]) -> None:
     keys = list(document)
@@ -113,7 +112,6 @@ def test_a_policy_in_another_folder_is_called_by_its_name_alone(tmp_path: Path) 
     assert str(tmp_path) not in json.dumps(report)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(min_value=0, max_value=30))
 def test_comments_above_move_every_line_by_as_many(comments: int) -> None:
     _, lines = read_lines(b"# a word\n" * comments + POLICY.encode(), "p.yaml")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -79,7 +79,6 @@ def cases(
     return [ScoringContext(table, None, release, known, belief) for belief in beliefs]
 
 
-@settings(max_examples=60, deadline=None)
 @given(planted())
 def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_apart(
     plant: tuple[Table, Table, tuple[Node, ...]],
@@ -92,7 +91,6 @@ def test_k_map_counts_the_people_of_the_population_whom_the_trees_do_not_tell_ap
         assert journalist.tolist() == pytest.approx([1 / size for size in expected])
 
 
-@settings(max_examples=40, deadline=None)
 @given(planted())
 def test_the_risk_among_the_table_is_one_over_its_people_and_never_less_than_among_the_population(
     plant: tuple[Table, Table, tuple[Node, ...]],
@@ -105,7 +103,6 @@ def test_the_risk_among_the_table_is_one_over_its_people_and_never_less_than_amo
         assert (prosecutor >= ReidentificationRisk(among="population", at_most=1).score(case)).all()
 
 
-@settings(max_examples=50, deadline=None)
 @given(planted(lacking=True))
 def test_a_population_that_lacks_people_of_some_group_of_the_table_is_inconclusive(
     plant: tuple[Table, Table, tuple[Node, ...]],
@@ -120,7 +117,6 @@ def test_a_population_that_lacks_people_of_some_group_of_the_table_is_inconclusi
                 assert case.population.any()
 
 
-@settings(max_examples=40, deadline=None)
 @given(planted(lacking=True), st.sampled_from(LEVELS))
 def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
     plant: tuple[Table, Table, tuple[Node, ...]], level: Level
@@ -135,7 +131,6 @@ def test_what_is_derived_of_the_tables_people_does_not_depend_on_the_population(
             assert np.allclose(alone.posterior, among.posterior, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(planted(lacking=True), st.sampled_from(LEVELS))
 @example(
     (

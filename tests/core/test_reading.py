@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import DataError
@@ -119,7 +119,6 @@ def test_every_column_that_does_not_fit_is_told_at_once(tmp_path: Path) -> None:
     assert "column 'm': 1 cell(s) not a finite number, the first in record 2" in result[2]
 
 
-@settings(max_examples=30, deadline=None)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, ...]], rng: Any
@@ -130,7 +129,6 @@ def test_the_order_of_rows_does_not_matter(
     assert one.weight.tolist() == other.weight.tolist()
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("nu"), st.integers(1, 5)), min_size=2))
 def test_a_weight_column_says_what_repeated_rows_say(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]]

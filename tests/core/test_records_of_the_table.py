@@ -4,7 +4,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.consistency import records_fit
@@ -29,7 +29,6 @@ def agrees(cell: Any, value: Any) -> bool:
     return "withheld" in cell or value in cell.get("in", ()) or ("from" in cell and cell["from"] <= value <= cell["to"])
 
 
-@settings(deadline=None, max_examples=200)
 @given(PEOPLE, ROWS, st.booleans())
 def test_records_fit_where_some_way_gives_everybody_a_record(
     people: list[tuple[str, float]], rows: list[tuple[Any, Any]], sample: bool

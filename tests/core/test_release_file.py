@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.io.release_codec import read_release, serialize
@@ -40,7 +40,6 @@ def releases(draw: st.DrawFn) -> Release:
     return published(draft, Publish(draw(st.sampled_from(LEVELS)), draw(st.booleans())), TELLS)
 
 
-@settings(max_examples=60, deadline=None)
 @given(releases())
 def test_what_is_read_back_is_what_was_written(release: Release) -> None:
     sealed = serialize(release)

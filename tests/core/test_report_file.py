@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.disclosure.document import document
@@ -247,7 +247,6 @@ def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path: Path) -> Non
 SECRET = "of_jane_doe"
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_whatever_stands_anywhere_is_read_or_refused_without_quoting_it(stored: bytes, data: st.DataObject) -> None:
     document = json.loads(stored)

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.prediction import class_votes, label_accuracies, predict, vote_accuracies
@@ -33,7 +33,6 @@ def ages(*cells: float | None) -> Table:
     return table_of((AGE,), [(cell,) for cell in cells])
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_every_row_ends_where_a_person_walking_down_ends(data: st.DataObject) -> None:
     table = data.draw(tables(most=20))
@@ -104,7 +103,6 @@ def naive(release: Release, person: Person) -> int:
     return [*total.values()].index(best) if best > 0 else -1
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data(), st.sampled_from(["one", "vote", "sum", "mean_per_tree"]))
 def test_trees_are_combined_as_adding_up_by_hand_does(data: st.DataObject, combine: Combine) -> None:
     table = data.draw(tables(most=15))

@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -362,7 +362,6 @@ def test_of_three_classes_so_it_is_too() -> None:
     assert not identifiable_rows(rows, 2).any()
 
 
-@settings(max_examples=300)
 @given(
     st.lists(st.integers(0, 1200), min_size=2, max_size=4).filter(lambda counts: np.count_nonzero(counts) > 1),
     st.sampled_from([1e-12, 1e-7, 1e-4]),
@@ -374,7 +373,6 @@ def test_the_fewest_people_are_those_that_trying_each_number_finds(counts: list[
     assert fewest_people(shares, close)[0] == (np.flatnonzero(fits)[0] + 1 if fits.any() else 1001)
 
 
-@settings(max_examples=300)
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=5).filter(any), st.sampled_from([1, 2, 3]))
 def test_rounded_shares_sum_to_one_and_keep_who_is_there_and_who_is_first(counts: list[int], digits: int) -> None:
     shares = np.array([counts], dtype=float) / sum(counts)

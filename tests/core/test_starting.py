@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data_files import DATA
@@ -110,7 +110,6 @@ def test_the_domain_filled_in_holds_what_occurs(tmp_path: Path, cells: list[str]
     assert run.audit().report.exit_code in {0, 1}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS.filter(lambda text: text.strip() != ""), min_size=2, max_size=5, unique=True), TEXTS)
 def test_any_text_gets_through_a_first_policy_unharmed(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], name: str

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.errors import PolicyError
@@ -31,7 +31,6 @@ def refusal(content: str | bytes) -> PolicyError:
     return refused.value
 
 
-@settings(max_examples=60, deadline=None)
 @given(DOCUMENTS)
 def test_plain_json_reads_as_itself(document: dict[str, Any]) -> None:
     assert parse_yaml(json.dumps(document, ensure_ascii=False).encode(), "policy.yaml") == document

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.metrics import mutual_info_score
@@ -30,7 +30,6 @@ def build(options: Id3 | C45, table: Table) -> Node:
     return options.build(table, np.random.default_rng(0)).trees[0]
 
 
-@settings(max_examples=80, deadline=None)
 @given(tables(), st.sampled_from(["gain", "gini"]), st.integers(1, 5))
 def test_id3_asks_what_gains_most(table: Table, measure: Measure, min_leaf: int) -> None:
     naive = Naive(table, measure, average_gain=False, min_leaf=min_leaf)
@@ -38,7 +37,6 @@ def test_id3_asks_what_gains_most(table: Table, measure: Measure, min_leaf: int)
     assert shape(grown) == shape(naive.tree)
 
 
-@settings(max_examples=80, deadline=None)
 @given(tables(), st.booleans(), st.integers(1, 5))
 def test_c45_asks_what_has_the_best_gain_ratio(table: Table, average_gain: bool, min_leaf: int) -> None:
     naive = Naive(table, "gain_ratio", average_gain=average_gain, min_leaf=min_leaf)
@@ -90,7 +88,6 @@ def test_c45_learns_quinlans_fourteen_mornings_by_heart() -> None:
     assert (predict(release, table) == table.codes("today")).all()
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(), st.integers(1, 3), st.sampled_from([0.01, 0.1, 0.25, 0.5]))
 def test_a_pruned_tree_is_never_larger(table: Table, min_leaf: int, confidence: float) -> None:
     pruned = build(C45(min_leaf=min_leaf, confidence=confidence), table)
@@ -116,7 +113,6 @@ def test_where_everyone_is_wrong_no_more_can_be(people: int) -> None:
     assert pessimistic_errors(people, people, 0.25) == people
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(numbers=False, gaps=False))
 def test_the_gain_of_a_column_is_its_mutual_information_with_the_class(table: Table) -> None:
     people = encode(table)

@@ -66,7 +66,7 @@ EXPECTED: dict[tuple[str, int], dict[str, str]] = {
 """By name, and by which of its options: checks that fail for a reason."""
 
 SLOW = {"counting", "maxent", "downgrading", "dp_laplace_trees", "dp_random_trees", "mondrian", "tds"}
-"""What takes long: options beyond the first are checked with the slow tests."""
+"""What takes long: options beyond the first are checked with the slow tests, as is `repeats_elsewhere` of any other."""
 
 PLUGINS = load_plugins()
 
@@ -100,8 +100,10 @@ def every_check() -> list[Any]:
         for number, options in enumerate(OPTIONS.get(use, ({},))):
             component = made(kind, **options)
             checks = conformance(component, on=ON.get(use, ()), expected=EXPECTED.get((use, number)))
-            marks = [pytest.mark.slow] if number and use in SLOW else []
-            found += [pytest.param(check, id=f"{check}{number or ''}", marks=marks) for check in checks]
+            for check in checks:
+                later = number and (use in SLOW or check.name == "repeats_elsewhere")
+                marks = [pytest.mark.slow] if later else []
+                found.append(pytest.param(check, id=f"{check}{number or ''}", marks=marks))
     return found
 
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
@@ -46,7 +46,6 @@ def answer(problem: Problem, *, seed: int = 0, seconds: float = 60, most_states:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("internal", [True, False])
 def test_it_is_the_brute_force(level: Level, internal: bool) -> None:
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(cases(SMALL, [level]) | sklearn_cases([level]))
     def check(case: Case) -> None:
         _, release, known = case

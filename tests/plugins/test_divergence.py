@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
@@ -258,7 +258,6 @@ def by_record(case: ScoringContext, metric: Metric) -> list[float]:
 ANY = Divergence(at_least=0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups())
 def test_a_divergence_is_the_entropy_of_the_truth_relative_to_the_belief(
     drawn: tuple[list[list[int]], list[list[int]]],
@@ -270,7 +269,6 @@ def test_a_divergence_is_the_entropy_of_the_truth_relative_to_the_belief(
         assert score == pytest.approx(entropy(mine, bounded) - math.log(bounded.sum()), abs=1e-8)
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups())
 def test_a_divergence_is_between_0_and_the_floors_and_0_just_where_the_belief_is_true(
     drawn: tuple[list[list[int]], list[list[int]]],
@@ -282,7 +280,6 @@ def test_a_divergence_is_between_0_and_the_floors_and_0_just_where_the_belief_is
         assert (score < 1e-12) == np.allclose(mine, theirs, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(groups())
 def test_the_composition_of_public_records_told_apart_is_the_truth(
     drawn: tuple[list[list[int]], list[list[int]]],
@@ -292,7 +289,6 @@ def test_the_composition_of_public_records_told_apart_is_the_truth(
     assert by_record(true, ANY) == pytest.approx([0] * len(people), abs=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
 @given(groups(), st.integers(2, 5))
 def test_people_counted_one_by_one_or_several_times_diverge_as_much(
     drawn: tuple[list[list[int]], list[list[int]]], times: int
@@ -306,7 +302,6 @@ def test_people_counted_one_by_one_or_several_times_diverge_as_much(
     assert result == once
 
 
-@settings(max_examples=60, deadline=None)
 @given(groups())
 def test_the_floor_is_counted_where_a_true_value_is_believed_impossible(
     drawn: tuple[list[list[int]], list[list[int]]],
@@ -321,7 +316,6 @@ def test_the_floor_is_counted_where_a_true_value_is_believed_impossible(
     assert ANY.evidence(case, ANY.score(case))["floored"].content == impossible
 
 
-@settings(max_examples=60, deadline=None)
 @given(groups(), st.randoms(use_true_random=False), st.integers(1, 5))
 def test_the_list_is_the_head_of_all_differences_in_descending_order(
     drawn: tuple[list[list[int]], list[list[int]]], chance: Any, top: int
@@ -339,7 +333,6 @@ def test_the_list_is_the_head_of_all_differences_in_descending_order(
     assert {(row["divergence"], row["baseline"], row["people"].count) for row in content} <= sizes
 
 
-@settings(max_examples=60, deadline=None)
 @given(groups(), st.randoms(use_true_random=False))
 def test_a_gain_is_each_persons_own_ratio(drawn: tuple[list[list[int]], list[list[int]]], chance: Any) -> None:
     people, believed = drawn

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -211,7 +211,6 @@ def together(several: Sequence[Counts]) -> Counts:
 
 
 @forms
-@settings(max_examples=40, deadline=None)
 @given(crowd=crowds())
 def test_a_score_is_what_the_definition_says_of_people_counted_by_hand(
     use: str, options: dict[str, Any], score: Score, crowd: tuple[Column, list[Counts]]
@@ -247,7 +246,6 @@ def cheapest(p: Sequence[Fraction], overall: Sequence[Fraction], cost: Sequence[
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
-@settings(max_examples=40, deadline=None)
 @given(crowd=crowds())
 def test_t_is_the_cheapest_way_to_move_a_groups_shares_to_everyones(
     distance: str, crowd: tuple[Column, list[Counts]]
@@ -282,7 +280,6 @@ ALL_FORMS = {name: (use, options) for name, (use, options, _) in FORMS.items()} 
 
 
 @pytest.mark.parametrize(("use", "options"), ALL_FORMS.values(), ids=ALL_FORMS)
-@settings(max_examples=40, deadline=None)
 @given(crowd=crowds())
 def test_two_groups_made_one_are_never_worse_off_than_the_worse_of_them(
     use: str, options: dict[str, Any], crowd: tuple[Column, list[Counts]]
@@ -296,7 +293,6 @@ def test_two_groups_made_one_are_never_worse_off_than_the_worse_of_them(
         assert merged <= max(apart) + 1e-11
 
 
-@settings(max_examples=60, deadline=None)
 @given(crowds())
 def test_entropy_l_is_at_most_distinct_l(crowd: tuple[Column, list[Counts]]) -> None:
     case = case_of(*crowd)
@@ -310,7 +306,6 @@ def test_entropy_l_is_at_most_distinct_l(crowd: tuple[Column, list[Counts]]) -> 
     ("use", "options"),
     [*DISTANCES.values(), ("delta_disclosure", {}), ("beta_likeness", {}), ("beta_likeness", {"form": "enhanced"})],
 )
-@settings(max_examples=40, deadline=None)
 @given(crowd=crowds(groups=1), times=st.lists(st.integers(1, 7), min_size=1, max_size=3))
 def test_groups_like_everyone_tell_nothing(
     use: str, options: dict[str, Any], crowd: tuple[Column, list[Counts]], times: list[int]
@@ -325,7 +320,6 @@ UNORDERED = {name: said for name, said in ALL_FORMS.items() if name not in IN_OR
 
 
 @pytest.mark.parametrize(("use", "options"), UNORDERED.values(), ids=UNORDERED)
-@settings(max_examples=30, deadline=None)
 @given(crowd=crowds(), data=st.data())
 def test_what_the_values_are_called_changes_nothing(
     use: str, options: dict[str, Any], crowd: tuple[Column, list[Counts]], data: st.DataObject

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data_files import DATA
@@ -392,7 +392,6 @@ def test_several_secrets_are_in_pycanon_the_worst_of_one_at_a_time_or_public_to_
     assert together == same(pycanon().t_closeness(table, ["group"], ["secret", "other"], gen=False)) == same(1 / 2)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     groups=st.dictionaries(
         st.sampled_from("xyz"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -303,7 +303,6 @@ def test_it_withholds_hardly_more_than_the_best_of_all_sets_of_twelve_cells() ->
     assert np.mean(ratios) <= 1.5
 
 
-@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10_000), cells=st.integers(3, 16), allow=st.sampled_from([0.0, 0.4]))
 def test_it_ends_hides_every_secret_cell_and_claims_no_more_than_holds(seed: int, cells: int, allow: float) -> None:
     table = tiny(seed, cells)
@@ -323,7 +322,6 @@ def test_it_ends_hides_every_secret_cell_and_claims_no_more_than_holds(seed: int
         assert holds(table, found.hidden, aim)
 
 
-@settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 10_000))
 def test_the_loss_of_function_stays_within_its_bound(seed: int) -> None:
     table = tiny(seed, 12)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -171,7 +171,6 @@ def test_what_claims_nothing_or_cannot_be_run_is_inconclusive() -> None:
         Distinguish().infer(released(dp_trees(), TABLE), grant_knowledge(TABLE))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 60), st.data())
 def test_the_interval_is_the_exact_binomial_one(tries: int, data: st.DataObject) -> None:
     hits = data.draw(st.integers(0, tries))

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 from scipy.stats import poisson
@@ -39,7 +39,6 @@ def test_every_column_and_every_pair_of_columns_is_asked_about_equally_often(tre
     assert max(often) - min(often) <= 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 3), st.integers(1, 30), st.integers(0, 2**32))
 def test_every_forest_that_is_dealt_is_recognised(depth: int, trees: int, seed: int) -> None:
     found = list(balanced_forest(SCHEMA, depth, trees, np.random.default_rng(seed)))
@@ -64,7 +63,6 @@ def test_what_cannot_have_been_dealt_is_seen() -> None:
     assert sum(1 for _ in leaves(asked)) == CUTS + 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(0, 60), st.integers(1, 30))
 def test_a_hidden_number_is_taken_for_the_mean_of_those_below_k(expected: float, k: int) -> None:
     chances = poisson.pmf(np.arange(k), expected)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
@@ -94,7 +94,6 @@ def stripped(tree: Any) -> Any:
     return map_leaves(tree, lambda leaf: Leaf())
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 3), st.integers(0, 2**32))
 def test_every_structure_that_is_drawn_is_recognised(depth: int, seed: int) -> None:
     schema = Schema(COLUMNS)
@@ -121,7 +120,7 @@ def test_a_wanted_promise_says_how_many_trees(beta: float) -> None:
         settled(more)
 
 
-@pytest.mark.parametrize(("epsilon", "trees"), [(0.25, 64), (1.0, 147), (3.0, 256)])
+@pytest.mark.parametrize(("epsilon", "trees"), [pytest.param(0.25, 64, marks=pytest.mark.slow), (1.0, 147), (3.0, 256)])
 def test_a_promise_alone_says_everything_and_is_kept(epsilon: float, trees: int) -> None:
     builder = DpRandomTrees(epsilon=epsilon)
     found = settled(builder)
@@ -153,7 +152,6 @@ def test_a_domain_that_was_taken_from_the_data_is_refused(builder: DpRandomTrees
         builder.build(table, np.random.default_rng(0))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["evidence", "normalised", "sum"]))
 def test_equal_numbers_predict_equally(seed: int, combine: Any) -> None:
     """Only the numbers are used: labels and scores are the same whichever table they came from."""

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from command_line import leafgate
 from dp_survey import COLUMNS, dp_trees, epsilon, laplace_trees, problems, released, survey
+from example_counts import examples
 from leafgate.api.context import ScoringContext
 from leafgate.engine.build import grant_knowledge
 from leafgate.errors import InconclusiveError
@@ -136,7 +137,7 @@ def test_numbers_without_the_claimed_noise_are_refused(kind: str) -> None:
 COUNTERS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=4)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(1 / 4)
 @given(COUNTERS, st.integers(1, 3), st.floats(0.05, 0.95))
 def test_the_expectation_under_the_claim_is_at_most_1(drawn: list[tuple[int, int, int]], k: int, beta: float) -> None:
     """Summed over every outcome: so an honest release is refused with probability LEVEL at most (Markov)."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -84,7 +84,6 @@ def many_enough(table: Table, k: int) -> None:
 # the literal algorithms
 
 
-@settings(max_examples=120, deadline=None)
 @given(tables(), ANY_K)
 def test_top_down_specialisation_ends_where_the_pseudo_code_does(table: Table, k: int) -> None:
     many_enough(table, k)
@@ -98,7 +97,6 @@ def test_top_down_specialisation_ends_where_the_pseudo_code_does(table: Table, k
             assert {frozenset(group) for group in groups} == {frozenset(cells) for cells in literal.groups(name)}
 
 
-@settings(max_examples=120, deadline=None)
 @given(tables(), ANY_K)
 def test_mondrian_ends_in_the_boxes_that_plain_recursion_cuts(table: Table, k: int) -> None:
     many_enough(table, k)
@@ -235,7 +233,6 @@ def crowds(release: Release, table: Table) -> list[int]:
     return list(sizes.values())
 
 
-@settings(max_examples=70, deadline=None)
 @given(tables(gaps=False), EITHER)
 def test_everyone_is_hidden_among_k_whatever_is_released(table: Table, options: Tds | Mondrian) -> None:
     release, known = built(options, table), grant_knowledge(table)
@@ -245,7 +242,6 @@ def test_everyone_is_hidden_among_k_whatever_is_released(table: Table, options: 
     assert sorted(linked) == sorted(crowds(release, table))
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(), EITHER)
 def test_missing_cells_hide_among_k_too_in_a_tree(table: Table, options: Tds | Mondrian) -> None:
     release = built(options.model_copy(update={"release": "tree"}), table)
@@ -255,7 +251,6 @@ def test_missing_cells_hide_among_k_too_in_a_tree(table: Table, options: Tds | M
 TOOLS = Plugins((Plugin("tools", "leafgate", "0", (Linking, KAnonymity, Mondrian, Tds)),))
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(gaps=False), EITHER)
 def test_an_audit_confirms_the_promise_and_every_count(table: Table, options: Tds | Mondrian) -> None:
     many_enough(table, options.k)
@@ -269,7 +264,6 @@ def test_an_audit_confirms_the_promise_and_every_count(table: Table, options: Td
     assert set(found.values()) == {True}
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(), EITHER)
 def test_there_is_no_release_exactly_when_everyone_together_are_too_few(table: Table, options: Tds | Mondrian) -> None:
     options = options.model_copy(update={"release": "tree"})
@@ -285,7 +279,6 @@ def test_there_is_no_release_exactly_when_everyone_together_are_too_few(table: T
 # the tree knows the generalised table and nothing else
 
 
-@settings(max_examples=70, deadline=None)
 @given(tables(), ANY_K, MEASURES)
 def test_the_tree_of_a_specialised_table_is_the_one_learned_from_the_generalised_cells(
     table: Table, k: int, measure: Any
@@ -352,7 +345,6 @@ def test_what_the_public_cells_within_a_box_are_does_not_change_the_tree() -> No
     assert trees[0] == trees[1]
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(), ANY_K, st.sampled_from(["gain", "gini"]))
 def test_below_a_box_the_tree_asks_what_the_private_columns_of_its_people_alone_would_ask(
     table: Table, k: int, measure: Any
@@ -360,7 +352,6 @@ def test_below_a_box_the_tree_asks_what_the_private_columns_of_its_people_alone_
     as_the_people_of_each_box_alone(table, k, measure)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(), ANY_K)
 @example(zips("dccbbbcc"), 8)
 @example(zips("aaabcddb"), 8)
@@ -389,7 +380,6 @@ def private_part(table: Table, box: Sequence[int], number: int) -> Table:
     return make_table(Schema(tuple(unknown)), table.frame.loc[mine], table.weight[mine])
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(), EITHER)
 def test_people_with_the_same_generalised_and_private_cells_reach_the_same_leaf(
     table: Table, options: Tds | Mondrian
@@ -409,7 +399,6 @@ def test_people_with_the_same_generalised_and_private_cells_reach_the_same_leaf(
         assert path_of(tree, person) == reached.setdefault(key, path_of(tree, person))
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(), EITHER)
 def test_the_leaves_count_the_people_who_reach_them(table: Table, options: Tds | Mondrian) -> None:
     tree = built(options.model_copy(update={"release": "tree"}), table).trees[0]
@@ -426,7 +415,6 @@ def test_the_leaves_count_the_people_who_reach_them(table: Table, options: Tds |
 # the released table
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(gaps=False), WITH_TABLE)
 def test_everyone_matches_one_kind_of_record_which_tells_the_truth_of_them(
     table: Table, options: Tds | Mondrian
@@ -470,7 +458,6 @@ def comparable(cell: Any) -> Any:
     return frozenset(cell["in"]) if "in" in cell else (cell["from"], cell["to"])
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(gaps=False, public_class=False), ANY_K)
 def test_the_cells_of_a_specialised_table_are_the_groups_of_the_pseudo_code(table: Table, k: int) -> None:
     records, literal = records_in(Tds(k=k, release="table"), table), LiteralTds(table, k)
@@ -483,7 +470,6 @@ def test_the_cells_of_a_specialised_table_are_the_groups_of_the_pseudo_code(tabl
         assert (expected in shown) == bool(there & set(part.cells))
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(gaps=False, public_class=False), ANY_K)
 def test_the_cells_of_a_box_are_what_its_cuts_leave(table: Table, k: int) -> None:
     records, literal = records_in(Mondrian(k=k, release="table"), table), LiteralMondrian(table, k)
@@ -510,7 +496,6 @@ def halves(draw: st.DrawFn, *, gaps: bool = True) -> tuple[Table, Table, Table]:
     return one, other, whole
 
 
-@settings(max_examples=70, deadline=None)
 @given(halves(), ANY_K)
 def test_with_the_test_table_the_generalisation_is_that_of_the_union(
     halves: tuple[Table, Table, Table], k: int
@@ -539,7 +524,6 @@ APART = (
 """Together they are cut at 1.5; the two numbers of the first alone would be cut at 2.5."""
 
 
-@settings(max_examples=70, deadline=None)
 @given(halves(gaps=False), ANY_K)
 @example(APART, 1)
 def test_the_table_generalised_by_the_union_shows_the_groups_of_the_union(

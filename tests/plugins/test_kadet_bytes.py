@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate.engine.build import grant_knowledge
@@ -59,14 +59,12 @@ def renamed(table: Table) -> Table:
     return make_table(Schema(tuple(columns)), pd.DataFrame(series), table.weight)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(), ANY_KADET)
 def test_a_record_of_n_people_counts_like_n_records(table: Table, options: Kadet) -> None:
     expanded = make_table(table.schema, table.frame.loc[np.repeat(np.arange(len(table)), table.weight)])
     assert content(options, table) == content(options, expanded)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(), ANY_KADET, st.integers(0, 2**32 - 1))
 def test_the_order_of_rows_and_columns_in_the_file_does_not_matter(table: Table, options: Kadet, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -75,7 +73,6 @@ def test_the_order_of_rows_and_columns_in_the_file_does_not_matter(table: Table,
     assert content(options, table) == content(options, shuffled)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(), ANY_KADET)
 def test_other_names_for_the_values_give_the_same_tree_under_those_names(table: Table, options: Kadet) -> None:
     expected = content(options, table)
@@ -85,7 +82,6 @@ def test_other_names_for_the_values_give_the_same_tree_under_those_names(table: 
     assert content(options, renamed(table)) == expected
 
 
-@settings(max_examples=20, deadline=None)
 @given(tables(), ANY_KADET)
 def test_the_same_seed_gives_the_same_bytes(table: Table, options: Kadet) -> None:
     assert content(options, table) == content(options, table)
@@ -126,7 +122,6 @@ def release_with_table(table: Table, k: int, *, prune: bool) -> tuple[Release, R
     return release, release.records
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(gaps=False), st.integers(1, 8), st.booleans())
 def test_in_the_published_table_everyone_is_hidden_among_k(table: Table, k: int, prune: bool) -> None:
     _, records = release_with_table(table, k, prune=prune)
@@ -140,7 +135,6 @@ def test_in_the_published_table_everyone_is_hidden_among_k(table: Table, k: int,
         assert told_counts(records, rows) == true_counts(table, records, rows)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(gaps=False), st.integers(1, 8), st.booleans())
 def test_the_published_table_tells_nobody_apart_whom_the_tree_does_not(table: Table, k: int, prune: bool) -> None:
     release, _ = release_with_table(table, k, prune=prune)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adult import adult
@@ -38,7 +38,6 @@ def all_public(table: Table) -> bool:
     return all(column.public for column in table.schema.features)
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables().filter(all_public), st.integers(1, 5), st.sampled_from(["gain", "gain_ratio", "gini"]))
 def test_all_at_once_grows_the_tree_of_one_at_a_time(table: Table, k: int, measure: Measure) -> None:
     assert grown(table, k, measure, in_order=False) == grown(table, k, measure, in_order=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate.algorithms.induction.encoding import encode
@@ -75,7 +75,6 @@ def by_definition(table: Table, tree: Node, known: AdversaryKnowledge) -> list[i
     return numbered(found[row] for row in public_rows(table))
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables(), ANY_K, ANY_MEASURE)
 def test_kadet_the_attack_and_definition_4_agree_on_who_cannot_be_told_apart(
     table: Table, k: int, measure: Measure
@@ -87,7 +86,6 @@ def test_kadet_the_attack_and_definition_4_agree_on_who_cannot_be_told_apart(
     assert min(group_sizes(groups, table.weight).values()) >= k
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(), ANY_K, st.sampled_from([0.01, 0.25, 0.5]))
 def test_pruning_merges_spans_as_definition_4_would(table: Table, k: int, confidence: float) -> None:
     root, found = grown(table, k, "gain")
@@ -99,7 +97,6 @@ def test_pruning_merges_spans_as_definition_4_would(table: Table, k: int, confid
     assert min(group_sizes(groups, table.weight).values()) >= min(before.values()) >= k
 
 
-@settings(max_examples=120, deadline=None)
 @given(tables(), ANY_K, st.sampled_from(["gain", "gini"]))
 def test_the_tree_is_the_one_the_pseudo_code_grows(table: Table, k: int, measure: Measure) -> None:
     root, _ = grown(table, k, measure)
@@ -108,7 +105,6 @@ def test_the_tree_is_the_one_the_pseudo_code_grows(table: Table, k: int, measure
     assert shape(tree_of(table, root)) == shape(literal)
 
 
-@settings(max_examples=80, deadline=None)
 @given(tables(numbers=False), ANY_K)
 def test_with_gain_ratio_tests_below_the_mean_gain_come_after_all_others(table: Table, k: int) -> None:
     root, _ = grown(table, k, "gain_ratio")
@@ -117,7 +113,6 @@ def test_with_gain_ratio_tests_below_the_mean_gain_come_after_all_others(table: 
     assert shape(tree_of(table, root)) == shape(literal)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(), ANY_K, ANY_MEASURE)
 def test_every_test_separates_at_least_two_people(table: Table, k: int, measure: Measure) -> None:
     root, _ = grown(table, k, measure)
@@ -125,7 +120,6 @@ def test_every_test_separates_at_least_two_people(table: Table, k: int, measure:
         assert not node.children or sum(len(son.rows) > 0 for son in node.children) >= 2
 
 
-@settings(max_examples=50, deadline=None)
 @given(tables(), ANY_K)
 def test_there_is_no_tree_exactly_when_one_leaf_is_not_k_anonymous(table: Table, k: int) -> None:
     people = people_of(table)

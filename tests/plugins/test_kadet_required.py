@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from any_table import policy_for_any_table
@@ -200,7 +200,6 @@ def groups(table: Table, tree: Node) -> list[People]:
     return list(found.values())
 
 
-@settings(max_examples=50, deadline=None)
 @given(asking(), st.integers(1, 6), st.booleans())
 def test_every_group_of_a_released_tree_satisfies_all_it_was_built_with_and_the_audit_says_so(
     asked: tuple[Table, tuple[Any, ...]], k: int, prune: bool
@@ -218,7 +217,6 @@ def test_every_group_of_a_released_tree_satisfies_all_it_was_built_with_and_the_
     assert claims == {"guarantee:k": True} | {f"guarantee:{one.use}": True for one in wanted}
 
 
-@settings(max_examples=40, deadline=None)
 @given(asking(gaps=False), st.integers(1, 4), st.booleans())
 def test_the_table_published_beside_the_tree_keeps_what_was_required(
     asked: tuple[Table, tuple[Any, ...]], k: int, prune: bool
@@ -236,7 +234,6 @@ def tree_of(table: Table, wanted: Sequence[Any], k: int, measure: Measure) -> No
     return finished(people, root, table.schema)
 
 
-@settings(max_examples=50, deadline=None)
 @given(asking(), st.integers(1, 4), st.sampled_from(["gain", "gini"]))
 def test_the_tree_is_the_one_the_pseudo_code_grows_when_ok_asks_for_more(
     asked: tuple[Table, tuple[Any, ...]], k: int, measure: Measure
@@ -248,7 +245,6 @@ def test_the_tree_is_the_one_the_pseudo_code_grows_when_ok_asks_for_more(
     assert shape(tree_of(table, wanted, k, measure)) == shape(literal)
 
 
-@settings(max_examples=50, deadline=None)
 @given(asking(numbers=False), st.integers(1, 4))
 def test_by_gain_ratio_it_is_too(asked: tuple[Table, tuple[Any, ...]], k: int) -> None:
     table, wanted = asked
@@ -288,7 +284,6 @@ def holds(wanted: Required, column: Column, everyone: Counts, counts: Counts) ->
     return bool(made.holds(np.array(counts, dtype=float)))
 
 
-@settings(max_examples=100, deadline=None)
 @given(crowds(3), one_required())
 def test_what_holds_for_two_groups_holds_for_both_together(
     asked: tuple[Column, list[Counts]], wanted: Required
@@ -299,7 +294,6 @@ def test_what_holds_for_two_groups_holds_for_both_together(
     assert holds(wanted, column, everyone, together([one, other]))
 
 
-@settings(max_examples=100, deadline=None)
 @given(crowds(3), one_required())
 def test_a_requirement_is_what_exact_arithmetic_makes_of_its_definition(
     asked: tuple[Column, list[Counts]], wanted: Required
@@ -310,7 +304,6 @@ def test_a_requirement_is_what_exact_arithmetic_makes_of_its_definition(
     assert [holds(wanted, column, everyone, counts) for counts in several] == expected
 
 
-@settings(max_examples=50, deadline=None)
 @given(crowds(4), one_required())
 def test_groups_are_judged_together_as_one_by_one(asked: tuple[Column, list[Counts]], wanted: Required) -> None:
     column, several = asked
@@ -349,7 +342,6 @@ def limited(wanted: Required, limit: float) -> Required:
     return wanted.model_copy(update={"at_least" if isinstance(wanted, LDiversityRequired) else "at_most": limit})
 
 
-@settings(max_examples=100, deadline=None)
 @given(crowds(3), one_required(), st.sampled_from([0.0, 1e-9, -1e-9, 1e-3, -1e-3]))
 def test_a_requirement_agrees_with_the_metric_of_its_name_at_its_very_score_too(
     asked: tuple[Column, list[Counts]], wanted: Required, off: float

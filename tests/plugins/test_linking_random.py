@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api.context import ScoringContext
@@ -37,7 +37,6 @@ def release_of(table: Table, forest: tuple[Node, ...], level: Level = "counts", 
     )
 
 
-@settings(max_examples=120, deadline=None)
 @given(planted(most=1))
 def test_the_groups_of_any_tree_are_those_of_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
     table, forest = plant
@@ -55,14 +54,12 @@ AGES = table_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(trees(AGES.schema, depth=5))
 def test_several_cuts_of_a_private_number_leave_what_definition_4_says(tree: Node) -> None:
     known = grant_knowledge(AGES)
     assert numbered(link(release_of(AGES, (tree,)), known).groups) == numbered(spans([tree], known))
 
 
-@settings(max_examples=75, deadline=None)
 @given(planted(most=1, whole=False))
 def test_values_without_a_way_out_are_a_bin_of_their_own(plant: tuple[Table, tuple[Node, ...]]) -> None:
     table, forest = plant
@@ -70,7 +67,6 @@ def test_values_without_a_way_out_are_a_bin_of_their_own(plant: tuple[Table, tup
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
 
 
-@settings(max_examples=60, deadline=None)
 @given(planted(most=3))
 def test_the_groups_of_a_forest_are_those_of_the_joint_definition_4(plant: tuple[Table, tuple[Node, ...]]) -> None:
     # A tree's leaves in reach follow from the joint ones, and its remainder from its leaves in reach.
@@ -79,7 +75,6 @@ def test_the_groups_of_a_forest_are_those_of_the_joint_definition_4(plant: tuple
     assert numbered(link(release_of(table, forest), known).groups) == numbered(spans(forest, known))
 
 
-@settings(max_examples=75, deadline=None)
 @given(planted(most=3, whole=False))
 def test_a_forest_never_groups_people_whom_its_trees_together_tell_apart(
     plant: tuple[Table, tuple[Node, ...]],
@@ -90,7 +85,6 @@ def test_a_forest_never_groups_people_whom_its_trees_together_tell_apart(
     assert len(set(zip(groups, joint, strict=True))) == len(set(groups))
 
 
-@settings(max_examples=30, deadline=None)
 @given(planted(most=3, whole=False), st.sampled_from(LEVELS), st.booleans())
 def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
     plant: tuple[Table, tuple[Node, ...]], level: Level, distribution: bool
@@ -105,7 +99,6 @@ def test_everyone_is_in_one_group_and_every_belief_is_a_belief(
         assert ScoringContext(table, None, release, known, belief).sizes.min() == min(sizes.values())
 
 
-@settings(max_examples=30, deadline=None)
 @given(planted(most=3), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_rows_changes_no_belief(plant: tuple[Table, tuple[Node, ...]], seed: int) -> None:
     table, forest = plant
@@ -117,7 +110,6 @@ def test_the_order_of_the_rows_changes_no_belief(plant: tuple[Table, tuple[Node,
         assert one.posterior is None or one.posterior.equals(other.posterior)
 
 
-@settings(max_examples=40, deadline=None)
 @given(planted(most=3), st.sampled_from(LEVELS), st.booleans())
 def test_exact_numbers_never_rule_out_the_truth(
     plant: tuple[Table, tuple[Node, ...]], level: Level, distribution: bool
@@ -132,7 +124,6 @@ def test_exact_numbers_never_rule_out_the_truth(
             assert min(truth) > 0
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     planted(most=3),
     st.sampled_from(LEVELS),
@@ -148,7 +139,6 @@ def test_numbers_that_only_approximate_people_make_nobody_certain(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@settings(max_examples=40, deadline=None)
 @given(plant=planted(most=1, whole=False), distribution=st.booleans())
 def test_the_belief_is_what_the_leaves_in_reach_say(
     level: Level, plant: tuple[Table, tuple[Node, ...]], distribution: bool

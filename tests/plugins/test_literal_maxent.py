@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from leafgate.types.release import Level
 from leafgate.types.tree import CategoricalSplit
@@ -21,7 +21,6 @@ from random_maxent import Case, cases, release_of, sklearn_cases
 Solver = Callable[[Model, Floats], Answer | None]
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases() | sklearn_cases())
 def test_the_truth_meets_every_constraint(case: Case) -> None:
     table, release, known = case

@@ -5,8 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
+from example_counts import examples
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Level
@@ -41,7 +42,6 @@ def agree(one: Answer | None, other: Answer | None) -> None:
     assert one.p == pytest.approx(other.p, abs=1e-3)
 
 
-@settings(max_examples=40, deadline=None)
 @given(cases(SMALL, PINNED) | sklearn_cases(PINNED))
 def test_two_solvers_agree_where_the_optimum_is_unique(case: Case) -> None:
     _, release, known = case
@@ -50,7 +50,7 @@ def test_two_solvers_agree_where_the_optimum_is_unique(case: Case) -> None:
     agree(solve_casadi(model, first_start(model)), solve_newton(model, first_start(model)))
 
 
-@settings(max_examples=8, deadline=None)
+@examples(1 / 4)
 @given(cases(SMALL, PINNED))
 def test_gekko_agrees(case: Case) -> None:
     _, release, known = case
@@ -59,7 +59,6 @@ def test_gekko_agrees(case: Case) -> None:
     agree(solve_gekko(model, first_start(model)), solve_newton(model, first_start(model)))
 
 
-@settings(max_examples=20, deadline=None)
 @given(cases(SMALL, distribution=False))
 def test_one_tree_alone_leaves_every_leaf_its_own_distribution(case: Case) -> None:
     _, release, known = case
@@ -70,7 +69,6 @@ def test_one_tree_alone_leaves_every_leaf_its_own_distribution(case: Case) -> No
     assert found.entropy == pytest.approx(entropy(model, model.closed), rel=1e-8, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
 @given(SMALL)
 def test_two_trees_are_one_problem(table: Table) -> None:
     known = grant_knowledge(table)
@@ -80,7 +78,6 @@ def test_two_trees_are_one_problem(table: Table) -> None:
     agree(solve_casadi(model, first_start(model)), solve_newton(model, first_start(model)))
 
 
-@settings(max_examples=20, deadline=None)
 @given(cases(SMALL))
 def test_the_most_uncertain_belief_is_less_certain_than_the_truth(case: Case) -> None:
     table, release, known = case
@@ -92,7 +89,6 @@ def test_the_most_uncertain_belief_is_less_certain_than_the_truth(case: Case) ->
     assert found.entropy >= entropy(model, truth_of(table)) - 1e-9
 
 
-@settings(max_examples=40, deadline=None)
 @given(cases(TINY))
 def test_counting_lists_every_data_set(case: Case) -> None:
     _, release, known = case
@@ -116,7 +112,6 @@ def every_assignment(known: AdversaryKnowledge, model: Model) -> list[Floats]:
     return found
 
 
-@settings(max_examples=30, deadline=None)
 @given(cases(secret_tables(most=5, heaviest=2), PINNED))
 def test_what_is_counted_meets_every_convex_constraint_and_is_surer(case: Case) -> None:
     _, release, known = case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from random_maxent import release_of
 SEEDS = range(12)
 
 
+@cache
 def everything(seed: int, measure: str, level: Level) -> tuple[Reduced, list[np.ndarray]]:
     """A problem with all inequalities imposed, and points that keep them: the truth, and what the attack finds."""
     table = random_table(seed, rows=14, values=2)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
@@ -22,7 +22,6 @@ from random_maxent import Case, builders, cases, release_of, secret_tables, skle
 SMALL = secret_tables(most=8)
 LEVELS: tuple[Level, ...] = ("counts", "error_rates", "labels")
 COUNTS = cases(SMALL, ["counts"], distribution=False)
-some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CLOSE = 1e-8
 
 
@@ -31,7 +30,6 @@ def entropy_of(p: Floats, weight: Floats) -> float:
     return float(-(weight[:, None] * p * log).sum() / weight.sum())
 
 
-@some
 @given(cases(SMALL) | sklearn_cases())
 def test_that_the_best_test_was_asked_is_information(case: Case) -> None:
     _, release, known = case
@@ -39,7 +37,6 @@ def test_that_the_best_test_was_asked_is_information(case: Case) -> None:
     assert more.entropy <= less.bound + CLOSE
 
 
-@some
 @given(cases(SMALL, distribution=False))
 def test_the_overall_distribution_is_information(case: Case) -> None:
     table, release, known = case
@@ -50,7 +47,6 @@ def test_the_overall_distribution_is_information(case: Case) -> None:
         assert more.entropy == pytest.approx(less.entropy, abs=CLOSE)
 
 
-@some
 @given(SMALL, builders())
 def test_counts_tell_more_than_error_rates_and_these_more_than_labels(table: Table, builder: TreeBuilder) -> None:
     counts, rates, labels = (release_of(builder, table, level) for level in LEVELS)
@@ -78,7 +74,6 @@ def true_facts(draw: st.DrawFn, table: Table) -> Fact:
     return Fact(where, table.schema.target.name, (table.schema.classes[value],), low, high)
 
 
-@some
 @given(st.data(), COUNTS)
 def test_facts_are_information_and_true_ones_leave_the_truth_possible(data: st.DataObject, case: Case) -> None:
     table, release, known = case
@@ -88,7 +83,6 @@ def test_facts_are_information_and_true_ones_leave_the_truth_possible(data: st.D
     assert truth - CLOSE <= more.entropy <= less.entropy + CLOSE
 
 
-@some
 @given(st.data(), COUNTS)
 def test_known_people_are_information(data: st.DataObject, case: Case) -> None:
     table, release, known = case
@@ -98,7 +92,6 @@ def test_known_people_are_information(data: st.DataObject, case: Case) -> None:
     assert more.entropy <= less.entropy + CLOSE
 
 
-@some
 @given(st.data(), COUNTS)
 def test_the_order_of_people_and_whether_equal_ones_are_listed_apart_change_nothing(
     data: st.DataObject, case: Case
@@ -114,10 +107,9 @@ def test_the_order_of_people_and_whether_equal_ones_are_listed_apart_change_noth
     first = [order.index(row) for row in once]
     assert other.entropy == pytest.approx(one.entropy, abs=CLOSE)
     assert 2 * other.people[first] == pytest.approx(one.people, abs=1e-4)
-    assert other.gap < 1e-9
+    assert other.gap < 1e-8  # the solver ends at 1e-9 people x nats a condition; see test_maxent_random
 
 
-@some
 @given(st.data(), COUNTS)
 def test_the_order_of_the_classes_changes_nothing(data: st.DataObject, case: Case) -> None:
     _, release, known = case
@@ -131,7 +123,6 @@ def test_the_order_of_the_classes_changes_nothing(data: st.DataObject, case: Cas
     assert other.people[:, [names.index(str(name)) for name in target.domain]] == pytest.approx(one.people, abs=1e-4)
 
 
-@some
 @given(cases(SMALL, ["counts", "error_rates"]) | sklearn_cases(["counts", "error_rates"]))
 def test_who_is_alone_in_a_pure_leaf_is_found_out(case: Case) -> None:
     table, release, known = case

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
@@ -30,7 +30,6 @@ from random_tables import categorical, table_of
 A = categorical("a", "quasi_identifier", values=("0", "1"))
 Y = categorical("y", "class", "sensitive", values=("no", "yes"))
 TABLE = table_of((A, Y), [("0", "no"), ("0", "yes"), ("1", "yes")], [3, 1, 2])
-some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def h(p: float) -> float:
@@ -92,7 +91,6 @@ def samples(draw: st.DrawFn) -> tuple[Table, Table]:
     return everyone, Table(everyone.schema, everyone.frame[there].reset_index(drop=True), taken[there])
 
 
-@some
 @given(samples(), builders(), st.sampled_from(LEVELS))
 def test_the_truth_about_a_population_is_possible(
     both: tuple[Table, Table], builder: TreeBuilder, level: Level
@@ -107,7 +105,6 @@ def test_the_truth_about_a_population_is_possible(
     assert problem.entropy(truth) <= outcome.bound + 1e-8
 
 
-@some
 @given(samples(), builders())
 def test_not_knowing_the_members_costs(both: tuple[Table, Table], builder: TreeBuilder) -> None:
     everyone, members = both
@@ -117,7 +114,6 @@ def test_not_knowing_the_members_costs(both: tuple[Table, Table], builder: TreeB
     assert cost["not_knowing"] >= cost["knowing"] - 1e-8
 
 
-@some
 @given(samples(), builders(), st.sampled_from(LEVELS), st.sampled_from(["sampled", "bootstrap"]))
 def test_of_a_sample_the_truth_about_everyone_is_possible(
     both: tuple[Table, Table], builder: TreeBuilder, level: Level, counted: Counted

@@ -81,7 +81,7 @@ def agrees_with_the_full_problem(release: Release, known: AdversaryKnowledge, *,
 BUILDERS: list[TreeBuilder] = [Id3(), Id3(measure="gini"), Kadet(k=1), Kadet(k=2, measure="gini", prune=False)]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(tables(numbers=False, gaps=False, public_class=False, most=7), st.sampled_from(BUILDERS), st.booleans())
 def test_the_belief_about_every_secret_is_that_of_the_full_problem(
     table: Table, builder: TreeBuilder, internal: bool
@@ -115,7 +115,6 @@ def test_choices_between_unknown_and_public_columns_say_something_too(
     assert agrees_with_the_full_problem(release, known, internal=True)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(public_class=False, most=12), st.integers(1, 3), st.booleans())
 def test_the_truth_is_possible_and_surer(table: Table, k: int, prune: bool) -> None:
     release, known = built(Kadet(k=k, prune=prune), table), grant_knowledge(table)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from example_counts import examples
 from leafgate.engine.build import grant_knowledge
 from leafgate.types.adversary import AdversaryKnowledge
 from leafgate.types.release import Release
@@ -23,11 +24,8 @@ from random_tables import categorical, table_of
 A, B = (categorical(name, "quasi_identifier", values=("0", "1")) for name in "ab")
 Y = categorical("y", "class", "sensitive", values=("no", "yes"))
 SMALL = secret_tables(most=9)
-some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-few = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@some
 @given(cases(distribution=False) | sklearn_cases())
 def test_leaves_alone_have_a_closed_form_and_no_engine_is_called(case: Case) -> None:
     _, release, known = case
@@ -69,10 +67,10 @@ def is_the_optimum(
     assert outcome.entropy == pytest.approx(entropy(model, p), abs=1e-12)
     assert outcome.entropy == pytest.approx(other.entropy, rel=1e-8, abs=1e-8)
     assert p == pytest.approx(other.p, abs=cells)
-    assert outcome.gap < 1e-9
+    # the engine ends where each optimality condition is kept to 1e-9 people x nats, and a person has a few of them
+    assert outcome.gap < 1e-8
 
 
-@settings(some, max_examples=50)
 @given(cases(SMALL, ["counts", "error_rates"]) | sklearn_cases(["counts"]))
 def test_where_the_problem_is_convex_two_other_solvers_find_the_same(case: Case) -> None:
     release, known, model = compared(case)
@@ -81,7 +79,7 @@ def test_where_the_problem_is_convex_two_other_solvers_find_the_same(case: Case)
     is_the_optimum(release, known, model, best([solve_casadi(model, start), solve_newton(model, start)]))
 
 
-@few
+@examples(1 / 4)
 @given(cases(SMALL, ["counts"]), st.sampled_from(["structured", "gekko"]))
 def test_so_does_gekko_of_the_whole_problem_written_out(case: Case, solver: str) -> None:
     release, known, model = compared(case)
@@ -97,7 +95,6 @@ def test_where_everything_is_settled_gekko_has_nothing_to_do() -> None:
     assert outcome.entropy == 0
 
 
-@some
 @given(cases(SMALL, LEVELS, distribution=True))
 def test_the_distribution_tilts_the_leaves_alone(case: Case) -> None:
     release, known, model = compared(case, internal=False)

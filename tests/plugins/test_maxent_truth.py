@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate.api.components import TreeBuilder
@@ -26,7 +26,6 @@ N = numeric("n", "quasi_identifier")
 
 MEASURES = st.sampled_from(["gain", "gini", "gain_ratio"])
 REQUIRED = [(), ({"use": "l_diversity", "at_least": 1.2},), ({"use": "confidence", "at_most": 0.9},)]
-some = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -53,7 +52,6 @@ def broken(release: Release, table: Table, known: AdversaryKnowledge) -> float:
     return max(problem.broken(truth_in(problem, release, table)).values())
 
 
-@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(secret_tables() | tables(most=12), builders(), st.sampled_from(LEVELS), st.booleans())
 def test_the_truth_keeps_every_constraint(table: Table, builder: TreeBuilder, level: Level, distribution: bool) -> None:
     release = built(builder, table, level)
@@ -62,21 +60,18 @@ def test_the_truth_keeps_every_constraint(table: Table, builder: TreeBuilder, le
     assert broken(release, table, grant_knowledge(table, distribution=distribution)) < 1e-9
 
 
-@some
 @given(sklearn_cases())
 def test_so_it_does_of_scikit_learns_trees(case: Case) -> None:
     table, release, known = case
     assert broken(release, table, known) < 1e-9
 
 
-@some
 @given(cases() | sklearn_cases())
 def test_there_are_as_many_internal_constraints_as_in_the_literal_problem(case: Case) -> None:
     _, release, known = case
     assert sum(map(len, problem_of(release, known).choices)) == len(model_of(release, known).comparisons)
 
 
-@some
 @given(cases() | sklearn_cases(), st.integers(0, 10))
 def test_any_belief_breaks_the_same_constraints_as_in_the_literal_problem(case: Case, seed: int) -> None:
     _, release, known = case

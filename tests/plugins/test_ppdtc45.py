@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.naive_bayes import GaussianNB
@@ -77,7 +77,6 @@ def persons(shared: Shared) -> list[Person]:
     return [(tuple(row), int(label)) for row, label in zip(shared.numbers.tolist(), shared.classes, strict=True)]
 
 
-@settings(max_examples=75, deadline=None)
 @given(small(), THETA, st.booleans())
 def test_the_papers_procedure_and_c45_with_moved_cuts_are_one(shared: Shared, theta: float, average: bool) -> None:
     learner = Learner(average_gain=average, min_leaf=1, confidence=None, penalty=False)
@@ -86,7 +85,6 @@ def test_the_papers_procedure_and_c45_with_moved_cuts_are_one(shared: Shared, th
     assert same(ours, literal, shared.schema.classes)
 
 
-@settings(max_examples=40, deadline=None)
 @given(small(m=1), THETA)
 def test_the_gain_ratio_of_a_split_does_not_depend_on_theta(shared: Shared, theta: float) -> None:
     one, half = (literal_tree(persons(shared), shared.laws, t, average_gain=True) for t in (theta, 0.5))
@@ -95,14 +93,12 @@ def test_the_gain_ratio_of_a_split_does_not_depend_on_theta(shared: Shared, thet
         assert one.at - half.at == pytest.approx(-shared.laws[0].quantile(1 - theta))
 
 
-@settings(max_examples=40, deadline=None)
 @given(small())
 def test_theta_of_one_half_is_plain_c45(shared: Shared) -> None:
     tree = plain_tree(shared, Learner())
     assert threshold_tree(tree, shared.noise, 0.5) == tree
 
 
-@settings(max_examples=40, deadline=None)
 @given(small(m=1))
 def test_probable_counts_add_up_everyones_chance_of_being_below(shared: Shared) -> None:
     weight = np.linspace(0.2, 1, len(shared.classes))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -337,7 +337,6 @@ def is_certain(belief: Belief) -> NDArray[np.bool_]:
     return np.asarray(confidence(belief) >= 1 - 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(planted(), st.sampled_from(["exact", "exact", "unknown", "bootstrap"]), st.booleans())
 def test_people_known_for_certain_stay_so_when_leaves_tell_more(
     plant: tuple[Table, tuple[Node, ...]], numbers: Counted, distribution: bool
@@ -354,7 +353,6 @@ def test_people_known_for_certain_stay_so_when_leaves_tell_more(
             assert (is_certain(more[secret]) >= is_certain(belief)).all()
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(most=12, public_class=False), st.data())
 def test_the_surest_belief_of_the_class_is_no_less_sure_when_leaves_of_known_people_tell_more(
     table: Table, data: st.DataObject
@@ -370,7 +368,6 @@ def test_the_surest_belief_of_the_class_is_no_less_sure_when_leaves_of_known_peo
     assert all(more >= less - 1e-9 for less, more in pairwise(surest))
 
 
-@settings(max_examples=60, deadline=None)
 @given(planted(), st.sampled_from(["exact", "unknown"]), st.data())
 def test_what_is_known_from_trees_or_from_records_is_known_from_both(
     plant: tuple[Table, tuple[Node, ...]], numbers: Counted, data: st.DataObject

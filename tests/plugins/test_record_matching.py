@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leafgate.engine.build import grant_knowledge
@@ -87,7 +87,6 @@ def people_and_records(draw: st.DrawFn) -> tuple[Table, Records]:
     return table, draw(published(table.schema))
 
 
-@settings(max_examples=150, deadline=None)
 @given(people_and_records())
 def test_everyone_matches_the_records_whose_every_public_cell_fits(drawn: tuple[Table, Records]) -> None:
     table, records = drawn
@@ -98,7 +97,6 @@ def test_everyone_matches_the_records_whose_every_public_cell_fits(drawn: tuple[
     assert numbered(found.which.tolist()) == numbered(map(tuple, expected))
 
 
-@settings(max_examples=50, deadline=None)
 @given(people_and_records(), st.randoms(use_true_random=False))
 def test_the_order_of_the_records_tells_nobody_apart(drawn: tuple[Table, Records], random: Any) -> None:
     table, records = drawn
@@ -116,7 +114,6 @@ def test_the_order_of_the_records_tells_nobody_apart(drawn: tuple[Table, Records
             assert one.posterior.to_numpy() == pytest.approx(two.posterior.to_numpy())
 
 
-@settings(max_examples=50, deadline=None)
 @given(people_and_records())
 def test_written_and_read_again_they_match_the_same_people(drawn: tuple[Table, Records]) -> None:
     table, records = drawn
@@ -146,7 +143,6 @@ def shares_by_hand(rows: Sequence[int], records: Records, column: Column, prior:
     return [result / sum(records.weight[row] for row in rows) for result in sums]
 
 
-@settings(max_examples=120, deadline=None)
 @given(people_and_records(), st.data())
 def test_a_secret_is_told_by_the_people_of_the_matching_records(drawn: tuple[Table, Records], data: Any) -> None:
     table, records = drawn

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import ks_2samp
@@ -75,7 +75,6 @@ def audited(draw: st.DrawFn) -> tuple[Table, tuple[Node, ...]]:
     return table, draw(forests(table, whole=draw(st.booleans())))
 
 
-@settings(max_examples=150, deadline=None)
 @given(audited(), st.sampled_from(GROUPS), st.booleans())
 def test_the_smallest_leaf_is_that_of_everyone_walked_down_the_trees(
     found: tuple[Table, tuple[Node, ...]], groups: str, public: bool
@@ -91,7 +90,6 @@ def test_the_smallest_leaf_is_that_of_everyone_walked_down_the_trees(
     assert smallest(case_of(table, *trees), groups=groups, by=by) == min(sizes)
 
 
-@settings(max_examples=150, deadline=None)
 @given(audited())
 def test_by_public_columns_and_over_all_trees_it_is_the_linking_attacks_k(
     found: tuple[Table, tuple[Node, ...]],
@@ -102,7 +100,6 @@ def test_by_public_columns_and_over_all_trees_it_is_the_linking_attacks_k(
     assert smallest(case) == k
 
 
-@settings(max_examples=150, deadline=None)
 @given(audited(), st.sampled_from(GROUPS), st.booleans(), st.sampled_from(["single", "ruled_out", "few"]))
 def test_class_disclosure_counts_the_people_whose_leaf_gives_their_class_away(
     found: tuple[Table, tuple[Node, ...]], groups: str, public: bool, form: str
@@ -406,7 +403,6 @@ def test_declared_settings_come_before_measured_ones() -> None:
 # How much better on its own people
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_losses_are_apart_as_kolmogorov_and_smirnov_have_it(data: st.DataObject) -> None:
     samples = []

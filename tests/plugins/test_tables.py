@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import leafgate
@@ -77,7 +77,6 @@ def cases(release: Release, table: Table, known: AdversaryKnowledge) -> list[tup
     return [(belief, ScoringContext(table, None, release, known, belief)) for belief in beliefs]
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables())
 def test_a_raw_table_protects_as_far_as_people_share_their_public_cells(table: Table) -> None:
     names = [column.name for column in table.schema.columns]
@@ -93,7 +92,6 @@ def test_a_raw_table_protects_as_far_as_people_share_their_public_cells(table: T
                 assert diverse[row] == len(result)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables_and_columns(), st.booleans())
 def test_columns_that_are_left_out_link_nobody_and_tell_nothing(
     drawn: tuple[Table, list[str]], distribution: bool
@@ -118,7 +116,6 @@ def test_columns_that_are_left_out_link_nobody_and_tell_nothing(
             )
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables_and_columns())
 def test_the_records_are_the_table_cell_by_cell(drawn: tuple[Table, list[str]]) -> None:
     table, names = drawn

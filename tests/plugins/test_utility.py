@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
@@ -54,7 +54,6 @@ NUMBERS = st.tuples(*[st.tuples(st.integers(0, 5), st.integers(0, 5)) for _ in r
 PEOPLE = st.lists(st.integers(0, 4), min_size=8, max_size=8).filter(lambda n: any(n[::2]) and any(n[1::2]))
 
 
-@settings(max_examples=100, deadline=None)
 @given(NUMBERS, NUMBERS, PEOPLE, st.sampled_from(["sum", "mean_per_tree", "boost"]))
 def test_it_is_scikit_learns(
     one: Sequence[tuple[int, int]], two: Sequence[tuple[int, int]], people: list[int], combine: Combine

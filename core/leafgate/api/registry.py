@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import pluggy
 from packaging.requirements import InvalidRequirement, Requirement
@@ -26,6 +26,9 @@ OFFERS: dict[str, type[Component]] = {
     "attack_models": AttackModel,
     "privacy_metrics": Metric,
 }
+
+Entry: TypeAlias = tuple[EntryPoint, str, str]
+"""An entry point, and the canonical name and version of its distribution."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +101,25 @@ def load_plugins(pins: Sequence[str] | None = None) -> Plugins:
     A pin is a distribution name, with a version range if wanted ("acme-attacks>=1.2"). Raises
     PolicyError for a pin that is malformed or that nothing installed satisfies.
     """
-    found = sorted(entry_points(group=hookspecs.GROUP), key=lambda point: (_dist(point)[0], point.name))
+    points = [(point, point.dist) for point in entry_points(group=hookspecs.GROUP)]
+    distributions = {id(distribution): distribution for _, distribution in points}
+    # once for each distribution: whenever it is asked, it parses its metadata anew
+    sources = {key: _source(distribution) for key, distribution in distributions.items()}
+    installed = [(point, *sources[id(distribution)]) for point, distribution in points]
+    installed.sort(key=lambda entry: (entry[1], entry[0].name))
     if pins is not None:
-        found = _trusted(found, pins)
-    return Plugins(tuple(_load(point) for point in found))
+        installed = _trusted(installed, pins)
+    return Plugins(tuple(_load(*entry) for entry in installed))
 
 
-def _dist(point: EntryPoint) -> tuple[str, str]:
-    dist: Distribution | None = point.dist
-    return (canonicalize_name(dist.name), dist.version) if dist else ("unknown", "0")
+def _source(distribution: Distribution | None) -> tuple[str, str]:
+    """The canonical name and the version of a distribution."""
+    return (canonicalize_name(distribution.name), distribution.version) if distribution else ("unknown", "0")
 
 
-def _trusted(found: Iterable[EntryPoint], pins: Sequence[str]) -> list[EntryPoint]:
-    installed, kept, problems = list(found), [], []
+def _trusted(installed: Sequence[Entry], pins: Sequence[str]) -> list[Entry]:
+    kept: list[Entry] = []
+    problems: list[Problem] = []
     for i, pin in enumerate(pins):
         place = f"plugins[{i}]"
         try:
@@ -118,19 +127,18 @@ def _trusted(found: Iterable[EntryPoint], pins: Sequence[str]) -> list[EntryPoin
         except InvalidRequirement:
             problems.append(Problem(place, f"{pin!r} is not a distribution name with a version range"))
             continue
-        mine = [point for point in installed if _dist(point)[0] == canonicalize_name(wanted.name)]
-        if not mine:
+        trusted = [entry for entry in installed if entry[1] == canonicalize_name(wanted.name)]
+        if not trusted:
             problems.append(Problem(place, f"no installed plugin comes from {wanted.name!r}", "install it"))
-        elif not wanted.specifier.contains(_dist(mine[0])[1], prereleases=True):
-            problems.append(Problem(place, f"{' '.join(_dist(mine[0]))} is installed, the policy wants {pin!r}"))
-        kept += mine
+        elif not wanted.specifier.contains(trusted[0][2], prereleases=True):
+            problems.append(Problem(place, f"{' '.join(trusted[0][1:])} is installed, the policy wants {pin!r}"))
+        kept += trusted
     if problems:
         raise PolicyError.listing(problems)
     return kept
 
 
-def _load(point: EntryPoint) -> Plugin:
-    distribution, version = _dist(point)
+def _load(point: EntryPoint, distribution: str, version: str) -> Plugin:
     try:
         module = point.load()
         offers, commands = offered_by(module)
