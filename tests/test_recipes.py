@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 import pytest
 import yaml
 
-from leafgate.disclosure.schema import ReportTold
+from leafgate.disclosure.schema import ReportDocument
 from recipes import PROGRAMS, TOP, program
 
 CI = TOP / "docs" / "ci"
@@ -375,7 +375,7 @@ def test_what_the_rego_rules_read_is_in_reports() -> None:
     rules = (CI / "report.rego").read_text()
     paths = set(re.findall(r"\binput\.([a-z_0-9.]+)", rules))
     assert {"verdict", "waived", "policy.sha256", "release.file.sha256", "versions", "findings"} <= paths
-    schema = ReportTold.model_json_schema()
+    schema = ReportDocument.model_json_schema()
 
     def properties(node: Mapping[str, Any]) -> Mapping[str, Any]:
         options = [node, *node.get("anyOf", [])]

@@ -18,6 +18,7 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople
 from survey import PEOPLE, survey
 
+POLICY = {"name": "p", "sha256": "0" * 64}
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "stump"}, "trees": 1, "leaves": 2}
 
 
@@ -29,7 +30,7 @@ def report(*findings: Finding, people: int, distinct: int = 0, smallest: int = 1
         "keyed_sha256": "e" * 64,
     }
     data = {"people": PeopleCount(people), **fields}
-    return Report({"name": "p"}, data, RELEASE, findings, {}, smallest_cell=smallest, **facts)
+    return Report(POLICY, data, RELEASE, findings, {}, smallest_cell=smallest, **facts)
 
 
 def found(people: int, beyond: int | None = None, **facts: Any) -> Finding:

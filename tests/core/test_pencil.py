@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from leafgate.types.report import Finding, Report, ScoredPeople
 from planted import of_planted
 from subtraction import exact_counts, given_away
 
+POLICY = {"name": "p", "sha256": "0" * 64}
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
 
 
@@ -23,7 +25,7 @@ def made_up(rng: np.random.Generator, smallest: int) -> Report:
     groups = rng.integers(1, 60, size=rng.integers(1, 30))
     findings = [_finding(rng, groups, place) for place in range(rng.integers(1, 5))]
     data = {"people": PeopleCount(int(groups.sum())), "distinct": PeopleCount(len(groups)), "sha256": "d" * 64}
-    return Report({"name": "p"}, data, RELEASE, findings, {}, smallest_cell=smallest)
+    return Report(POLICY, data, RELEASE, findings, {}, smallest_cell=smallest)
 
 
 def _finding(rng: np.random.Generator, groups: np.ndarray, place: int) -> Finding:
@@ -80,12 +82,12 @@ def test_a_verdict_that_pins_a_veiled_number_is_declared_and_the_pencil_sees_wha
         "m@a", "m", beyond / 100 <= allow, "a", value=float(worst), limit=limit | {"allow": allow}, people=100,
         violations=beyond, unit=unit,
     )  # fmt: skip
-    fields = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")
+    fields = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")
     assert len(fields["notes"]) == 1
     assert remedy in fields["notes"][0]
     assert not list(given_away(fields, 10))
     assert any("by the verdict" in found for found in given_away(fields | {"notes": []}, 10))
-    auditor = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "auditor")
+    auditor = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "auditor")
     assert not auditor["notes"]
 
 
@@ -93,17 +95,18 @@ def test_a_limit_that_the_shown_numbers_decide_is_not_declared() -> None:
     for size, limit in ((9, 10.0), (9, 1.0), (15, 5.0), (15, 20.0)):
         finding = Finding("m@a", "m", size >= limit, "a", value=size, limit={"at_least": limit}, people=100,
                           violations=0 if size >= limit else size, unit="people")  # fmt: skip
-        assert not document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")[
-            "notes"
-        ]
+        assert not document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10), "public")["notes"]
 
 
 def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
     finding = Finding(
         "k@a", "k", False, "a", value=6.0, limit={"at_least": 20.0}, people=100, violations=6, unit="people"
     )
-    waiver = {"finding": "k@a", "limit": {"at_least": 5.0}, "status": "applied"}
-    report = Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10, waivers=[waiver])
+    names = {"id": "W-1", "finding": "k@a", "release": "0" * 64, "owner": "a", "approved_by": "b", "reason": "c"}
+    days = {"issued": "2026-01-01", "expires": "2026-01-02"}
+    waiver = names | days | {"limit": {"at_least": 5.0}, "status": "applied", "message": "d"}
+    facts: dict[str, Any] = {"waivers": [waiver], "judged_on": "2026-01-01"}
+    report = Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10, **facts)
     [note] = document(report, "public")["notes"]
     assert "Whether k is at least 5 tells of groups of fewer than 10 people" in note
 
@@ -111,7 +114,7 @@ def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
 def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:
     people = ScoredPeople(np.array([0.0, 1.0]), np.array([97, 3]), np.array([False, True]), everyone=True)
     careless = Finding("m@a", "m", False, "a", people=100, violations=3, limit={"at_most": 0.5}, scored=people)
-    fields = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [careless], {}, 10), "public")
+    fields = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [careless], {}, 10), "public")
     assert fields["findings"][0]["beyond"] == {"fewer_than": 10}
     assert len(fields["findings"][0]["distribution"]) == 1
     fields["findings"][0]["distribution"] = [
@@ -143,13 +146,13 @@ def test_the_outer_edge_of_a_histogram_does_not_tell_how_small_the_smallest_grou
     worst = float(scores.min() if unit == "people" else scores.max())
     people, beyond = int(groups.sum()), int(groups[past].sum())
     finding = Finding("m@a", "m", False, "a", "s", worst, limit, people, beyond, unit=unit, scored=result)
-    public = document(Report({"name": "p"}, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
+    public = document(Report(POLICY, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     outer, inner = ("to", "from") if edge else ("from", "to")
     bar = public["findings"][0]["distribution"][edge]
     assert bar[outer] == 1.0
     finding = replace(finding, limit={"at_most": 1.0} if edge else {"at_least": 1.0}, passed=True)
     finding = replace(finding, violations=0, scored=replace(result, past=past & False))
-    public = document(Report({"name": "p"}, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
+    public = document(Report(POLICY, {"people": PeopleCount(people)}, RELEASE, [finding], {}, 10), "public")
     bar = public["findings"][0]["distribution"][edge]
     assert (bar[inner] <= 0.1) if edge else (bar[inner] >= 10)  # the bar says no more than that the group is small
 
@@ -161,5 +164,5 @@ def test_a_few_people_in_small_groups_are_not_told_group_by_group(sizes: tuple[i
         finding = Finding(
             "m@a", "m", False, "a", people=100, violations=beyond, limit={"at_least": 3}, evidence={"worst": worst}
         )
-        public = document(Report({"name": "p"}, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 3), "public")
+        public = document(Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 3), "public")
         assert len(public["findings"][0]["evidence"]["worst"]) == value

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leafgate.disclosure.document import document
-from leafgate.disclosure.masking import score_shown
+from leafgate.disclosure.masking import mask_score
+from leafgate.disclosure.schema import FromTo
 from leafgate.types.evidence import PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
 
+POLICY = {"name": "p", "sha256": "0" * 64}
 CELL = 10
 
 
@@ -34,25 +36,25 @@ def sure(sizes: list[int], scores: list[float], limit: float) -> Finding:
 
 def public(finding: Finding, **evidence: Any) -> dict[str, Any]:
     found = replace(finding, evidence=evidence)
-    report = Report({"name": "p"}, {"people": PeopleCount(found.people or 0)}, None, [found], {}, CELL)
+    report = Report(POLICY, {"people": PeopleCount(found.people or 0)}, None, [found], {}, CELL)
     [result] = document(report, "public")["findings"]
     return dict(result)
 
 
 @given(st.floats(-1e6, 1e6, allow_nan=False))
 def test_a_step_holds_the_score_and_others_of_its_size(value: float) -> None:
-    result = score_shown(value, sure([50], [0.5], 1), CELL)
-    if isinstance(result, dict):
-        assert result["from"] - 1e-6 <= value <= result["to"] + 1e-6
-        assert result["to"] - result["from"] >= 0.05 - 1e-9
+    result = mask_score(value, sure([50], [0.5], 1), CELL)
+    if isinstance(result, FromTo):
+        assert result.low - 1e-6 <= value <= result.high + 1e-6
+        assert result.high - result.low >= 0.05 - 1e-9
     else:
         assert result == value
         assert value.is_integer()
 
 
 def test_equal_steps_are_told_of_all_scores_in_them() -> None:
-    items = [str(score_shown(i / 1000, sure([50], [0.5], 1), CELL)) for i in range(701, 749)]
-    assert set(items) == {"{'from': 0.7, 'to': 0.75}"}
+    items = [mask_score(i / 1000, sure([50], [0.5], 1), CELL) for i in range(701, 749)]
+    assert set(items) == {FromTo.between(0.7, 0.75)}
 
 
 @pytest.mark.parametrize("size", range(1, 21))
@@ -83,7 +85,7 @@ def test_certainty_is_told_as_it_is() -> None:
 
 def test_the_auditor_sees_every_digit() -> None:
     finding = sure([100, 7], [0.8, 6 / 7], 0.83)
-    report = Report({"name": "p"}, {"people": PeopleCount(107)}, None, [finding], {}, CELL)
+    report = Report(POLICY, {"people": PeopleCount(107)}, None, [finding], {}, CELL)
     [result] = document(report, "auditor")["findings"]
     assert result["value"] == 6 / 7
     assert len(result["distribution"]) > 2

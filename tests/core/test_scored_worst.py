@@ -34,6 +34,7 @@ from leafgate.types.evidence import AuditorOnly, PeopleCount
 from leafgate.types.report import Finding, Report, ScoredPeople, SecondaryScore
 from standins import attack_that, audited, finding, metric_that, plugins_with, policy_with, release_metric_that
 
+POLICY = {"name": "p", "sha256": "0" * 64}
 PLUGINS = load_plugins(["leafgate"])
 
 # Eight people of two zip codes. Zip 1: three have flu, one a cold; nobody is rich. Zip 2: two and two; two are rich.
@@ -116,7 +117,7 @@ def test_where_less_is_safer_the_higher_score_is_the_worse() -> None:
 def test_where_the_release_tells_the_composition_and_it_is_what_is_derived_nothing_stands_beside() -> None:
     found = judged(0.75, 0.5, at_least=0.3)
     assert (found.value, found.private, values(found)) == (0.25, False, {})
-    lines = summary(document(Report({"name": "p"}, {}, None, [found], {}, 1), "public"))
+    lines = summary(document(Report(POLICY, {}, None, [found], {}, 1), "public"))
     assert "the worse of" not in lines
 
 
@@ -342,7 +343,7 @@ def average(value: float, secondary: SecondaryScore, *, scores: Sequence[float] 
         "confidence@a", "confidence", True, value=value, attack="a", secret="ill", limit=limit, people=1000,
         scored=people, score_range=0.1, smallest_group=400, private=True, evidence={"derived": secondary},
     )  # fmt: skip
-    report = Report({"name": "p"}, {"people": PeopleCount(1000)}, None, [found], {}, 10)
+    report = Report(POLICY, {"people": PeopleCount(1000)}, None, [found], {}, 10)
     [result] = document(report, "public")["findings"]
     return dict(result["evidence"])
 
@@ -357,7 +358,7 @@ def test_fewer_people_than_the_smallest_cell_cannot_move_a_secondary_average_by_
 def test_a_secondary_average_is_rounded_by_its_own_scores_and_exact_for_auditors() -> None:
     wide, narrow = (average(0.7, SecondaryScore(0.612345, spread=spread))["derived"] for spread in (0.5, 0.05))
     assert (wide, narrow) == (0.61, 0.612)
-    report = Report({"name": "p"}, {}, None, [judged(0.5, 0.9, average=True)], {}, 10)
+    report = Report(POLICY, {}, None, [judged(0.5, 0.9, average=True)], {}, 10)
     assert document(report, "auditor")["findings"][0]["evidence"]["derived"] == pytest.approx(0.3)
 
 

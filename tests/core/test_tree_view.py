@@ -178,6 +178,7 @@ def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
         assert ends(unfolded(laid, list(range(many)))) == ROWS
 
 
+POLICY = {"name": "p", "sha256": "0" * 64}
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
 LIMIT = {"at_least": 5, "average": False}
 
@@ -196,7 +197,7 @@ def marked(
     root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": risk}
     view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves} if leaves else {})
     finding = Finding("m@a", "m", passed, "a", people=1000, violations=beyond, limit={**LIMIT, "allow": allow})
-    report = Report({"name": "p"}, {}, RELEASE, [finding], {}, smallest, tree=view, **facts)
+    report = Report(POLICY, {}, RELEASE, [finding], {}, smallest, tree=view, **facts)
     return document(report, "public")
 
 

@@ -1,141 +1,169 @@
-"""What an audience may see of a report: everything (auditor), or nothing of a person (public)."""
+"""The document of a report that an audience may see: everything (auditor), or no number of few people (public)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
-from leafgate.disclosure.figures import accuracies_shown, distributions, tree_figure
+from leafgate.disclosure.figures import attack_accuracies, distributions, tree_figure
 from leafgate.disclosure.limit_leakage import leakage_notes
 from leafgate.disclosure.masking import (
-    COARSEST,
+    MAX_ROUNDING_BASE,
     Audience,
     CountMask,
+    count_behind_share,
     has_small_groups,
-    is_plain,
-    redact,
+    is_individual_score,
+    mask_score,
+    redact_object,
     round_coarsely,
     round_to_grid,
     rounding_base,
-    score_shown,
-    share_count,
-    shown_in,
 )
+from leafgate.disclosure.schema import (
+    BarDocument,
+    DataDocument,
+    EvidenceDocument,
+    FewerThan,
+    FindingDocument,
+    FromTo,
+    LimitDocument,
+    MethodDocument,
+    MoreThan,
+    PolicyDocument,
+    ReleaseDocument,
+    ReportDocument,
+    Value,
+)
+from leafgate.io.json import JsonDocument
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.report import FORMAT, Finding, Report, SecondaryScore
 
-
-def document(report: Report, audience: Audience) -> dict[str, Any]:
-    """The report as JSON (design 4.4): same input, same document; no clock is read."""
-    smallest = report.smallest_cell if audience == "public" else 1
-    shown = shown_in(report, smallest)
-    hide_data = audience == "public" and report.differentially_private
-    findings = [
-        _finding(finding, shown, audience, hide_data) | {"distribution": bars}
-        for finding, bars in zip(report.findings, distributions(report, shown, audience), strict=True)
-    ]
-    telling = leakage_notes(report, findings) if audience == "public" else []
-    return {
-        "format": FORMAT,
-        "verdict": report.verdict,
-        "audience": audience,
-        "waived": report.waived,
-        **({"judged_on": report.judged_on} if report.waivers else {}),
-        "policy": dict(report.policy),
-        "data": {} if hide_data else _data(report.data, shown, audience),
-        "release": None if report.release is None else redact(report.release, shown, audience),
-        "findings": findings,
-        "method": dict(report.method),
-        **({"waivers": [dict(waiver) for waiver in report.waivers]} if report.waivers else {}),
-        "guesses": [] if hide_data else accuracies_shown(report, shown, audience),
-        "tree": tree_figure(report, shown, audience),
-        "versions": dict(report.versions),
-        "notes": [
-            *report.notes,
-            *(report.auditor_notes if audience == "auditor" else ()),
-            *telling,
-            *([_OUTSIDE] if hide_data else []),
-        ],
-    }
-
-
-_OUTSIDE = (
-    "The release claims differential privacy. Whether limits hold was worked out from the data: these answers are "
+OUTSIDE_GUARANTEE = (
+    "The release claims differential privacy. Whether limits hold was computed from the data: these answers are "
     "outside that guarantee, and their numbers are for auditors."
 )
 
 
-def _data(data: Mapping[str, Any], shown: CountMask, audience: Audience) -> dict[str, Any]:
-    """What is told of the table; how many people it has as they are, for all counts are of these."""
-    everyone = {} if shown.total is None else {"people": shown.total_count(shown.total)}
-    seen: dict[str, Any] = redact(data, shown, audience)
-    return seen | everyone
+def document(report: Report, audience: Audience) -> JsonDocument:
+    """The report as JSON; equal reports give equal documents, and no clock is read."""
+    return report_document(report, audience).json_document()
 
 
-def _finding(finding: Finding, shown: CountMask, audience: Audience, hide_data: bool) -> dict[str, Any]:
+def report_document(report: Report, audience: Audience) -> ReportDocument:
+    """The report as its audience may see it.
+
+    The numbers of a public report are masked by its smallest cell (`leafgate.disclosure.masking`). Where the release
+    claims differential privacy, a public report holds no number that was computed from the data.
+    """
+    mask = CountMask.of_report(report, report.smallest_cell if audience == "public" else 1)
+    hide_data = audience == "public" and report.differentially_private
+    findings = tuple(
+        _finding_document(finding, bars, mask, audience, hide_data)
+        for finding, bars in zip(report.findings, distributions(report, mask, audience), strict=True)
+    )
+    notes = [*report.notes, *(report.auditor_notes if audience == "auditor" else ())]
+    notes += leakage_notes(report, findings) if audience == "public" else ()
+    notes += [OUTSIDE_GUARANTEE] if hide_data else ()
+    return ReportDocument.of(
+        {
+            "format": FORMAT,
+            "verdict": report.verdict,
+            "audience": audience,
+            "waived": report.waived,
+            **({"judged_on": report.judged_on, "waivers": report.waivers} if report.waivers else {}),
+            "policy": PolicyDocument.of(report.policy),
+            "data": DataDocument.of({} if hide_data else _data_facts(report, mask, audience)),
+            "release": report.release and ReleaseDocument.of(redact_object(report.release, mask, audience)),
+            "findings": findings,
+            "method": MethodDocument.of(redact_object(report.method, mask, audience)) if report.method else None,
+            "guesses": () if hide_data else attack_accuracies(report, mask, audience),
+            "tree": tree_figure(report, mask, audience),
+            "versions": report.versions,
+            "notes": notes,
+        }
+    )
+
+
+def _data_facts(report: Report, mask: CountMask, audience: Audience) -> JsonDocument:
+    """The facts about the table, its number of people exact: all other counts are parts of it."""
+    everyone = {} if mask.total is None else redact_object({"people": mask.total_count(mask.total)}, mask, audience)
+    return redact_object(report.data, mask, audience) | everyone
+
+
+def _finding_document(
+    finding: Finding, bars: tuple[BarDocument, ...], mask: CountMask, audience: Audience, hide_data: bool
+) -> FindingDocument:
     total, beyond = finding.people, finding.violations
     if audience == "public":
-        finding, beyond = _without_secrets(finding, hide_data), None if finding.private else beyond
-        finding = replace(finding, evidence=_few_worst(finding, shown.smallest))
-    known = total is not None and not hide_data
-    step = rounding_base(finding, shown.smallest) if finding.value is not None else 0.0
-    return {
-        "id": finding.id,
-        "attack": finding.attack,
-        "secret": finding.secret,
-        "metric": finding.metric,
-        **({"use": finding.use} if finding.use else {}),
-        "value": _in_steps(finding, step) if step else _value(finding, shown, hide_data),
-        **({"step": step} if 0 < step <= COARSEST else {}),
-        "limit": dict(finding.limit),
-        "passed": finding.passed,
-        "people": shown.total_count(total) if known and total is not None else None,
-        "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
-        "evidence": redact(_with_secondary_scores(finding, shown, hide_data), shown, audience),
-        **({"alarm": finding.plain_failure} if finding.plain_failure else {}),
-        "plugin": finding.plugin,
-        "where": dict(finding.where),
-        **({"waiver": dict(finding.waiver)} if finding.waiver is not None else {}),
-    }
+        finding, beyond = _without_private_numbers(finding, hide_data), None if finding.private else beyond
+        finding = replace(finding, evidence=_without_small_groups(finding, mask.smallest))
+    if hide_data:
+        total = beyond = None
+    base = rounding_base(finding, mask.smallest) if finding.value is not None else 0.0
+    evidence = redact_object(_with_secondary_scores(finding, mask, hide_data), mask, audience)
+    return FindingDocument.of(
+        {
+            "id": finding.id,
+            "attack": finding.attack,
+            "secret": finding.secret,
+            "metric": finding.metric,
+            **({"use": finding.use} if finding.use else {}),
+            "value": _rounded_score(finding, base) if base else _masked_value(finding, mask, hide_data),
+            **({"step": base} if 0 < base <= MAX_ROUNDING_BASE else {}),
+            "limit": LimitDocument.of(finding.limit),
+            "passed": finding.passed,
+            "people": None if total is None else mask.total_count(total),
+            "beyond": None if beyond is None or total is None else mask.part(beyond, total),
+            "evidence": EvidenceDocument.of(evidence),
+            **({"alarm": finding.plain_failure} if finding.plain_failure else {}),
+            "plugin": finding.plugin,
+            "where": finding.where,
+            **({"waiver": finding.waiver} if finding.waiver is not None else {}),
+            "distribution": bars,
+        }
+    )
 
 
-def _without_secrets(finding: Finding, hide_data: bool) -> Finding:
-    """The finding without numbers that follow from the data and not from the release, which may promise more."""
+def _without_private_numbers(finding: Finding, hide_data: bool) -> Finding:
+    """The finding without numbers that follow from the data and not from the release."""
+    kept = {"claim", "problem", "scored_because"}
     if hide_data and not finding.of_release:
-        return replace(finding, value=None, evidence=_among(finding.evidence, {"claim", "problem", "scored_because"}))
+        return replace(finding, value=None, evidence=_selected(finding.evidence, kept))
     if finding.private:
-        kept = {"claim", "derived", "problem", "scored_because"}
-        return replace(finding, value=None, evidence=_among(finding.evidence, kept))
+        return replace(finding, value=None, evidence=_selected(finding.evidence, kept | {"derived"}))
     return finding
 
 
-def _among(evidence: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    return {key: result for key, result in evidence.items() if key in keys}
+def _selected(evidence: Mapping[str, object], keys: Collection[str]) -> dict[str, object]:
+    return {key: content for key, content in evidence.items() if key in keys}
 
 
-def _few_worst(finding: Finding, smallest: int) -> Mapping[str, Any]:
-    """The evidence; of worst groups with small ones among them the worst alone: the others may be all the rest."""
+def _without_small_groups(finding: Finding, smallest: int) -> Mapping[str, object]:
+    """The evidence; where one of the worst groups is below the smallest cell, that group alone and no number of groups.
+
+    The other groups might be all the rest of the people, and the number of groups would disclose how small they are.
+    """
     evidence, worst = dict(finding.evidence), finding.evidence.get("worst")
     if smallest > 1 and has_small_groups(finding, smallest):
-        evidence.pop("groups", None)  # of few people in all, how many groups there are tells how small they are
+        evidence.pop("groups", None)
     if isinstance(worst, list) and any(group["people"].count < smallest for group in worst):
         evidence["worst"] = worst[:1]
     return evidence
 
 
-def _with_secondary_scores(finding: Finding, shown: CountMask, hide_data: bool) -> dict[str, Any]:
-    """The evidence with each secondary score as the finding's own would be shown, and without it where that would not.
+def _with_secondary_scores(finding: Finding, mask: CountMask, hide_data: bool) -> dict[str, object]:
+    """The evidence with each secondary score masked as the finding's own would be; suppressed ones are left out.
 
-    A secondary average is rounded as a judged one: so few people as must not be shown cannot move it by a step.
+    A secondary average is rounded as a judged one: fewer people than the smallest cell cannot move it by a step.
     """
-    evidence = dict(finding.evidence)
+    evidence: dict[str, object] = dict(finding.evidence)
     for key, content in finding.evidence.items():
         score = content.content if isinstance(content, AuditorOnly) else content
         if not isinstance(score, SecondaryScore):
             continue
         judged = replace(finding, value=score.value, score_range=score.spread, people_at_value=score.fewest)
-        value = _value(judged, shown, hide_data)
+        value = _masked_value(judged, mask, hide_data)
         if value is None and score.value is not None:
             del evidence[key]
         else:
@@ -143,53 +171,58 @@ def _with_secondary_scores(finding: Finding, shown: CountMask, hide_data: bool) 
     return evidence
 
 
-def _value(finding: Finding, shown: CountMask, hide_data: bool) -> Any:
-    """A score; one that is itself a count or a share of people is shown like a count."""
-    value, total, people = finding.value, finding.people, share_count(finding)
-    average = finding.limit.get("average") and finding.unit != "share"
-    if value is None or shown.smallest == 1:
+def _masked_value(finding: Finding, mask: CountMask, hide_data: bool) -> Value | None:
+    """The score of a finding; one that is itself a count or a share of people is masked like a count."""
+    value, total, people = finding.value, finding.people, count_behind_share(finding)
+    if value is None or mask.smallest == 1:
         return value
-    if is_plain(finding):
-        return score_shown(value, finding, shown.smallest)
-    if average:
-        return _average(value, finding, shown)
+    if is_individual_score(finding):
+        return mask_score(value, finding, mask.smallest)
+    if finding.limit.get("average") and finding.unit != "share":
+        return _masked_average(value, finding, mask)
     if finding.unit == "people":
-        result = shown.count(int(value))
-        return result if isinstance(result, dict) else value
+        size = mask.count(int(value))
+        return value if isinstance(size, int) else size
     if finding.unit == "one over people":
-        result = shown.count(round(1 / value))
-        return _one_over(result) if isinstance(result, dict) else value
+        size = mask.count(round(1 / value))
+        return value if isinstance(size, int) else _one_over(size)
     if finding.unit == "people left" and total is not None:
-        result = shown.total_count(total)
-        return {key: n - total + int(value) for key, n in result.items()} if isinstance(result, dict) else value
+        everyone, known = mask.total_count(total), total - int(value)
+        return value if isinstance(everyone, int) else _transformed(everyone, lambda count: count - known)
     if people is None or total is None:
         return value
-    if hide_data or isinstance(shown.total_count(total), dict):
+    if hide_data or not isinstance(mask.total_count(total), int):
         return None
-    result = shown.part(people, total)
-    return {key: round(n / total, 6) for key, n in result.items()} if isinstance(result, dict) else value
+    part = mask.part(people, total)
+    return value if isinstance(part, int) else _transformed(part, lambda count: round(count / total, 6))
 
 
-def _average(value: float, finding: Finding, shown: CountMask) -> Any:
-    """An average of people's scores; of groups that are all alike it is each one's."""
-    if not finding.unit and has_small_groups(finding, shown.smallest):
+def _masked_average(value: float, finding: Finding, mask: CountMask) -> Value:
+    """An average of people's scores, rounded so coarsely that fewer people than the smallest cell move it by no step.
+
+    The average of a small group whose people have equal scores is each person's score, and is masked as one.
+    """
+    if not finding.unit and has_small_groups(finding, mask.smallest):
         return round_to_grid(value)
-    few = finding.unit == "people" and 0 < value < shown.smallest
-    return {"fewer_than": shown.smallest} if few else _coarse(value, finding, shown)
+    if finding.unit == "people" and 0 < value < mask.smallest:
+        return FewerThan(fewer_than=mask.smallest)
+    return round_coarsely(value, mask.smallest * finding.score_range / max(finding.people or 1, 1))
 
 
-def _in_steps(finding: Finding, step: float) -> float | None:
-    """A score in steps that fewer people than the smallest cell cannot move it by; None where too coarse."""
-    return None if finding.value is None or step > COARSEST else round_coarsely(finding.value, step)
+def _rounded_score(finding: Finding, base: float) -> float | None:
+    """The score rounded to its rounding base; None where that is too coarse."""
+    return None if finding.value is None or base > MAX_ROUNDING_BASE else round_coarsely(finding.value, base)
 
 
-def _coarse(value: float, finding: Finding, shown: CountMask) -> float:
-    """An average, so coarse that fewer people than the smallest cell cannot move it by a step."""
-    return round_coarsely(value, shown.smallest * finding.score_range / max(finding.people or 1, 1))
+def _transformed(count: FewerThan | FromTo, transform: Callable[[float], float]) -> FewerThan | FromTo:
+    """The masked number after an increasing transformation."""
+    if isinstance(count, FewerThan):
+        return FewerThan(fewer_than=transform(count.fewer_than))
+    return FromTo.between(transform(count.low), transform(count.high))
 
 
-def _one_over(document: Mapping[str, int]) -> dict[str, float]:
-    """One over a veiled count."""
-    if "fewer_than" in document:
-        return {"more_than": round(1 / document["fewer_than"], 6)}
-    return {"from": round(1 / document["to"], 6), "to": round(1 / document["from"], 6)}
+def _one_over(count: FewerThan | FromTo) -> MoreThan | FromTo:
+    """One over a masked count."""
+    if isinstance(count, FewerThan):
+        return MoreThan(more_than=round(1 / count.fewer_than, 6))
+    return FromTo.between(round(1 / count.high, 6), round(1 / count.low, 6))

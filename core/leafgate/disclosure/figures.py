@@ -1,80 +1,82 @@
-"""What a report's pictures are drawn from, as its audience may see it."""
+"""The content of a report's figures as its audience may see it: histograms, accuracies of attacks, the tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from leafgate.disclosure.masking import COARSEST, Audience, CountMask, redact, round_coarsely
+from leafgate.disclosure.masking import MAX_ROUNDING_BASE, Audience, CountMask, redact_object, round_coarsely
+from leafgate.disclosure.schema import AttackAccuracyDocument, BarDocument, NodeDocument, TreeDocument
 from leafgate.types.report import Report
 
 
-def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterator[list[dict[str, Any]]]:
-    """For each finding the people at each score, from low to high; empty where that may not be told.
+def distributions(report: Report, mask: CountMask, audience: Audience) -> Iterator[tuple[BarDocument, ...]]:
+    """For each finding the histogram of people's scores, from low to high; empty where it is suppressed.
 
-    For the public bars are joined until neither they nor any sum or difference of what the report tells
-    counts fewer people than the smallest cell.
+    For the public, bars are merged until neither they nor any sum or difference of published numbers counts fewer
+    people than the smallest cell.
     """
     from leafgate.disclosure.histograms import distribution, suppress_secondary, suppress_small_bins
 
     public = audience == "public"
     for finding in report.findings:
-        hidden = public and (finding.private or report.differentially_private)
-        bars = () if hidden else distribution(finding)
+        suppressed = public and (finding.private or report.differentially_private)
+        bars = () if suppressed else distribution(finding)
         if public and bars:
             total = sum(bar.people for bar in bars)
-            bars = bars if _may_add_up(finding.violations, total, mask) else ()
+            bars = bars if _can_publish_sums(finding.violations, total, mask) else ()
             bars = suppress_secondary(suppress_small_bins(bars, finding, mask.smallest), mask.smallest) if bars else ()
-        yield [
-            {"from": bar.low, "to": bar.high, "people": mask.total_count(bar.people), "past": bar.past}
+        yield tuple(
+            BarDocument.of({"from": bar.low, "to": bar.high, "people": mask.total_count(bar.people), "past": bar.past})
             for bar in bars
-            if (bar.low, bar.high) != (None, None)  # everybody, somewhere
-        ]
+            if (bar.low, bar.high) != (None, None)  # one bar of everybody says nothing
+        )
 
 
-def _may_add_up(beyond: int | None, total: int, shown: CountMask) -> bool:
-    """Is neither the bars' sum veiled, nor the sum of those past the limit where they are nearly everyone?"""
-    everyone = shown.part(total, total)
-    nearly = beyond is not None and shown.part(beyond, total) == everyone != total
-    return shown.total_count(total) == total and not nearly
+def _can_publish_sums(beyond: int | None, total: int, mask: CountMask) -> bool:
+    """Is the sum of all bars published exactly anyway, and the number of people past the limit not merged with it?"""
+    everyone = mask.part(total, total)
+    merged = beyond is not None and mask.part(beyond, total) == everyone != total
+    return mask.total_count(total) == total and not merged
 
 
-def accuracies_shown(report: Report, mask: CountMask, audience: Audience) -> list[dict[str, Any]]:
-    """How often each attack's best guess is right, and how often the commonest value is, as shares of the people.
+def attack_accuracies(report: Report, mask: CountMask, audience: Audience) -> tuple[AttackAccuracyDocument, ...]:
+    """For each attack and secret, the share of people for whom its best guess, and the most common value, are right.
 
-    The public sees them where the release tells as much, and so coarse that fewer people than the smallest cell cannot
-    move them by a step.
+    The public gets them where they follow from the release, rounded so coarsely that fewer people than the smallest
+    cell cannot move them by a step.
     """
-    public = audience == "public"
-    made = []
+    documents = []
     for guess in report.guesses:
-        step = mask.smallest / guess.people
-        if public and (guess.private or (step > COARSEST and mask.smallest > 1)):
+        base = mask.smallest / guess.people
+        if audience == "public" and (guess.private or (base > MAX_ROUNDING_BASE and mask.smallest > 1)):
             continue
         shares = {"right": guess.correct / guess.people, "commonest": guess.majority_baseline / guess.people}
-        exact = {name: round(share, 6) for name, share in shares.items()}
-        rounded = {name: round_coarsely(share, step) for name, share in shares.items()} if mask.smallest > 1 else exact
-        made.append({"attack": guess.attack, "secret": guess.secret, **rounded})
-    return made
+        rounded = {
+            name: round_coarsely(share, base) if mask.smallest > 1 else round(share, 6)
+            for name, share in shares.items()
+        }
+        documents.append(AttackAccuracyDocument.of({"attack": guess.attack, "secret": guess.secret, **rounded}))
+    return tuple(documents)
 
 
-def tree_figure(report: Report, mask: CountMask, audience: Audience) -> dict[str, Any] | None:
-    """The tree to draw: coloured by risk where the audience may know in which leaves it is, else by its shape alone."""
+def tree_figure(report: Report, mask: CountMask, audience: Audience) -> TreeDocument | None:
+    """The tree to draw: coloured by risk where the audience may know which leaves are at risk, else its shape alone."""
     view = report.tree
     if view is None:
         return None
-    coloured = audience == "auditor" or _may_be_coloured(report)
-    nodes = [redact(node, mask, audience) for node in (view.coloured if coloured else view.plain)]
-    if audience == "public":  # a leaf that nobody reaches is nobody's business either
+    coloured = audience == "auditor" or _can_publish_risks(report)
+    nodes = [redact_object(node, mask, audience) for node in (view.coloured if coloured else view.plain)]
+    if audience == "public":  # that nobody reaches a leaf follows from the data
         nodes = [node | ({"risk": "within"} if node.get("risk") == "nobody" else {}) for node in nodes]
-    return {"trees": view.trees, "number": view.number, "coloured": coloured, "nodes": nodes}
+    documents = tuple(map(NodeDocument.of, nodes))
+    return TreeDocument(trees=view.trees, number=view.number, coloured=coloured, nodes=documents)
 
 
-def _may_be_coloured(report: Report) -> bool:
-    """May the public know which leaves hold people past a limit? Only that none does: that limits hold says as much.
+def _can_publish_risks(report: Report) -> bool:
+    """May the public know which leaves hold people past a limit? Only where none does, which the verdicts disclose too.
 
-    Whoever has the tree could look another leaf up: it may be published in spite of all, by a waiver or other limits.
-    Where a limit allows for some people past it, nobody may know whether there are any.
+    A release can be published although a limit fails, by a waiver or under another policy, and whoever has it can look
+    a leaf up. A limit that allows a share of people past it does not disclose whether there are any.
     """
     judged = [finding for finding in report.findings if finding.attack is not None]
     safe = all(finding.passed and not finding.limit.get("allow") for finding in judged)

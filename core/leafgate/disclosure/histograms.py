@@ -1,4 +1,8 @@
-"""How protection is spread over people: a histogram of scores, cut at the limit."""
+"""Histograms of people's scores, cut at the limit, and their masking: merged bars and rounded edges.
+
+The public gets a histogram whose edges are no score of few people (`suppress_small_bins`), and from whose counts no
+small count follows by addition or subtraction (`suppress_secondary`).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,9 @@ STEPS = 10
 
 @dataclass(frozen=True)
 class Bar:
-    """People whose scores lie between two numbers (None: without bound).
+    """The people whose scores lie between two numbers (None: without bound).
 
-    `past` is None for a bar across the limit, and where an average is judged.
+    `past` says whether they are past the limit; None for a bar across it, and where an average is judged.
     """
 
     low: float | None
@@ -29,16 +33,16 @@ class Bar:
     past: bool | None
 
     def joined(self, next_bar: Bar) -> Bar:
-        """This bar and the next one as one."""
+        """This bar merged with the next."""
         past = self.past if self.past == next_bar.past else None
         return replace(self, high=next_bar.high, people=self.people + next_bar.people, past=past)
 
 
 def distribution(finding: Finding) -> tuple[Bar, ...]:
-    """Everyone's scores as bars from low to high; none where the finding is not about single people.
+    """The histogram of everyone's scores, from low to high; empty where the finding is not about single people.
 
-    The limit is always between two bars, and a bar holds what lies on its side of it: for `at_least` a bar holds
-    its lower end, for `at_most` its upper end. Bars of group sizes grow in steps of 1, 2, 5, 10.
+    The limit is always an edge. For `at_least` a bar includes its lower edge, for `at_most` its upper edge. Edges of
+    group sizes are 1, 2, 5, 10, ...
     """
     scored = finding.scored
     if scored is None or not len(scored.scores) or not np.isfinite(scored.scores).any():
@@ -48,13 +52,13 @@ def distribution(finding: Finding) -> tuple[Bar, ...]:
     edges = _edges(scored.scores[np.isfinite(scored.scores)], limit, finding.unit)
     place = np.searchsorted(edges, scored.scores, side="left" if upper else "right") - 1
     place = np.clip(place, 0, len(edges) - 2)
-    border = int(np.searchsorted(edges, limit))
+    limit_edge = int(np.searchsorted(edges, limit))
     if not average:
-        over = scored.past if upper else ~scored.past  # what floating point adds or takes away does not count
-        place = np.where(over, np.maximum(place, border), np.minimum(place, border - 1))
+        over = scored.past if upper else ~scored.past  # rounding errors put nobody on the wrong side
+        place = np.where(over, np.maximum(place, limit_edge), np.minimum(place, limit_edge - 1))
     people = np.bincount(place, weights=scored.weight, minlength=len(edges) - 1)
     bars = [
-        Bar(float(low), float(high), int(count), None if average else (i >= border) == upper)
+        Bar(float(low), float(high), int(count), None if average else (i >= limit_edge) == upper)
         for i, (low, high, count) in enumerate(zip(edges[:-1], edges[1:], people, strict=True))
     ]
     held = [i for i, bar in enumerate(bars) if bar.people]
@@ -62,29 +66,29 @@ def distribution(finding: Finding) -> tuple[Bar, ...]:
 
 
 def _open_ended(bars: Sequence[Bar], scored: ScoredPeople, upper: bool) -> tuple[Bar, ...]:
-    """The bars, the outermost without bound where somebody's score has none."""
+    """The bars, the outermost without bound where somebody's score is infinite."""
     if np.isfinite(scored.scores).all():
         return tuple(bars)
     return (*bars[:-1], replace(bars[-1], high=None)) if upper else (replace(bars[0], low=None), *bars[1:])
 
 
 def _edges(scores: NDArray[np.float64], limit: float, unit: str) -> NDArray[np.float64]:
-    """Round numbers around all scores; the limit is among them, and at least one lies on each side of it."""
+    """Round numbers around all scores; the limit is one of them, and each side of it has at least one."""
     low, high = min(float(scores.min()), limit), max(float(scores.max()), limit)
-    room = _nice((high - low) / STEPS or abs(high) / STEPS or 0.1)
+    step = _nice((high - low) / STEPS or abs(high) / STEPS or 0.1)
     if unit == "people":
         edges = _powers(low, high)
     elif unit == "one over people":
         edges = [1 / edge for edge in _powers(1 / high, 1 / max(low, 1e-9))] if high > 0 else [0.0]
     else:
-        edges = [i * room for i in range(math.floor(low / room), math.ceil(high / room) + 1)]
+        edges = [i * step for i in range(math.floor(low / step), math.ceil(high / step) + 1)]
     near = {round(edge, 12) for edge in edges if not math.isclose(edge, limit, rel_tol=1e-9, abs_tol=1e-12)}
-    ends = {min({low, *near}) - room, max({high, *near}) + room}
+    ends = {min({low, *near}) - step, max({high, *near}) + step}
     return np.array(sorted(near | ends | {limit}))
 
 
 def _powers(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10, ... from the lowest group size to above the highest."""
+    """1, 2, 5, 10, ... from at most the lowest group size to above the highest."""
     marks = [factor * 10.0**power for power in range(12) for factor in (1, 2, 5)]
     first = max((i for i, mark in enumerate(marks) if mark <= low), default=0)
     last = min((i for i, mark in enumerate(marks) if mark > high), default=len(marks) - 1)
@@ -92,19 +96,19 @@ def _powers(low: float, high: float) -> list[float]:
 
 
 def _nice(step: float) -> float:
-    """The next of 1, 2, 5 times a power of ten."""
+    """The next of 1, 2, 5, 10, ... times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * (1 - 1e-9))
 
 
-# --- Histograms of scores as the public may see them: no edge that only few people's score could have ---
+# --- Edges: none may be the score of few people ---
 
 
 def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) -> list[Bar]:
-    """The bars, joined and their ends moved until no edge tells of fewer people than the smallest cell.
+    """The bars, merged and their edges moved until no edge discloses a score of fewer people than the smallest cell.
 
-    Sizes of groups below the cell are one bar on each side of the limit. Scores that count nobody have edges on the
-    grid they are told on; where there are small groups, the limit alone.
+    Group sizes below the cell are merged into one bar on each side of the limit. Other scores get edges on the grid
+    that scores are rounded to; where there are small groups, the limit is the only edge.
     """
     if smallest == 1:
         return list(bars)
@@ -118,23 +122,23 @@ def suppress_small_bins(bars: Sequence[Bar], finding: Finding, smallest: int) ->
         return list(bars)
     if has_small_groups(finding, smallest):
         return _sides(bars)
-    kept = joined(bars, lambda last, bar: not _may_be_an_edge(last.high, finding.bound))
+    kept = joined(bars, lambda last, bar: not _is_public_edge(last.high, finding.bound))
     return [_outwards(bar, finding.bound) for bar in kept]
 
 
 def joined(bars: Sequence[Bar], together: Callable[[Bar, Bar], bool]) -> list[Bar]:
-    """The bars, each joined to what stands before it where the two belong together."""
-    kept: list[Bar] = []
+    """The bars, each merged with the one before it where `together` says so."""
+    merged: list[Bar] = []
     for bar in bars:
-        if kept and together(kept[-1], bar):
-            kept[-1] = kept[-1].joined(bar)
+        if merged and together(merged[-1], bar):
+            merged[-1] = merged[-1].joined(bar)
         else:
-            kept.append(bar)
-    return kept
+            merged.append(bar)
+    return merged
 
 
 def _no_small_edge(bar: Bar, limit: float, smallest: int) -> Bar:
-    """A bar of group sizes without an edge below the smallest cell, but the limit's."""
+    """A bar of group sizes without an edge below the smallest cell, except for the limit."""
     if (bar.low or 0) >= smallest:
         return bar
     low = limit if bar.past is False and limit < smallest else 1.0
@@ -143,7 +147,7 @@ def _no_small_edge(bar: Bar, limit: float, smallest: int) -> Bar:
 
 
 def _no_large_edge(bar: Bar, limit: float, largest: float) -> Bar:
-    """A bar of risks without an edge above one over the smallest cell, but the limit's."""
+    """A bar of risks without an edge above one over the smallest cell, except for the limit."""
     if bar.high is not None and bar.high <= largest:
         return bar
     high = limit if bar.past is False and limit > largest else 1.0
@@ -152,44 +156,45 @@ def _no_large_edge(bar: Bar, limit: float, largest: float) -> Bar:
 
 
 def _sides(bars: Sequence[Bar]) -> list[Bar]:
-    """One bar for each side of the limit, open at its outer end; nothing where sides are not told apart."""
+    """One bar for each side of the limit, without its outer edge; none where the bars do not distinguish the sides."""
     sides = joined(bars, lambda last, bar: last.past == bar.past)
     if len(sides) != 2:
         return []
     return [replace(sides[0], low=None), replace(sides[1], high=None)]
 
 
-def _may_be_an_edge(edge: float | None, limit: float) -> bool:
+def _is_public_edge(edge: float | None, limit: float) -> bool:
+    """Is it the limit, on the grid, or no edge at all?"""
     return edge is None or edge == limit or math.isclose(edge_below(edge), edge, abs_tol=1e-9)
 
 
 def _outwards(bar: Bar, limit: float) -> Bar:
-    """The bar with both ends moved outwards to the grid, where they are not the limit."""
+    """The bar with both edges moved outwards to the grid, except for the limit."""
     low, high = bar.low, bar.high
-    if low is not None and not _may_be_an_edge(low, limit):
+    if low is not None and not _is_public_edge(low, limit):
         low = edge_below(low)
-    if high is not None and not _may_be_an_edge(high, limit):
+    if high is not None and not _is_public_edge(high, limit):
         high = round(edge_below(high) + width_at(high), 9)
     return replace(bar, low=low, high=high)
 
 
-# --- Histograms as the public may see them: bars joined until no small number of people can be worked out ---
+# --- Counts: no small one may follow by addition or subtraction ---
 
 
 def suppress_secondary(bars: Sequence[Bar], smallest: int) -> tuple[Bar, ...]:
-    """The bars, joined until every count they tell is nobody or at least `smallest` people.
+    """The bars, merged until every published count is 0 or at least `smallest` people.
 
-    A histogram tells the people of each bar, and by addition those below and above each edge. None of these
-    may be small. At worst one bar is left, which holds everyone.
+    A histogram publishes the people of each bar and, by addition, those below and above each edge. In the worst case
+    one bar of everyone remains.
     """
     kept = list(bars)
-    while len(kept) > 1 and (edge := _telling(kept, smallest)) is not None:
+    while len(kept) > 1 and (edge := _edge_of_small_count(kept, smallest)) is not None:
         kept[edge - 1 : edge + 1] = [kept[edge - 1].joined(kept[edge])]
     return tuple(kept)
 
 
 def published_counts(bars: Sequence[Bar]) -> Iterator[tuple[int, int]]:
-    """Each count that a histogram tells, with an edge (1 to bars - 1) without which it would not."""
+    """Each count that follows from a histogram, with an edge (1 to bars - 1) whose removal suppresses it."""
     everyone, below = sum(bar.people for bar in bars), 0
     for i, bar in enumerate(bars):
         yield bar.people, min(i + 1, len(bars) - 1)
@@ -199,8 +204,8 @@ def published_counts(bars: Sequence[Bar]) -> Iterator[tuple[int, int]]:
         below += bar.people
 
 
-def _telling(bars: Sequence[Bar], smallest: int) -> int | None:
-    """An edge without which less is told that must not be; None where all is well."""
+def _edge_of_small_count(bars: Sequence[Bar], smallest: int) -> int | None:
+    """An edge whose removal suppresses a small count; None where no count is small."""
     for count, edge in published_counts(bars):
         if 0 < count < smallest:
             return edge

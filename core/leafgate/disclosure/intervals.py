@@ -1,22 +1,29 @@
-"""What a report tells of a number: exactly, or that it lies between two others."""
+"""The interval of numbers that a published number, exact or masked, may stand for."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from pydantic import TypeAdapter
 
 from leafgate.api.metrics import lenient
+from leafgate.disclosure.schema import FewerThan, FromTo, MoreThan
+from leafgate.io.json import JsonObject
 
-ROUNDED = 1e-6
-"""Veiled shares are told to six digits."""
+ROUNDING_ERROR = 1e-6
+"""Masked shares are published with six digits."""
 Direction = Literal["at_least", "at_most"]
+PublishedNumber = float | FewerThan | MoreThan | FromTo | Mapping[str, float] | None
+"""A count or a score as a report has it, parsed or as JSON; None where it is suppressed."""
+_MASKED: TypeAdapter[FewerThan | MoreThan | FromTo] = TypeAdapter(FewerThan | MoreThan | FromTo)
 
 
 @dataclass(frozen=True)
 class Range:
-    """A number is nowhere below `low` nor above `high`; `below`: nor is it `high` itself, `above`: nor `low`."""
+    """The numbers from `low` to `high`; without `high` itself if `below`, without `low` itself if `above`."""
 
     low: float
     high: float
@@ -24,49 +31,57 @@ class Range:
     above: bool = False
 
     def holds(self, direction: Direction, limit: float) -> bool | None:
-        """Does the number keep to the limit? None where the range does not tell."""
+        """Does every number of the range keep to the limit (True), or none (False)? None where only some do."""
         if direction == "at_most":
-            return self._turned.holds("at_least", -limit)
+            return self._negated.holds("at_least", -limit)
         bound = lenient(limit, -1)
         if self.low >= bound:
             return True
         return False if self.high < bound or (self.below and self.high <= limit) else None
 
     def better(self, another: Range, direction: Direction) -> bool | None:
-        """Is this number safer than the other? None where they may be equal, or cannot be told apart."""
+        """Is this number safer than the other? None where they may be equal, or the ranges overlap."""
         if direction == "at_most":
-            return self._turned.better(another._turned, "at_least")
+            return self._negated.better(another._negated, "at_least")
         if self.low > lenient(another.high) or (another.below and self.low >= another.high):
             return True
         return False if lenient(self.high) < another.low or (self.below and self.high <= another.low) else None
 
     @property
-    def _turned(self) -> Range:
-        """The same with the other sign."""
+    def _negated(self) -> Range:
+        """The range of the negated numbers."""
         return Range(-self.high, -self.low, self.above, self.below)
 
 
-def range_of(value: Any) -> Range | None:
-    """The range of a count or a score as reports have it; None where nothing is told."""
+def range_of(value: PublishedNumber) -> Range | None:
+    """The range of a published count or score; None where it is suppressed."""
     if isinstance(value, Mapping):
-        if "fewer_than" in value:
-            return Range(-math.inf, value["fewer_than"], below=True)
-        if "more_than" in value:
-            return Range(value["more_than"] - ROUNDED, math.inf, above=True)
-        exact = all(isinstance(value[key], int) for key in ("from", "to"))
-        slack = 0.0 if exact else ROUNDED
-        return Range(value["from"] - slack, value["to"] + slack)
-    return None if value is None else Range(value, value)
+        value = _MASKED.validate_python(value, strict=False)
+    match value:
+        case None:
+            return None
+        case FewerThan():
+            return Range(-math.inf, value.fewer_than, below=True)
+        case MoreThan():
+            return Range(value.more_than - ROUNDING_ERROR, math.inf, above=True)
+        case FromTo():
+            exact = isinstance(value.low, int) and isinstance(value.high, int)
+            slack = 0.0 if exact else ROUNDING_ERROR
+            return Range(value.low - slack, value.high + slack)
+        case _:
+            return Range(value, value)
 
 
-def range_of_value(finding: Mapping[str, Any]) -> Range | None:
-    """The range of a finding's score, which the public may be told in steps."""
+def range_of_value(finding: JsonObject) -> Range | None:
+    """The range of a finding's score, which public reports may round to a `step`."""
     result, half = range_of(finding["value"]), finding.get("step", 0.0) / 2
-    return result if result is None or not half else Range(result.low - half - ROUNDED, result.high + half + ROUNDED)
+    if result is None or not half:
+        return result
+    return Range(result.low - half - ROUNDING_ERROR, result.high + half + ROUNDING_ERROR)
 
 
-def share(part: Any, total: Any) -> Range | None:
-    """The range of one count's share of another."""
+def share(part: PublishedNumber, total: PublishedNumber) -> Range | None:
+    """The range of one count's share of another; None where either is suppressed, or the total may be 0."""
     some, everyone = range_of(part), range_of(total)
     if some is None or everyone is None or everyone.low <= 0:
         return None

@@ -1,18 +1,20 @@
-"""Limits whose verdict tells more than a public report's numbers: group sizes below the smallest cell above all.
+"""Limits whose verdict discloses more than the numbers of a public report, such as the size of a small group.
 
-Whether a limit holds is always told, and exactly; that is what a report is for. Where the number beside it is veiled,
-the verdict narrows it: "fewer than 10 people, and not fewer than 9" is 9. Nobody can have both, so it is said.
+A report always states whether a limit holds, and exactly. Where the number itself is masked, the verdict narrows it:
+"fewer than 10 people, and not fewer than 9" is 9 people. Nothing can be masked then without masking the verdict, so the
+report says it in a note.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from leafgate.api.metrics import lenient
 from leafgate.disclosure.intervals import Direction, range_of, share
+from leafgate.disclosure.schema import FewerThan, FindingDocument, MoreThan, Value
+from leafgate.io.json import JsonObject
 from leafgate.types.report import Finding, Report
 
 SMALL = (
@@ -31,12 +33,19 @@ NARROW = (
 
 @dataclass(frozen=True)
 class LimitQuery:
-    """A limit on a score of this unit, that one person can move by so much, as findings and waivers have it."""
+    """A limit of a metric, as findings and waivers have it.
+
+    Attributes:
+        metric: the metric's name.
+        unit: the unit of its scores.
+        limit: the limit, by the keys of the report document.
+        sensitivity: by how much one person can move a score of the release.
+    """
 
     metric: str
     unit: str
-    limit: Mapping[str, Any]
-    moved_by_one: float = 0.0
+    limit: JsonObject
+    sensitivity: float = 0.0
 
     @property
     def direction(self) -> Direction:
@@ -48,7 +57,7 @@ class LimitQuery:
 
     @property
     def people(self) -> int | None:
-        """How many people a group must have at least; None where the limit is about something else."""
+        """The least number of people that a group must have; None where the limit is not about the size of groups."""
         if self.limit.get("average"):
             return None
         if self.unit == "people":
@@ -56,62 +65,61 @@ class LimitQuery:
         return math.ceil(1 / lenient(self.bound)) if self.unit == "one over people" and self.bound > 0 else None
 
     def small(self, cell: int) -> bool:
-        """Is it about groups that are too small to be shown?"""
+        """Is it a limit on groups that are smaller than the smallest cell?"""
         return self.people is not None and 1 < self.people < cell
 
     def describe(self, words: str, cell: int) -> str:
+        """One of the messages of this module about this limit."""
         from leafgate.disclosure.text import wanted
 
         limit = wanted({"limit": dict(self.limit)})
         return words.format(metric=self.metric, limit=limit, cell=cell, people=self.people)
 
 
-def leakage_notes(report: Report, published: Sequence[Mapping[str, Any]]) -> list[str]:
+def leakage_notes(report: Report, published: Sequence[FindingDocument]) -> list[str]:
     """Notes of a public report on limits and waived limits whose verdict discloses more than what is `published`."""
     pairs = [
         pair for pair in zip(report.findings, published, strict=True) if {"at_least", "at_most"} & set(pair[0].limit)
     ]
-    asked = [(_asked(found, found.limit), shown) for found, shown in pairs if found.passed is not None]
-    by_id = {found.id: (found, shown) for found, shown in pairs}
+    queries = [(_query(finding, finding.limit), public) for finding, public in pairs if finding.passed is not None]
+    by_id = {finding.id: (finding, public) for finding, public in pairs}
     for waiver in report.waivers:
         if waiver.get("limit") and waiver["finding"] in by_id:
-            found, shown = by_id[waiver["finding"]]
-            asked.append((_asked(found, {**found.limit, **waiver["limit"]}), shown))
-    said = (_note(each, shown, report.smallest_cell) for each, shown in asked)
-    return list(dict.fromkeys(f"{note[0].upper()}{note[1:]}." for note in said if note))
+            finding, public = by_id[waiver["finding"]]
+            queries.append((_query(finding, {**finding.limit, **waiver["limit"]}), public))
+    notes = (_note(query, public, report.smallest_cell) for query, public in queries)
+    return list(dict.fromkeys(f"{note[0].upper()}{note[1:]}." for note in notes if note))
 
 
-def _asked(finding: Finding, limit: Mapping[str, Any]) -> LimitQuery:
+def _query(finding: Finding, limit: JsonObject) -> LimitQuery:
     return LimitQuery(finding.metric, finding.unit, limit, finding.sensitivity)
 
 
-def _note(asked: LimitQuery, shown: Mapping[str, Any], cell: int) -> str:
-    value = shown["value"]
-    large = isinstance(value, int | float) or (isinstance(value, Mapping) and "from" in value)
-    if value is None and asked.moved_by_one * cell > 1:
-        return asked.describe(TEST, cell)
-    if asked.small(cell) and not large:
-        return asked.describe(SMALL, cell)
-    return asked.describe(NARROW, cell) if _narrows(asked, shown) else ""
+def _note(query: LimitQuery, public: FindingDocument, cell: int) -> str:
+    if public.value is None and query.sensitivity * cell > 1:
+        return query.describe(TEST, cell)
+    if query.small(cell) and (public.value is None or _is_below_cell(public.value)):
+        return query.describe(SMALL, cell)
+    return query.describe(NARROW, cell) if _narrows(query, public) else ""
 
 
-def _narrows(asked: LimitQuery, shown: Mapping[str, Any]) -> bool:
-    """Is a number of few people among those shown, which leave open whether the limit holds?
+def _narrows(query: LimitQuery, public: FindingDocument) -> bool:
+    """Does the verdict narrow a number of few people, which its masked value leaves open?
 
-    What a verdict tells of numbers from the smallest cell up narrows a count that might be shown.
+    A number from the smallest cell up may be narrowed: it might be published.
     """
-    if not asked.limit.get("average") and _few(shown["value"]) and asked.people != 1:
-        result = range_of(shown["value"])
-        if result is not None and "fewer_than" in shown["value"]:  # and somebody
-            whole = isinstance(shown["value"]["fewer_than"], int)
+    if not query.limit.get("average") and _is_below_cell(public.value) and query.people != 1:
+        result = range_of(public.value)
+        if result is not None and isinstance(public.value, FewerThan):  # a masked count is positive
+            whole = isinstance(public.value.fewer_than, int)
             result = replace(result, low=1 if whole else 0, above=not whole)
-        if result is not None and result.holds(asked.direction, asked.bound) is None:
+        if result is not None and result.holds(query.direction, query.bound) is None:
             return True
-    allowed = asked.limit.get("allow")
-    beyond = share(shown["beyond"], shown["people"]) if allowed and _few(shown["beyond"]) else None
-    return beyond is not None and beyond.holds("at_most", float(asked.limit["allow"])) is None
+    allowed = query.limit.get("allow")
+    beyond = share(public.beyond, public.people) if allowed and _is_below_cell(public.beyond) else None
+    return beyond is not None and beyond.holds("at_most", float(query.limit["allow"])) is None
 
 
-def _few(shown: Any) -> bool:
-    """Is it a number below the smallest cell, or one over it?"""
-    return isinstance(shown, Mapping) and "from" not in shown
+def _is_below_cell(value: Value | None) -> bool:
+    """Is it the masked number of fewer people than the smallest cell, or one over it?"""
+    return isinstance(value, FewerThan | MoreThan)

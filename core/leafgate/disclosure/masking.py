@@ -1,150 +1,187 @@
-"""How counts of people are shown: exactly, as a step of a grid, or not at all."""
+"""Masking of numbers in public reports: primary and secondary suppression, and rounding to fixed grids.
+
+Primary suppression: no count of fewer people than the smallest cell is published, nor a score that only so few people
+share. Secondary suppression: a number is masked as well where its total or its complement would give a suppressed count
+by subtraction. Rounding: counts are published as steps of one grid whose rounding base is the smallest cell, and
+scores as steps of fixed width. The grids are the same in every report, so that neither sums and differences within a
+report nor the difference of two reports on nearly the same people (differencing) isolate few people.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from pydantic import JsonValue
+
+from leafgate.disclosure.schema import Count, FewerThan, FromTo, MoreThan
+from leafgate.io.json import JsonDocument
 from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.types.report import Finding, Report
 
 Audience = Literal["public", "auditor"]
+MAX_ROUNDING_BASE = 0.1
+"""Shares in coarser steps are suppressed: they would say nothing."""
+GRID_STEP = 0.05
+"""The width of the grid of scores below 10; each digit more makes it ten times as wide."""
+
+
+# --- Counts ---
 
 
 @dataclass(frozen=True)
 class CountMask:
-    """How counts of people are shown: none below `smallest`, all others as the step of one grid they lie on.
+    """The masking of the counts of one report.
 
-    The steps are as wide as the smallest cell, and the same in every report. So neither sums and differences of what
-    one report tells, nor those of two reports on nearly the same people, come to a number of few people. The table's
-    `total` is told as it is, and counts of all but fewer people than the smallest cell as one with it. `released`: may
-    the release be published as it is?
+    Attributes:
+        smallest: the smallest cell; 1 publishes every count as it is.
+        total: the number of people in the table, published as it is. Counts whose complement in it is smaller than the
+            smallest cell are merged with it.
+        released: whether the release may be published.
     """
 
     smallest: int
     total: int | None = None
     released: bool = False
 
-    def total_count(self, people: int) -> Any:
-        """A count that parts may be of: the table's total, or like any other."""
+    @classmethod
+    def of_report(cls, report: Report, smallest: int) -> CountMask:
+        """The masking of this report's counts."""
+        total = report.data.get("people")
+        people = total.count if isinstance(total, PeopleCount) else None
+        return cls(smallest, people, released=report.verdict == "pass")
+
+    def total_count(self, people: int) -> Count:
+        """The masked count of people that parts are published of: exact if it is the table's total."""
         return people if people == self.total and people >= self.smallest else self.count(people)
 
-    def count(self, people: int) -> Any:
-        """A count as it is, or {"fewer_than": n}, or {"from": a, "to": b}."""
+    def count(self, people: int) -> Count:
+        """The masked count of some of the table's people."""
         return self.part(people, -1 if self.total is None else self.total)
 
-    def part(self, people: int, total: int) -> Any:
-        """A count of some of `total` people, whose rest must not be told either."""
+    def part(self, people: int, total: int) -> Count:
+        """The masked count of some of `total` people, whose complement must not follow from it."""
         if self.smallest == 1 or people == 0:
             return people
         if people < self.smallest:
-            return {"fewer_than": self.smallest}
-        first = max(self.smallest, self._step(total - self.smallest + 1)["from"])
-        if not first <= people <= total:
-            return self._step(people)
-        last = total if total == self.total else self._step(total)["to"]
-        return total if first == last else {"from": first, "to": last}
+            return FewerThan(fewer_than=self.smallest)
+        start, end = self._step(people)
+        first = max(self.smallest, self._step(total - self.smallest + 1)[0])
+        if first <= people <= total:
+            start, end = first, total if total == self.total else self._step(total)[1]
+            if start == end:
+                return total
+        return FromTo.between(start, end)
 
-    def _step(self, people: int) -> dict[str, int]:
+    def _step(self, people: int) -> tuple[int, int]:
+        """The first and the last count of the grid's step."""
         start = people - people % self.smallest
-        return {"from": start, "to": start + self.smallest - 1}
+        return start, start + self.smallest - 1
 
 
-def shown_in(report: Report, smallest: int) -> CountMask:
-    """How the counts of one report are shown."""
-    total = report.data.get("people")
-    people = total.count if isinstance(total, PeopleCount) else None
-    return CountMask(smallest, people, released=report.verdict == "pass")
-
-
-def share_count(finding: Finding) -> int | None:
-    """The people behind a score that is a share of them."""
+def count_behind_share(finding: Finding) -> int | None:
+    """The number of people that a score is the share of; None where the score is no share of people."""
     of_people = finding.limit.get("average", finding.attack is None)
     if finding.unit != "share" or finding.value is None or finding.people is None or not of_people:
         return None
     return round(finding.value * finding.people)
 
 
-COARSEST = 0.1
-"""Shares in coarser steps say nothing."""
+# --- Scores ---
 
 
 def round_coarsely(value: float, step: float) -> float:
-    """A number rounded to the next power of ten above a step that must not show."""
+    """The number rounded to the next power of ten above `step`."""
     return round(value, -math.ceil(math.log10(step))) + 0.0 if step > 0 else value
 
 
 def rounding_base(finding: Finding, smallest: int) -> float:
-    """In which steps a score that single people move is told: a power of ten, 0 where nobody can move it."""
+    """The rounding base of a score of the release: fewer people than the smallest cell move it by less than one step.
+
+    Returns:
+        A power of ten; 0 where no person can move the score.
+    """
     moved = 0.0 if smallest == 1 else smallest * finding.sensitivity
     return 10.0 ** math.ceil(math.log10(moved)) if moved > 0 else 0.0
 
 
-def redact(thing: Any, mask: CountMask, audience: Audience) -> Any:
-    """Evidence with counts shown as they may be; what is private falls away for the public."""
-    if isinstance(thing, PeopleCount):
-        return mask.count(thing.count)
-    if isinstance(thing, ReleaseOnly):
-        return thing.content if audience == "auditor" else thing.public
-    if isinstance(thing, AuditorOnly):
-        return redact(thing.content, mask, audience)
-    if isinstance(thing, Mapping):
-        kept = {str(key): value for key, value in thing.items() if _is_for(value, mask, audience)}
-        return {key: redact(value, mask, audience) for key, value in kept.items()}
-    if isinstance(thing, Sequence) and not isinstance(thing, str):
-        return [redact(item, mask, audience) for item in thing if _is_for(item, mask, audience)]
-    return thing
-
-
-def _is_for(thing: Any, shown: CountMask, audience: Audience) -> bool:
-    """May the audience see anything of it?"""
-    if audience == "auditor":
-        return True
-    if isinstance(thing, ReleaseOnly):
-        return shown.released and thing.public is not None
-    return not isinstance(thing, AuditorOnly)
-
-
-# --- How the public sees a score of people that counts nothing: as a step of a grid, and of few people not at all ---
-
-STEP = 0.05
-"""How wide a step is for scores below 10; ten times as wide for each digit more. Whole numbers are told as they are."""
-
-
-def is_plain(finding: Finding) -> bool:
+def is_individual_score(finding: Finding) -> bool:
     """Is the score one person's, and no count, no share of people and no average?"""
     return finding.scored is not None and not finding.unit and not finding.limit.get("average")
 
 
-def round_to_grid(value: float) -> dict[str, float]:
-    """The step of the grid that a score lies on."""
-    low = edge_below(value)
-    return {"from": low, "to": round(low + width_at(value), 9)}
-
-
 def has_small_groups(finding: Finding, smallest: int) -> bool:
-    """Is somebody in a group below the smallest cell?"""
+    """Is the smallest group of the finding's people below the smallest cell?"""
     return finding.smallest_group is not None and finding.smallest_group < smallest
 
 
-def score_shown(value: float | None, finding: Finding, smallest: int) -> Any:
-    """A score as it is told: {"from", "to"}, a whole number, or None where few people share it."""
-    few = finding.people_at_value is not None and finding.people_at_value < smallest
-    if value is None or (few and not float(value).is_integer()):
-        return None
-    if float(value).is_integer():
+def mask_score(value: float | None, finding: Finding, smallest: int) -> float | FromTo | None:
+    """The score of one person: whole numbers as they are, others as a step of the grid; None where few people share it.
+
+    Whole numbers do not disclose the size of the group they were computed from; fractions do.
+    """
+    if value is None or float(value).is_integer():
         return value
-    return round_to_grid(value)
+    few = finding.people_at_value is not None and finding.people_at_value < smallest
+    return None if few else round_to_grid(value)
+
+
+def round_to_grid(value: float) -> FromTo:
+    """The step of the grid that contains a score."""
+    low = edge_below(value)
+    return FromTo.between(low, round(low + width_at(value), 9))
 
 
 def width_at(value: float) -> float:
-    """How wide the grid's steps are there."""
-    return STEP * 10.0 ** max(0, math.floor(math.log10(abs(value)))) if value else STEP
+    """The width of the grid's steps at a value."""
+    return GRID_STEP * 10.0 ** max(0, math.floor(math.log10(abs(value)))) if value else GRID_STEP
 
 
 def edge_below(value: float) -> float:
     """The last edge of the grid that is not above the value."""
     width = width_at(value)
     return round(math.floor(value / width + 1e-9) * width, 9)
+
+
+# --- Evidence ---
+
+
+def redact_object(content: Mapping[str, object], mask: CountMask, audience: Audience) -> JsonDocument:
+    """The content with every count masked; the public gets neither what is for auditors nor an unpublished release."""
+    visible = {str(key): value for key, value in content.items() if _may_see(value, mask, audience)}
+    return {key: redact(value, mask, audience) for key, value in visible.items()}
+
+
+def redact(content: object, mask: CountMask, audience: Audience) -> JsonValue:
+    """The JSON of a value, masked as `redact_object` does it.
+
+    Raises:
+        TypeError: the value has no JSON.
+    """
+    match content:
+        case PeopleCount():
+            return redact(mask.count(content.count), mask, audience)
+        case FewerThan() | MoreThan() | FromTo():
+            return content.json_document()
+        case ReleaseOnly():
+            return redact(content.content if audience == "auditor" else content.public, mask, audience)
+        case AuditorOnly():
+            return redact(content.content, mask, audience)
+        case None | bool() | int() | float() | str():
+            return content
+        case Mapping():
+            return redact_object(content, mask, audience)
+        case Sequence():
+            return [redact(item, mask, audience) for item in content if _may_see(item, mask, audience)]
+    raise TypeError(f"{type(content).__name__} cannot be written as JSON")
+
+
+def _may_see(content: object, mask: CountMask, audience: Audience) -> bool:
+    """May the audience see anything of it?"""
+    if audience == "auditor":
+        return True
+    if isinstance(content, ReleaseOnly):
+        return mask.released and content.public is not None
+    return not isinstance(content, AuditorOnly)

@@ -1,37 +1,92 @@
-"""What a stored report must look like, key by key."""
+"""The report document, declared once: audits write it, stored reports are checked by it, and it gives the JSON Schema.
+
+A key is written where it was set, in the order of the fields. Keys with a default may be missing in stored reports,
+which older versions wrote. Whoever reads a report may be an adversary: numbers of few people are masked before they
+get here (`leafgate.disclosure.masking`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_serializer,
+    model_validator,
+)
 
 from leafgate.api.components import Strict
+from leafgate.io.json import JsonDocument
 from leafgate.types.report import Verdict
 
-# --- Numbers as stored reports have them: exact, or veiled ---
 
+class Document(Strict):
+    """A part of a report."""
+
+    @classmethod
+    def of(cls, content: Mapping[str, object]) -> Self:
+        """The part with this content, by the keys of JSON; lists and tuples are both taken.
+
+        Raises:
+            ValidationError: the content is not what this part of a report may hold.
+        """
+        return cls.model_validate(content, strict=False)
+
+    def json_document(self) -> JsonDocument:
+        """The part as JSON: the keys that were set, in the order of the fields."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+# --- Numbers: exact, or masked ---
+
+
+def _checked(value: object, check: ValidatorFunctionWrapHandler) -> object:
+    """The number as it was given, once it is checked."""
+    check(value)
+    return value
+
+
+UNCHANGED = WrapValidator(_checked)
+"""Keeps whole numbers: a report distinguishes 3 from 3.0."""
+WRITTEN_AS_GIVEN = PlainSerializer(lambda value: value)
+Number = Annotated[float, UNCHANGED, WRITTEN_AS_GIVEN]
 Whole = Annotated[int, Field(ge=0, lt=2**53)]
+Share = Annotated[float, Field(ge=0, le=1), UNCHANGED, WRITTEN_AS_GIVEN]
 
 
-class FewerThan(Strict):
-    """A veiled number: below this."""
+class FewerThan(Document):
+    """A masked number: positive, and below this one."""
 
-    fewer_than: float
-
-
-class MoreThan(Strict):
-    """A veiled number: above this."""
-
-    more_than: float
+    fewer_than: Number
 
 
-class FromTo(Strict):
-    """A veiled number: between these, both included."""
+class MoreThan(Document):
+    """A masked number: above this one."""
 
-    low: float = Field(alias="from")
-    high: float = Field(alias="to")
+    more_than: Number
+
+
+class FromTo(Document):
+    """A masked number: between these two, both included."""
+
+    low: Number = Field(alias="from")
+    high: Number = Field(alias="to")
+
+    @classmethod
+    def between(cls, low: float, high: float) -> Self:
+        """The interval with these ends."""
+        return cls.of({"from": low, "to": high})
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -41,25 +96,25 @@ class FromTo(Strict):
 
 
 Count = Whole | FewerThan | FromTo
-Value = float | FewerThan | MoreThan | FromTo
+"""A number of people."""
+Value = Number | FewerThan | MoreThan | FromTo
+"""A score."""
 
 
-# --- What the pictures of a stored report must be drawn from: bars, guesses, a tree ---
-
-Share = Annotated[float, Field(ge=0, le=1)]
+# --- Content of figures: histograms, accuracies of attacks, a tree ---
 
 
-class BarDocument(Strict):
-    """People at some scores."""
+class BarDocument(Document):
+    """The number of people whose scores lie between two numbers; None: without bound."""
 
-    low: float | None = Field(None, alias="from")
-    high: float | None = Field(None, alias="to")
+    low: Number | None = Field(None, alias="from")
+    high: Number | None = Field(None, alias="to")
     people: Count
     past: bool | None
 
 
-class AttackAccuracyDocument(Strict):
-    """How often an attack's best guess is right."""
+class AttackAccuracyDocument(Document):
+    """The shares of people for whom an attack's best guess, and the most common value, are right."""
 
     attack: str
     secret: str
@@ -67,8 +122,8 @@ class AttackAccuracyDocument(Strict):
     commonest: Share
 
 
-class NodeDocument(Strict):
-    """A node of the tree, after its parent."""
+class NodeDocument(Document):
+    """A node of the tree; its parent is the number of an earlier node."""
 
     parent: Annotated[int, Field(ge=0)] | None
     kind: Literal["test", "leaf", "folded"]
@@ -83,7 +138,7 @@ class NodeDocument(Strict):
     equivalence_class: ClassDocument | None = None
 
     @model_validator(mode="after")
-    def _of_somebody(self) -> Self:
+    def _has_people(self) -> Self:
         if self.beliefs and self.people is None:
             raise ValueError("has beliefs about people it does not count")
         if self.equivalence_class is not None and (self.people is None or self.people >= self.equivalence_class.people):
@@ -91,15 +146,15 @@ class NodeDocument(Strict):
         return self
 
 
-class ClassDocument(Strict):
-    """Of a leaf: the smallest equivalence class of its people, and what tests ask that the adversary does not know."""
+class ClassDocument(Document):
+    """The smallest equivalence class of a leaf's people, and the columns tested above it that the adversary lacks."""
 
     people: Whole
     unknown: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class BeliefDocument(Strict):
-    """What an attack believes of a leaf's people, and what is true."""
+class BeliefDocument(Document):
+    """An attack's most probable value for a leaf's people, with its probability, and the true values."""
 
     attack: str
     secret: str
@@ -107,7 +162,7 @@ class BeliefDocument(Strict):
     true: dict[str, Whole]
 
 
-class TreeDocument(Strict):
+class TreeDocument(Document):
     """The tree to draw."""
 
     trees: Whole
@@ -125,13 +180,12 @@ class TreeDocument(Strict):
         return self
 
 
-# --- What a stored report's evidence must look like where the core or a view reads it; metrics add keys of their
-#     own ---
+# --- Evidence: the keys that leafgate reads are declared; metrics and attacks add their own ---
 
 OPEN = ConfigDict(extra="allow", strict=True, frozen=True)
 
 
-class GroupTold(BaseModel):
+class GroupDocument(BaseModel):
     """A group of people."""
 
     model_config = OPEN
@@ -142,14 +196,14 @@ class GroupTold(BaseModel):
     possible_values: Whole | None = None
 
 
-class TriedTold(BaseModel):
-    """What an attack that tried to refute a claim came to."""
+class TriedDocument(BaseModel):
+    """The evidence of an attack that tried to refute a claim and failed."""
 
     model_config = OPEN
 
 
-class DisclosureDocument(BaseModel):
-    """One thing a model's file tells."""
+class FileDisclosureDocument(BaseModel):
+    """One thing that a model's file discloses."""
 
     model_config = OPEN
 
@@ -157,14 +211,15 @@ class DisclosureDocument(BaseModel):
     says: str
 
 
-class EvidenceTold(BaseModel):
-    """What stands beside a finding's number."""
+class EvidenceDocument(BaseModel):
+    """The evidence of a finding. It is written as it was given, once it is checked: its keys may have any order."""
 
     model_config = OPEN
 
-    worst: tuple[GroupTold, ...] = ()
-    tried: dict[str, TriedTold] = {}
-    discloses: tuple[DisclosureDocument, ...] = ()
+    _content: JsonDocument | None = PrivateAttr(None)
+    worst: tuple[GroupDocument, ...] = ()
+    tried: dict[str, TriedDocument] = {}
+    discloses: tuple[FileDisclosureDocument, ...] = ()
     derived: Value | None = None
     composition: Value | None = None
     scored_because: str = ""
@@ -172,33 +227,47 @@ class EvidenceTold(BaseModel):
     reason: str = ""
     problem: str = ""
     remedy: str = ""
-    says: Any = Field(None)
+    says: JsonValue = Field(None)
 
+    @classmethod
+    def of(cls, content: JsonDocument) -> Self:
+        """The evidence with this content."""
+        evidence = cls.model_validate(content, strict=False)
+        evidence._content = content
+        return evidence
+
+    @model_serializer(mode="wrap")
+    def _as_given(self, serialize: SerializerFunctionWrapHandler) -> JsonDocument:
+        content: JsonDocument = serialize(self) if self._content is None else self._content
+        return content
+
+
+# --- Findings, limits and waivers ---
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-def _a_day(text: str) -> str:
+def _check_day(text: str) -> str:
     """The text, if there is such a day."""
     date.fromisoformat(text)
     return text
 
 
-Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_a_day)]
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_check_day)]
 Status = Literal[
     "applied", "expired", "not_yet", "unused", "unknown", "other_release", "broken_limit", "not_waivable"
 ]  # fmt: skip
 
 
-class LimitTold(Strict):
-    """What was asked for: nothing, or one limit."""
+class LimitDocument(Document):
+    """The limit of a finding; empty where the finding has none."""
 
-    at_least: float = Field(None)  # type: ignore[assignment]
-    at_most: float = Field(None)  # type: ignore[assignment]
+    at_least: Number = Field(None)  # type: ignore[assignment]
+    at_most: Number = Field(None)  # type: ignore[assignment]
     average: bool = False
-    allow: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    allow: Annotated[float, Field(ge=0, lt=1), UNCHANGED, WRITTEN_AS_GIVEN] = 0.0
     scored: Literal["worst", "derived", "composition"] = "derived"
-    """By which distribution it was judged; `derived` in reports from before it was written."""
+    """The distribution of the secret that was judged; `derived` in reports of versions that did not write it."""
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
@@ -207,20 +276,20 @@ class LimitTold(Strict):
         return self
 
 
-class WhereTold(Strict):
-    """The line of the policy."""
+class WhereDocument(Document):
+    """A line of the policy."""
 
     file: str
     line: Annotated[int, Field(ge=1)]
     folder: str = ""
 
 
-class Nowhere(Strict):
-    """Nobody knows which line."""
+class Nowhere(Document):
+    """The line is not known."""
 
 
-class WaiverTold(Strict):
-    """A waiver, on the finding it holds for."""
+class WaiverDocument(Document):
+    """A waiver, on the finding that it applies to."""
 
     id: str
     owner: str
@@ -230,16 +299,22 @@ class WaiverTold(Strict):
     expires: Day
 
 
-class WaiverJudged(WaiverTold):
-    """A waiver of the policy, and what became of it."""
+class JudgedWaiverDocument(Document):
+    """A waiver of the policy, and whether it applies."""
 
+    id: str
     finding: str
     release: Digest = Field(None)  # type: ignore[assignment]
     file: Digest = Field(None)  # type: ignore[assignment]
-    limit: dict[str, float] = {}  # noqa: RUF012  a pydantic field
+    owner: str
+    approved_by: str
+    reason: str
+    issued: Day
+    expires: Day
+    limit: dict[str, Number] = {}  # noqa: RUF012  a pydantic field
     status: Status
     message: str
-    where: WhereTold | Nowhere = Nowhere()
+    where: WhereDocument | Nowhere = Nowhere()
 
     @model_validator(mode="after")
     def _one_digest(self) -> Self:
@@ -248,7 +323,7 @@ class WaiverJudged(WaiverTold):
         return self
 
 
-class FindingTold(Strict):
+class FindingDocument(Document):
     """One finding."""
 
     id: str
@@ -257,16 +332,16 @@ class FindingTold(Strict):
     metric: str
     use: str = ""
     value: Value | None
-    step: Annotated[float, Field(gt=0)] | None = None
-    limit: LimitTold
+    step: Annotated[float, Field(gt=0), UNCHANGED, WRITTEN_AS_GIVEN] | None = None
+    limit: LimitDocument
     passed: bool | None
     people: Count | None
     beyond: Count | None
-    evidence: EvidenceTold
+    evidence: EvidenceDocument
     alarm: str = ""
     plugin: str
-    where: WhereTold | Nowhere = Nowhere()
-    waiver: WaiverTold = Field(None)  # type: ignore[assignment]
+    where: WhereDocument | Nowhere = Nowhere()
+    waiver: WaiverDocument = Field(None)  # type: ignore[assignment]
     distribution: tuple[BarDocument, ...] = ()
 
     @model_validator(mode="after")
@@ -278,21 +353,24 @@ class FindingTold(Strict):
         return self
 
 
-class PolicyTold(Strict):
-    """Which policy."""
+# --- The report ---
+
+
+class PolicyDocument(Document):
+    """The audited policy."""
 
     name: str
     sha256: Digest
+    waivers_sha256: Digest | None = None
     file: str = ""
     folder: str = ""
     repository: str = ""
     extends: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
-    waivers_sha256: Digest | None = None
 
 
-class DataTold(Strict):
-    """Which people; nothing where differential privacy is claimed, and plain digests for auditors only.
+class DataDocument(Document):
+    """The table; empty where differential privacy is claimed. Plain digests are for auditors only.
 
     `rows` and `weight` are there where a column says how many people a row stands for: see
     `leafgate.engine.report_facts`.
@@ -302,80 +380,80 @@ class DataTold(Strict):
     rows: Count | None = None
     weight: Count | None = None
     distinct: Count | None = None
-    dropped: Count | None = None
-    commented: Count | None = None
     sha256: Digest | None = None
     files: dict[str, Digest] = {}  # noqa: RUF012  a pydantic field
     keyed_sha256: Digest | None = None
+    dropped: Count | None = None
+    commented: Count | None = None
 
 
-class FileTold(Strict):
-    """The file that the release was read from; `sha256` is that of its bytes."""
+class FileDocument(Document):
+    """The file that the release was read from; `sha256` is the digest of its bytes."""
 
     name: Annotated[str, Field(min_length=1)]
     format: Annotated[str, Field(min_length=1)]
     sha256: Digest
 
 
-class ReleaseTold(Strict):
-    """Which release; `sha256` is that of leafgate's own rendition, which depends on the policy's columns too."""
+class ReleaseDocument(Document):
+    """The release; `sha256` is the digest of leafgate's own file of it, which depends on the policy's columns too."""
 
-    file: FileTold = Field(None)  # type: ignore[assignment]
+    file: FileDocument = Field(None)  # type: ignore[assignment]
     sha256: Digest
-    builder: dict[str, Any]
+    builder: dict[str, JsonValue]
     trees: Whole
     leaves: Whole
-    records: Count | None = None
     drawn_once: bool = False
+    records: Count | None = None
 
 
-class AttackTold(Strict):
-    """An attack that was tried, and what it takes an adversary to have."""
+class AttackDocument(Document):
+    """An attack that was run, and the knowledge that it assumes."""
 
     name: str
     assumes: str
 
 
-class MethodTold(Strict):
-    """How the audit was made."""
+class MethodDocument(Document):
+    """The threat model of the audit."""
 
     known: tuple[str, ...]
     secret: tuple[str, ...]
     unknown: tuple[str, ...]
     granted: tuple[str, ...]
-    attacks: tuple[AttackTold, ...]
+    attacks: tuple[AttackDocument, ...]
     publishes: str = ""
-    claims: dict[str, Any] = Field(default_factory=dict)
+    claims: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class ReportTold(Strict):
-    """A report, as the files of audits have it."""
+class ReportDocument(Document):
+    """A report as an audience may see it, and as `report.json` holds it."""
 
     format: Literal["leafgate/report/1"]
     verdict: Verdict
     audience: Literal["public", "auditor"]
     waived: Whole
     judged_on: Day = Field(None)  # type: ignore[assignment]
-    policy: PolicyTold
-    data: DataTold
-    release: ReleaseTold | None
-    findings: tuple[FindingTold, ...]
-    method: MethodTold | None = None
-    waivers: tuple[WaiverJudged, ...] = ()
+    policy: PolicyDocument
+    data: DataDocument
+    release: ReleaseDocument | None
+    findings: tuple[FindingDocument, ...]
+    method: MethodDocument | None = None
+    waivers: tuple[JudgedWaiverDocument, ...] = ()
     guesses: tuple[AttackAccuracyDocument, ...] = ()
     tree: TreeDocument | None = None
     versions: dict[str, str]
     notes: tuple[str, ...]
 
     @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Self:
-        """The verdict is the one its findings give: a report that was edited by hand is none."""
+    def _verdict_follows(self) -> Self:
+        """The verdict follows from the findings: a report that was edited by hand is refused."""
         waived = sum(finding.waiver is not None for finding in self.findings)
         if self.waivers and self.judged_on is None:
             raise ValueError("has waivers, and no day on which they were judged")
-        held = [finding.passed for finding in self.findings if finding.waiver is None]
-        undecided = None in held or not self.findings
-        verdict = "fail" if False in held else "inconclusive" if undecided else "pass"
+        unwaived = [finding.passed for finding in self.findings if finding.waiver is None]
+        undecided = None in unwaived or not self.findings
+        verdict = "fail" if False in unwaived else "inconclusive" if undecided else "pass"
         if (verdict, waived) != (self.verdict, self.waived):
             raise ValueError(f"its findings make it {verdict!r} with {waived} waived, which is not what it says")
         return self

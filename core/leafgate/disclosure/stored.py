@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from leafgate.disclosure.intervals import Direction, range_of_value, share
-from leafgate.disclosure.schema import ReportTold
+from leafgate.disclosure.schema import ReportDocument
 from leafgate.errors import Problem, ReportError, plain
 from leafgate.io.contacts import same_person
 from leafgate.io.json import canonical, parse_json
@@ -139,7 +139,7 @@ def parse_report(content: bytes, place: str) -> dict[str, Any]:
     if not isinstance(result, dict) or result.get("format") != "leafgate/report/1":
         raise ReportError("is no report", place=place, remedy="name the report.json of an audit")
     try:
-        ReportTold.model_validate_json(canonical(result))
+        ReportDocument.model_validate_json(canonical(result))
     except ValidationError as error:
         wrongs = error.errors(include_url=False, include_input=False, include_context=False)
         problems = dict.fromkeys(Problem(_place(place, result, wrong), _said(wrong)) for wrong in wrongs)

@@ -11,6 +11,11 @@ from typing import Any, NoReturn, get_args
 
 from leafgate.errors import InvalidError, ReleaseError
 
+JsonDocument = dict[str, Any]
+"""A JSON object that is read or written; its values are whatever JSON holds."""
+JsonObject = Mapping[str, Any]
+"""A JSON object that is only read."""
+
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object; ValueError where a key stands twice."""

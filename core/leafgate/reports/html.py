@@ -53,15 +53,11 @@ def html(report: Mapping[str, Any], frontier: bytes = b"") -> bytes:
 
 def tree_page(release: Release) -> str:
     """The first tree of a release that asks anything as a page, with whatever the release tells."""
-    from leafgate.disclosure.masking import CountMask
-    from leafgate.disclosure.masking import redact as everything
+    from leafgate.disclosure.masking import CountMask, redact_object
     from leafgate.engine.figures import bare_view
 
-    nodes = (
-        [everything(node, CountMask(1, released=True), "auditor") for node in bare_view(release)]
-        if release.trees
-        else []
-    )
+    unmasked = CountMask(1, released=True)
+    nodes = [redact_object(node, unmasked, "auditor") for node in bare_view(release)] if release.trees else []
     picture = tree_picture(nodes) if nodes else None
     facts = {"use": release.builder.get("use", "?"), "trees": len(release.trees), "picture": picture}
     return environment().get_template("tree.html.j2").render(**facts)

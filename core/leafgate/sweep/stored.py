@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from leafgate.api.components import Strict
-from leafgate.disclosure.schema import LimitTold, Value
+from leafgate.disclosure.schema import LimitDocument, Value
 from leafgate.disclosure.stored import report_bytes
 from leafgate.errors import ReportError
 from leafgate.io.json import canonical, parse_json
@@ -25,7 +25,7 @@ class FindingSwept(Strict):
     id: str
     metric: str
     value: Value | None
-    limit: LimitTold
+    limit: LimitDocument
     passed: bool | None
 
 
