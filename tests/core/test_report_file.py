@@ -119,7 +119,7 @@ def test_a_finding_that_passes_by_numbers_that_break_its_limit_is_refused(
     stored: bytes, finding: dict[str, Any]
 ) -> None:
     result = refused(passing(stored, finding))
-    assert result == "report.json: findings[0]: is told to hold, and its own numbers break the limit"
+    assert result == "report.json: findings[0]: passes, and its own numbers break the limit"
 
 
 @pytest.mark.parametrize("finding", HELD, ids=map(str, range(len(HELD))))
@@ -193,13 +193,13 @@ UNSURE = BELIEF | {"believed": {}}
     [
         (
             lambda value: first(value)["evidence"].update(worst=[{"people": 1, "path": "age 3"}]),
-            "only auditors are told",
+            "only auditors may see",
         ),
         (
             lambda value: first(value)["evidence"].update(worst=[{"people": 1, "true": {"a": 1}}]),
-            "only auditors are told",
+            "only auditors may see",
         ),
-        (lambda value: value["tree"]["nodes"][-1].update(people=1, beliefs=[BELIEF]), "only auditors are told"),
+        (lambda value: value["tree"]["nodes"][-1].update(people=1, beliefs=[BELIEF]), "only auditors may see"),
         (
             lambda value: value["tree"]["nodes"][-1].update(beliefs=[BELIEF]),
             "has beliefs about people it does not count",
