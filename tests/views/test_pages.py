@@ -14,7 +14,7 @@ from adult import kadet, unprotected
 from leafgate.disclosure.document import document
 from leafgate.disclosure.masking import Audience
 from leafgate.reports import Format, view
-from leafgate.reports.notebook import _framed
+from leafgate.reports.notebook import _frame
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
@@ -91,7 +91,7 @@ IN_VIEW = "node => { const box = node.getBoundingClientRect(); return box.bottom
 
 def test_a_node_in_a_notebook_opens_in_its_cell(browser: Any, page_file: Path) -> None:
     cell = page_file.with_name("notebook.html")
-    cell.write_text(f"<p>In [1]: audit</p>{_framed(page_file.read_text(encoding='utf-8'))}", encoding="utf-8")
+    cell.write_text(f"<p>In [1]: audit</p>{_frame(page_file.read_text(encoding='utf-8'))}", encoding="utf-8")
     page, seen = opened(browser, cell, SIZES["desk"], java_script_enabled=False)
     frame = page.frame_locator("iframe")
     frame.locator("a[href='#node-0']").click()

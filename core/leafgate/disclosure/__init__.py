@@ -1,1 +1,7 @@
-"""From a report to the document an audience may see: masking, histograms, intervals, schema, text."""
+"""From the outcome of an audit to the document that an audience may see, and back from its file.
+
+`document.py` turns a `Report` into a `ReportDocument` (declared in `schema.py`). It masks every number by `masking.py`,
+takes histograms, accuracies and the tree from `figures.py` (with `histograms.py`), and adds notes on verdicts that
+disclose more than the masked numbers (`limit_leakage.py`). `stored.py` reads a document strictly, `intervals.py`
+compares its masked numbers, and `text.py` puts it into words.
+"""

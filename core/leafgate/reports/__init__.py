@@ -1,14 +1,20 @@
-"""Views of a report: text, Markdown, HTML, SARIF and JUnit, each made from the report's JSON alone."""
+"""Views of a report: text, Markdown, HTML, SARIF and JUnit, each made from the report's JSON alone.
+
+`view` calls html.py (a page, with its templates, svg_tree.py and svg_histogram.py), markdown.py, sarif.py, junit.py or
+`disclosure.text`; notebook.py puts a page into a frame. common.py and interpretation.py hold the sentences and cleaned
+texts that several views print. Masking has happened before: a view decides what to print, never who may see it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+
+from leafgate.io.json import JsonObject
 
 
 class Format(StrEnum):
-    """What a report can be turned into."""
+    """The format of a view."""
 
     html = "html"
     markdown = "markdown"
@@ -26,10 +32,16 @@ FILES: Mapping[Format, str] = {
 }
 
 
-def view(report: Mapping[str, Any], form: Format, frontier: bytes = b"") -> bytes:
-    """A report document in another format: same document, same bytes, and no more than it tells.
+def view(report: JsonObject, form: Format, frontier: bytes = b"") -> bytes:
+    """A report document in another format.
 
-    A page also shows the `frontier`, an SVG picture, where there is one.
+    Args:
+        report: the JSON of a report.
+        form: the format.
+        frontier: an SVG picture of a sweep for the page; empty if there is none.
+
+    Returns:
+        The content of the file; equal documents give equal bytes.
     """
     match form:
         case Format.html:

@@ -1,84 +1,82 @@
-"""What every view says of a report, in words that are safe to show."""
+"""Texts and orders that several views share, without control characters and of bounded length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from leafgate.disclosure.text import alarm, details, group_words, headline, printable
+from leafgate.disclosure.text import alarm, cut, details, group_words, headline, printable
+from leafgate.io.json import JsonObject
 from leafgate.policy.sources import display_path
 
 LONGEST = 200
-"""So many signs of a name are shown; the JSON has all of them."""
+"""Longer names are cut; the JSON has all of them."""
 State = Literal["failed", "inconclusive", "waived", "passed"]
+MAX_SHORT_LINES = 3
 ORDER: Sequence[State] = ("failed", "inconclusive", "waived", "passed")
 
 
-def state(finding: Mapping[str, Any]) -> State:
-    """What became of a finding; a waived one is never called passed."""
+def state(finding: JsonObject) -> State:
+    """The state of a finding; a waived one is never called passed."""
     if "waiver" in finding:
         return "waived"
     return "inconclusive" if finding["passed"] is None else "passed" if finding["passed"] else "failed"
 
 
 def clean(text: object, longest: int = LONGEST) -> str:
-    """A text without control signs, marks of direction or line ends, and no longer than can be read."""
-    result = printable(str(text))
-    return result if len(result) <= longest else f"{result[: longest - 1]}…"
+    """A text without control characters, marks of direction and line ends, cut to `longest` characters."""
+    return cut(printable(str(text)), longest)
 
 
-def findings_by_urgency(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Broken limits first, then what could not be told, what is waived, what holds; each in the policy's order."""
+def findings_by_urgency(report: JsonObject) -> list[JsonObject]:
+    """Failed findings first, then inconclusive, waived and passed ones, each in the policy's order."""
     return sorted(report["findings"], key=lambda finding: ORDER.index(state(finding)))
 
 
-def sentence(finding: Mapping[str, Any]) -> str:
+def sentence(finding: JsonObject) -> str:
     """A finding in one line."""
     return clean(headline(finding), 4 * LONGEST)
 
 
-def alarmed(finding: Mapping[str, Any]) -> str:
-    """What it means, for people who know no metrics; empty where a limit holds, or nobody says so."""
+def alarmed(finding: JsonObject) -> str:
+    """The meaning of a broken limit for people who know no metrics; empty where it holds, or the metric gives none."""
     return clean(alarm(finding), 4 * LONGEST)
 
 
-def message(finding: Mapping[str, Any]) -> str:
-    """What it means and what was found, in one line."""
+def message(finding: JsonObject) -> str:
+    """The meaning and the result of a finding in one line."""
     return " ".join(filter(None, [alarmed(finding), sentence(finding)]))
 
 
-def explained(finding: Mapping[str, Any]) -> list[str]:
-    """The lines below it."""
+def explained(finding: JsonObject) -> list[str]:
+    """The details of a finding, a line each."""
     return [clean(line, 4 * LONGEST) for line in details(finding)]
 
 
-def shortly(finding: Mapping[str, Any]) -> list[str]:
-    """What most needs to be known of a finding: how many people, and its two worst groups."""
+def shortly(finding: JsonObject) -> list[str]:
+    """The most important details of a finding: the number of people past the limit, and its worst groups."""
     worst = [group_words(group, finding["secret"]) for group in finding["evidence"].get("worst", ())]
     lines = [line for line in details(finding) if not worst or line in worst or "past the limit" in line]
-    return [clean(line, 2 * LONGEST) for line in lines[:WORDS]]
+    return [clean(line, 2 * LONGEST) for line in lines[:MAX_SHORT_LINES]]
 
 
-WORDS = 3
-
-
-def counted(report: Mapping[str, Any]) -> dict[State, int]:
-    """How many findings there are of each kind."""
+def counted(report: JsonObject) -> dict[State, int]:
+    """The number of findings in each state."""
     states = [state(finding) for finding in report["findings"]]
     return {kind: states.count(kind) for kind in ORDER}
 
 
-def marked_leaves(report: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The drawn leaves with people past a limit, by their place among the drawn nodes; none of a tree not coloured."""
+def marked_leaves(report: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    """The drawn leaves with people past a limit, with their node numbers; none in an uncoloured tree."""
     tree = report.get("tree")
     for i, node in enumerate(tree["nodes"] if tree and tree["coloured"] else ()):
         if node["kind"] == "leaf" and node["risk"] == "past":
             yield i, node
 
 
-def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
-    """The answers from the root to a node, in words, as far as the report tells them, without what later ones imply."""
+def way_to(nodes: Sequence[JsonObject], place: int) -> list[str]:
+    """The conditions on the path from the root to a node, as far as the report has them, without implied ones."""
     document: dict[tuple[str, str], str] = {}
     while (parent := nodes[place]["parent"]) is not None:
         if "way" in nodes[place] and "words" in nodes[parent]:
@@ -88,23 +86,23 @@ def way_to(nodes: Sequence[Mapping[str, Any]], place: int) -> list[str]:
     return list(document.values())[::-1]
 
 
-def below(report: Mapping[str, Any], file: str) -> str:
-    """A file of the policy, by its folder from the repository's root."""
+def below(report: JsonObject, file: str) -> str:
+    """The path of a file of the policy from the repository's root."""
     folder = report["policy"].get("folder")
     return f"{folder}/{file}" if folder else file
 
 
-def place(report: Mapping[str, Any], where: Mapping[str, Any]) -> str:
-    """A file from the root of its repository, as far as the report tells: where views of code look for it."""
+def place(report: JsonObject, where: JsonObject) -> str:
+    """The path of a file from the root of its repository, as far as the report has it, where code views look for it."""
     policy = report["policy"]
     folder = where.get("folder", policy.get("repository", policy.get("folder", "")))  # `repository`: older reports
     return f"{folder}/{where['file']}" if folder else str(where["file"])
 
 
-def command(report: Mapping[str, Any]) -> str:
-    """The command that makes the report again; words in capitals stand for names that are not told.
+def command(report: JsonObject) -> str:
+    """The command that reproduces the report; words in capitals stand for names that reports do not have.
 
-    Of a release that is not to be drawn again: what the policy must say, so that this one is audited.
+    A release that must not be drawn again gets the line of a policy that audits its file instead.
     """
     if report["release"] and report["release"].get("drawn_once"):
         return "build: {use: published, path: release.json}"
@@ -118,8 +116,8 @@ def command(report: Mapping[str, Any]) -> str:
 OPTIONS = frozenset({"--root", "--org", "--test"})
 
 
-def again(report: Mapping[str, Any]) -> str:
-    """What comes of running the command again."""
+def again(report: JsonObject) -> str:
+    """The sentence before the command: what running it reproduces."""
     if report["release"] and report["release"].get("drawn_once"):
         return (
             "The release was drawn once, with coins nobody can draw again. A second draw is another release, and "
@@ -132,7 +130,7 @@ def again(report: Mapping[str, Any]) -> str:
 DIGESTS = {"sha256": "data", "keyed_sha256": "data, keyed"}
 
 
-def data_digest(report: Mapping[str, Any]) -> tuple[str, str]:
-    """What to call the digest of the data, and the digest; where there is none to see, whom it is for."""
+def data_digest(report: JsonObject) -> tuple[str, str]:
+    """The name of the data's digest, and the digest; empty where the report has none, which the name then explains."""
     items = ((name, report["data"][key]) for key, name in DIGESTS.items() if report["data"].get(key))
     return next(items, ("the data's digest is for auditors", ""))

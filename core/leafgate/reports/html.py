@@ -1,11 +1,11 @@
-"""A report as one HTML page that needs nothing else: no script, no request, light and dark, fit to be printed."""
+"""A report as one self-contained HTML page: no script, no request, for light, dark and print."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,6 +19,7 @@ from leafgate.disclosure.text import (
     release_words,
     verdict_words,
 )
+from leafgate.io.json import JsonDocument, JsonObject
 from leafgate.reports.common import (
     again,
     alarmed,
@@ -40,19 +41,26 @@ from leafgate.reports.svg_tree import RISKS, class_words, tree_picture
 if TYPE_CHECKING:
     from leafgate.types.release import Release
 
-WORST, LISTED, DRAWN, CARDS, LINES = 3, 400, 24, 200, 4
-"""So many findings stand first, are listed, and are drawn; so many nodes have a card, with so many limits on it."""
+MAX_WORST = 3
+"""Findings at the top of the page."""
+MAX_LISTED = 400
+"""Findings in the table."""
+MAX_FIGURES = 24
+"""Histograms, and accuracies of attacks."""
+MAX_CARDS = 200
+"""Nodes of the tree that can be opened."""
+MAX_LIMITS_ON_CARD = 4
 
 
-def html(report: Mapping[str, Any], frontier: bytes = b"") -> bytes:
-    """The page of a report, with the picture of a sweep where there is one; equal reports give equal bytes."""
+def html(report: JsonObject, frontier: bytes = b"") -> bytes:
+    """The page of a report, with the picture of a sweep if there is one; equal reports give equal bytes."""
     picture = f"data:image/svg+xml;base64,{b64encode(frontier).decode()}" if frontier else ""
     page = environment().get_template("report.html.j2").render(**template_context(report), frontier=Markup(picture))  # noqa: S704
     return page.encode() + b"\n"
 
 
 def tree_page(release: Release) -> str:
-    """The first tree of a release that asks anything as a page, with whatever the release tells."""
+    """The first tree of a release that has a split, as a page with everything that the release publishes."""
     from leafgate.disclosure.masking import CountMask, redact_object
     from leafgate.engine.figures import bare_view
 
@@ -65,29 +73,29 @@ def tree_page(release: Release) -> str:
 
 @cache
 def environment() -> Environment:
-    """Templates that escape whatever they are given and refuse what they are not."""
-    made = Environment(
+    """The templates: every value is escaped, and a missing one is an error."""
+    templates = Environment(
         loader=PackageLoader("leafgate.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda said: clean(said, 1000) if type(said) is str else said,
+        finalize=lambda value: clean(value, 1000) if type(value) is str else value,
     )
-    made.filters["number"] = number
-    made.globals["state"] = state
-    made.globals["alarmed"] = alarmed
-    made.globals["explained"] = explained
-    made.globals["sentence"] = sentence
-    made.globals["shortly"] = shortly
-    made.filters["quoted"] = quoted
-    made.filters["people_words"] = people_words
-    made.globals["short"] = lambda name: clean(name, 60)
-    return made
+    templates.filters["number"] = number
+    templates.globals["state"] = state
+    templates.globals["alarmed"] = alarmed
+    templates.globals["explained"] = explained
+    templates.globals["sentence"] = sentence
+    templates.globals["shortly"] = shortly
+    templates.filters["quoted"] = quoted
+    templates.filters["people_words"] = people_words
+    templates.globals["short"] = lambda name: clean(name, 60)
+    return templates
 
 
-def template_context(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything the template shows."""
+def template_context(report: JsonObject) -> JsonDocument:
+    """The values that the template prints."""
     findings = findings_by_urgency(report)
     tree = report.get("tree")
     nodes = tree["nodes"] if tree else []
@@ -99,17 +107,17 @@ def template_context(report: Mapping[str, Any]) -> dict[str, Any]:
         "data_digest": data_digest(report),
         "file": audited_file(report),
         "size": release_words(report["release"]) if report["release"] else "",
-        "worst": [finding for finding in findings if state(finding) != "passed"][:WORST],
-        "findings": findings[:LISTED],
-        "more": max(len(findings) - LISTED, 0),
+        "worst": [finding for finding in findings if state(finding) != "passed"][:MAX_WORST],
+        "findings": findings[:MAX_LISTED],
+        "more": max(len(findings) - MAX_LISTED, 0),
         "tree": tree,
         "picture": tree_picture(nodes) if nodes else None,
         "larger_classes": any("equivalence_class" in node for node in nodes),
-        "cards": [_card(nodes, i) for i in range(len(nodes))][:CARDS],
-        "histograms": [histogram(finding) for finding in drawn[:DRAWN]],
+        "cards": [_card(nodes, i) for i in range(len(nodes))][:MAX_CARDS],
+        "histograms": [histogram(finding) for finding in drawn[:MAX_FIGURES]],
         "averaged": any(finding["limit"].get("average") for finding in drawn),
-        "guesses": report.get("guesses", [])[:DRAWN],
-        "idle": list(idle_waivers(report))[:LISTED],
+        "guesses": report.get("guesses", [])[:MAX_FIGURES],
+        "idle": list(idle_waivers(report))[:MAX_LISTED],
         "meaning": meaning(report),
         "method": list(method_lines(report)),
         "again": again(report),
@@ -117,18 +125,18 @@ def template_context(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _drawn(findings: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The findings with a histogram, each histogram once: a claim is often a limit of the policy too."""
-    seen = []
+def _drawn(findings: list[JsonObject]) -> Iterator[JsonObject]:
+    """The findings with a histogram, each histogram once: a claim and a limit of the policy may have the same."""
+    drawn = []
     for finding in findings:
         bars = finding.get("distribution", ())
-        if bars and (bars, finding["limit"]) not in seen:
-            seen.append((bars, finding["limit"]))
+        if bars and (bars, finding["limit"]) not in drawn:
+            drawn.append((bars, finding["limit"]))
             yield finding
 
 
-def _card(nodes: list[Mapping[str, Any]], i: int) -> dict[str, Any]:
-    """What is told of one node when it is opened."""
+def _card(nodes: list[JsonObject], i: int) -> JsonDocument:
+    """The card of a node, which opens when it is selected."""
     node = nodes[i]
     return {
         "place": i,
@@ -142,18 +150,18 @@ def _card(nodes: list[Mapping[str, Any]], i: int) -> dict[str, Any]:
         "people": node.get("people"),
         "class_words": class_words(node),
         "past": _most(node.get("past", {})),
-        "past_more": max(len(node.get("past", {})) - LINES, 0),
+        "past_more": max(len(node.get("past", {})) - MAX_LIMITS_ON_CARD, 0),
         "beliefs": [_belief(belief) for belief in node.get("beliefs", ())],
     }
 
 
-def _most(past: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits that most people of a node are past."""
-    ordered = sorted(past.items(), key=lambda one: -int(one[1]) if isinstance(one[1], int) else 0)
-    return dict(ordered[:LINES])
+def _most(past: JsonObject) -> JsonDocument:
+    """The limits that the most people of a node are past."""
+    ordered = sorted(past.items(), key=lambda item: -int(item[1]) if isinstance(item[1], int) else 0)
+    return dict(ordered[:MAX_LIMITS_ON_CARD])
 
 
-def _belief(belief: Mapping[str, Any]) -> str:
+def _belief(belief: JsonObject) -> str:
     [(value, chance)] = belief["believed"].items()
     true = ", ".join(f"{number(count)} {name}" for name, count in belief["true"].items())
     return f"{belief['attack']} believes {belief['secret']} is {value} ({100 * chance:.3g} %); in truth: {true}"

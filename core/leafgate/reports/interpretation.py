@@ -1,14 +1,16 @@
-"""What a report means: how the audit was made, what its verdict says, and what it does not."""
+"""The meaning of a report: how the audit was made, what its verdict states, and what it does not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from pydantic import JsonValue
+
+from leafgate.io.json import JsonObject
 from leafgate.reports.common import clean
 
-NAMED = 40
-"""So many columns are named."""
+MAX_COLUMNS = 40
+"""Columns that are listed by name."""
 BOUNDS = (
     "A pass means that the attacks of this policy, with the knowledge it grants them, stay within its limits. "
     "It says nothing of attacks that were not tried, of knowledge that was not granted, "
@@ -37,14 +39,14 @@ LEVEL_MEANINGS = {
 }
 
 
-def meaning(report: Mapping[str, Any]) -> list[str]:
-    """What follows from the verdict, and what does not."""
+def meaning(report: JsonObject) -> list[str]:
+    """What follows from the verdict, what to do, and what does not follow."""
     waived = [WAIVED] if report["verdict"] == "pass" and report.get("waived") else []
     return [*NEXT[report["verdict"]], *waived, *BOUNDS]
 
 
-def method_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """How it was checked: what is asked, and the answer; nothing of a report that does not say."""
+def method_lines(report: JsonObject) -> Iterator[tuple[str, str]]:
+    """The threat model as pairs of a heading and a line; none for a report without it."""
     method = report.get("method")
     if not method:
         return
@@ -62,12 +64,12 @@ def method_lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return (", ".join(map(clean, names[:NAMED])) or "nothing") + more
+    more = f" and {len(names) - MAX_COLUMNS} more" if len(names) > MAX_COLUMNS else ""
+    return (", ".join(map(clean, names[:MAX_COLUMNS])) or "nothing") + more
 
 
-def _promise(promised: Any) -> str:
-    """A claim as a person would write it."""
+def _promise(promised: JsonValue) -> str:
+    """The parameters of a claim as text."""
     if isinstance(promised, Mapping):
         return ", ".join(f"{key.replace('_', ' ')} {_promise(value)}" for key, value in promised.items())
     if isinstance(promised, list | tuple):

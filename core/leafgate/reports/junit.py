@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from leafgate.disclosure.text import audited_file, idle_waivers
+from leafgate.io.json import JsonObject
 from leafgate.reports.common import LONGEST, clean, counted, explained, message, place, state
 
 
-def junit(report: Mapping[str, Any]) -> bytes:
-    """A broken limit is a failure, one that could not be told an error, a waived one is skipped."""
+def junit(report: JsonObject) -> bytes:
+    """The report as JUnit XML: a failed finding is a failure, an inconclusive one an error, a waived one is skipped."""
     count = counted(report)
     totals = {
         "tests": str(len(report["findings"])),
@@ -33,14 +32,14 @@ def junit(report: Mapping[str, Any]) -> bytes:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
-def _facts(report: Mapping[str, Any]) -> dict[str, str]:
-    """What the suite is about: the audited file, the verdict, the policy and the release."""
+def _facts(report: JsonObject) -> dict[str, str]:
+    """The properties of the suite: the audited file, the verdict, the policy and the release."""
     file = {f"file_{key}": clean(value) for key, value in (audited_file(report) or {}).items()}
     release = {} if report["release"] is None else {"release": report["release"]["sha256"]}
     return {**file, "verdict": report["verdict"], "policy": report["policy"]["sha256"], **release}
 
 
-def _case(suite: Element, report: Mapping[str, Any], finding: Mapping[str, Any]) -> None:
+def _case(suite: Element, report: JsonObject, finding: JsonObject) -> None:
     where = finding.get("where") or {}
     line = {"file": clean(place(report, where)), "line": str(where["line"])} if where else {}
     about = clean(finding["attack"] or "release")

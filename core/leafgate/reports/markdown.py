@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from leafgate.disclosure.text import audited_file, idle_waivers, people_words, quoted, verdict_words
+from leafgate.io.json import JsonObject
 from leafgate.reports.common import (
     LONGEST,
     again,
@@ -24,16 +24,18 @@ from leafgate.reports.interpretation import meaning, method_lines
 
 LINKED = re.compile(r"(?i)(www|https?|ftp|mailto|xmpp)([.:])")
 SIGNS = {"failed": "❌", "inconclusive": "❓", "waived": "⚠️", "passed": "✅"}
-DETAILED, LISTED = 20, 1000
-"""So many findings are explained and listed: a job's summary holds a megabyte."""
+MAX_DETAILED = 20
+"""Findings with their details."""
+MAX_LISTED = 1000
+"""Findings in the table: a job's summary holds a megabyte."""
 
 
-def markdown(report: Mapping[str, Any]) -> bytes:
-    """The verdict, the findings as a table and the worst explained; whatever comes from a policy is escaped."""
+def markdown(report: JsonObject) -> bytes:
+    """The verdict, a table of the findings, and details of those that did not pass; every text is escaped."""
     return "".join(f"{line}\n" for line in _lines(report)).encode()
 
 
-def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+def _lines(report: JsonObject) -> Iterator[str]:
     yield f"# {_safe(report['policy']['name'])}: {_safe(verdict_words(report))}"
     yield ""
     release, data = report["release"], report["data"]
@@ -50,48 +52,48 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield "| | finding | line |"
     yield "|---|---|---|"
     findings = findings_by_urgency(report)
-    for finding in findings[:LISTED]:
+    for finding in findings[:MAX_LISTED]:
         where = finding.get("where") or {}
         line = f"{_safe(where['file'])}:{where['line']}" if where else ""
-        yield f"| {SIGNS[state(finding)]} | {_found(finding)} | {line} |"
-    if len(findings) > LISTED:
-        yield f"| | and {len(findings) - LISTED} more | |"
-    for finding in [one for one in findings if state(one) != "passed"][:DETAILED]:
+        yield f"| {SIGNS[state(finding)]} | {_table_cell(finding)} | {line} |"
+    if len(findings) > MAX_LISTED:
+        yield f"| | and {len(findings) - MAX_LISTED} more | |"
+    for finding in [finding for finding in findings if state(finding) != "passed"][:MAX_DETAILED]:
         yield from _explained(finding)
     yield from _ending(report)
 
 
-def _found(finding: Mapping[str, Any]) -> str:
-    """A cell of the table: what it means, and below it what was found."""
-    said = alarmed(finding)
-    return (f"**{_safe(said)}**<br>" if said else "") + _safe(sentence(finding))
+def _table_cell(finding: JsonObject) -> str:
+    """The meaning of a finding, and below it its result."""
+    meaning_text = alarmed(finding)
+    return (f"**{_safe(meaning_text)}**<br>" if meaning_text else "") + _safe(sentence(finding))
 
 
-def _explained(finding: Mapping[str, Any]) -> Iterator[str]:
+def _explained(finding: JsonObject) -> Iterator[str]:
     yield ""
     yield f"**{_safe(finding['id'])}** ({state(finding)})"
     yield ""
     yield from (f"- {_safe(line)}" for line in explained(finding))
 
 
-def _ending(report: Mapping[str, Any]) -> Iterator[str]:
+def _ending(report: JsonObject) -> Iterator[str]:
     yield ""
     items = [*idle_waivers(report), *report["notes"], *meaning(report)]
-    yield from (f"> {_safe(line)}  " for line in items[:LISTED])
+    yield from (f"> {_safe(line)}  " for line in items[:MAX_LISTED])
     yield ""
-    yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:LISTED])
+    yield from (f"- **{_safe(what)}**: {_safe(line)}" for what, line in list(method_lines(report))[:MAX_LISTED])
     yield ""
     yield f"{_safe(again(report))} `{command(report)}`"
 
 
 def _safe(text: object) -> str:
-    """A text that Markdown and HTML take as it is."""
+    """The text, escaped for Markdown and HTML."""
     escaped = re.sub(r"([\\`*_{}\[\]()#+!|<>&~@$:-])", _escaped, clean(text, 4 * LONGEST))
-    return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address becomes a link
+    return LINKED.sub(lambda link: f"{link[1]}&#{ord(link[2])};", escaped)  # no address may become a link
 
 
-def _escaped(found: re.Match[str]) -> str:
-    sign = found.group(1)
+def _escaped(match: re.Match[str]) -> str:
+    char = match.group(1)
     return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", "|": "&#124;"}.get(
-        sign, sign if sign in ":-()+!" else f"\\{sign}"
+        char, char if char in ":-()+!" else f"\\{char}"
     )

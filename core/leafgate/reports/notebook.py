@@ -1,31 +1,32 @@
-"""What a notebook shows: the same pages, in a frame that neither changes the notebook nor runs anything."""
+"""Pages for notebooks, each in a sandboxed frame that runs no script and does not style the notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from leafgate.io.json import JsonObject
 
 if TYPE_CHECKING:
     from leafgate.types.release import Release
 
 
-def report_frame(report: Mapping[str, Any]) -> str:
-    """A report's page in a frame."""
+def report_frame(report: JsonObject) -> str:
+    """The page of a report in a frame."""
     from leafgate.reports.html import html
 
-    return _framed(html(report).decode())
+    return _frame(html(report).decode())
 
 
 def release_frame(release: Release) -> str:
-    """The first tree of a release in a frame, as anyone sees it who has the release."""
+    """The page of a release's first tree in a frame, with everything that the release publishes."""
     from leafgate.reports.html import tree_page
 
-    return _framed(tree_page(release))
+    return _frame(tree_page(release))
 
 
-def _framed(page: str) -> str:
-    """The page in a frame whose links stay in it: without a base of its own they would lead to the notebook's page."""
+def _frame(page: str) -> str:
+    """The page in a frame. Its own base keeps links within the frame; they would open the notebook's page otherwise."""
     page = page.replace("base-uri 'none'; ", "", 1).replace("<head>", '<head>\n<base href="about:srcdoc">', 1)
     style = "width:100%;height:640px;border:0"
     return f'<iframe sandbox style="{style}" srcdoc="{escape(page)}"></iframe>'

@@ -1,17 +1,16 @@
-"""A report as SARIF 2.1.0, for code scanning: one rule a check, one result for each that does not hold.
+"""A report as SARIF 2.1.0, for code scanning: a rule for each check, a result for each finding that did not pass.
 
-What holds is a rule without a result: code scanning would show a result of any kind as an alert.
+A passed finding has no result: code scanning would show a result of any kind as an alert.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from leafgate.disclosure.text import audited_file, idle_waivers
-from leafgate.io.json import readable
+from leafgate.io.json import JsonDocument, JsonObject, readable
 from leafgate.reports.common import (
     LONGEST,
     clean,
@@ -25,18 +24,20 @@ from leafgate.reports.common import (
 )
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-RESULTS, PLACES = 5000, 50
-"""So many results a run and tree nodes a result; code scanning shows no more of the first."""
+MAX_RESULTS = 5000
+"""Code scanning shows no more results of a run."""
+MAX_LEAVES = 50
+"""Leaves of the tree in one result."""
 
 
-def sarif(report: Mapping[str, Any]) -> bytes:
-    """One run; the policy's line is each result's place, the leaves it is about are logical locations."""
-    findings = findings_by_urgency(report)[:RESULTS]
+def sarif(report: JsonObject) -> bytes:
+    """The report as SARIF with one run; a result's location is the policy's line, its logical locations are leaves."""
+    findings = findings_by_urgency(report)[:MAX_RESULTS]
     names = sorted({_rule(finding) for finding in findings})
     driver = {
         "name": "leafgate",
         "version": report["versions"].get("leafgate", "0"),
-        "rules": [_rule_told(name, findings) for name in names],
+        "rules": [_rule_document(name, findings) for name in names],
     }
     run = {
         "tool": {"driver": driver},
@@ -50,8 +51,8 @@ def sarif(report: Mapping[str, Any]) -> bytes:
     return readable({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _artifacts(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The audited file as the run's only artifact, by its name alone: no report tells a path."""
+def _artifacts(report: JsonObject) -> JsonDocument:
+    """The audited file as the run's only artifact, by its name alone: reports have no path of it."""
     file = audited_file(report)
     if file is None:
         return {}
@@ -59,8 +60,8 @@ def _artifacts(report: Mapping[str, Any]) -> dict[str, Any]:
     return {"artifacts": [{"location": location, "roles": ["analysisTarget"], "hashes": {"sha-256": file["sha256"]}}]}
 
 
-def _properties(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What the run is about: the audited file, the verdict, the policy, the release, and how many limits are waived."""
+def _properties(report: JsonObject) -> JsonDocument:
+    """The properties of the run: audited file, verdict, policy, release and number of waived limits."""
     file, release = audited_file(report), report["release"]
     return {
         **({} if file is None else {"file": {key: clean(value) for key, value in file.items()}}),
@@ -72,25 +73,25 @@ def _properties(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _file_uri(file: Mapping[str, str]) -> str:
-    """The audited file's name as a relative reference: nothing in it is a folder, a scheme or a query."""
+    """The audited file's name as a relative URI without a folder, a scheme or a query."""
     return quote(clean(file["name"]), safe="")
 
 
-def _idle(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The waivers that do not apply: no results, for nothing is wrong with the release by them."""
+def _idle(report: JsonObject) -> list[JsonDocument]:
+    """The waivers that do not apply, as notifications: they are no problem of the release, and so no results."""
     items = [clean(line, 4 * LONGEST) for line in idle_waivers(report)]
     return [{"level": "warning", "message": {"text": line}} for line in items]
 
 
-def _rule(finding: Mapping[str, Any]) -> str:
-    """The check a finding belongs to."""
+def _rule(finding: JsonObject) -> str:
+    """The name of the check that a finding belongs to."""
     return clean(finding["id"].split("@")[0])
 
 
-def _rule_told(name: str, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
-    mine = [finding for finding in findings if _rule(finding) == name]
-    alarms = {clean(finding.get("alarm", "")) for finding in mine}
-    uses = clean(mine[0].get("use", ""))
+def _rule_document(name: str, findings: list[JsonObject]) -> JsonDocument:
+    own = [finding for finding in findings if _rule(finding) == name]
+    alarms = {clean(finding.get("alarm", "")) for finding in own}
+    uses = clean(own[0].get("use", ""))
     check = f"The check {name}, which uses {uses}." if uses else f"The check {name}."
     what = alarms.pop() if len(alarms) == 1 else ""
     return {
@@ -98,21 +99,21 @@ def _rule_told(name: str, findings: list[Mapping[str, Any]]) -> dict[str, Any]:
         "name": name,
         "shortDescription": {"text": f"Raised where {what}." if what else check},
         "fullDescription": {
-            "text": f"{check} A limit of the privacy policy, checked by {clean(mine[0]['plugin']) or 'leafgate'}."
+            "text": f"{check} A limit of the privacy policy, checked by {clean(own[0]['plugin']) or 'leafgate'}."
         },
         "help": {
-            "text": f"What it measures, what a good score means, worked out: leafgate explain {_explained_by(mine[0])}"
+            "text": f"What it measures, what a good score means, worked out: leafgate explain {_explained_by(own[0])}"
         },
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["privacy"]},
     }
 
 
-def _explained_by(finding: Mapping[str, Any]) -> str:
+def _explained_by(finding: JsonObject) -> str:
     return clean(finding.get("use") or finding["metric"] or finding["attack"] or "METRIC")
 
 
-def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) -> dict[str, Any]:
+def _result(report: JsonObject, finding: JsonObject, rule: int) -> JsonDocument:
     fields = {
         "ruleId": _rule(finding),
         "ruleIndex": rule,
@@ -130,13 +131,13 @@ def _result(report: Mapping[str, Any], finding: Mapping[str, Any], rule: int) ->
     return fields
 
 
-def _analysis_target(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The audited file, by its place among the run's artifacts: a result's location is a line of the policy."""
+def _analysis_target(report: JsonObject) -> JsonDocument:
+    """The audited file, by its index among the run's artifacts: a result's location is a line of the policy."""
     file = audited_file(report)
     return {} if file is None else {"analysisTarget": {"uri": _file_uri(file), "index": 0}}
 
 
-def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
+def _location(report: JsonObject, finding: JsonObject) -> JsonDocument:
     where = finding.get("where") or {"file": report["policy"].get("file") or "policy.yaml", "line": 1}
     line = {
         "artifactLocation": {"uri": quote(clean(place(report, where)))},
@@ -151,7 +152,7 @@ def _location(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str
     )
     logical = [
         {"fullyQualifiedName": f"tree {number}/node {i}", "kind": "member", **_named(way_to(nodes, i))}
-        for i, _ in leaves[:PLACES]
+        for i, _ in leaves[:MAX_LEAVES]
     ]
     return {"physicalLocation": line} | ({"logicalLocations": logical} if logical else {})
 
@@ -160,8 +161,8 @@ def _named(way: list[str]) -> dict[str, str]:
     return {"name": clean(" and ".join(way))} if way else {}
 
 
-def _fingerprints(report: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, str]:
-    """The same for the same check of the same policy file, whatever the numbers: an alert stays one alert.
+def _fingerprints(report: JsonObject, finding: JsonObject) -> dict[str, str]:
+    """Fingerprints that are equal for the same check of the same policy file, so that an alert stays one alert.
 
     A check is its metric, attack and secret (the finding's id) in a policy (its file and its name). No score, limit,
     digest, line or text of a line is part of it. Code scanning of GitHub reads `primaryLocationLineHash` alone. Where

@@ -1,22 +1,22 @@
-"""A histogram of people's scores: its bars, its edges and where the limit is drawn."""
+"""Geometry of a histogram of people's scores: bars, edges and the line of the limit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from leafgate.disclosure.text import middle, number, wanted
+from leafgate.io.json import JsonObject
 from leafgate.reports.common import sentence
 
 WIDTH, FLOOR, HIGH, SIDE = 420.0, 150.0, 118.0, 22.0
-SIGN = 6.4
-"""How wide a sign below or above a bar is, about."""
+CHAR_WIDTH = 6.4
+"""Approximate width of a character below or above a bar."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar in the picture's own units; `past` is "" for a bar across the limit."""
+    """One bar in units of the SVG; `past` is "" for a bar across the limit."""
 
     x: float
     y: float
@@ -39,45 +39,38 @@ class Histogram:
     limit: float | None
 
 
-def histogram(finding: Mapping[str, Any]) -> Histogram:
-    """How protection is spread over people, as far as the report tells it."""
+def histogram(finding: JsonObject) -> Histogram:
+    """The histogram of a finding's scores."""
     bars = finding["distribution"]
     width = (WIDTH - 2 * SIDE) / len(bars)
     most = max(middle(bar["people"]) for bar in bars) or 1
     drawn = [_bar(bar, SIDE + i * width, width, most) for i, bar in enumerate(bars)]
     marks = [bars[0]["from"], *(bar["to"] for bar in bars)]
     edges = [(SIDE + i * width, _edge(mark) if i or mark is not None else "") for i, mark in enumerate(marks)]
-    if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (marks[1] or 0):
-        edges[:2] = (
-            [(SIDE, ""), (SIDE + width / 2, "0")] if marks[1] == 0 else [(SIDE, ""), edges[1]]
-        )  # nobody is below
+    if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (marks[1] or 0):  # no score is below 0
+        edges[:2] = [(SIDE, ""), (SIDE + width / 2, "0") if marks[1] == 0 else edges[1]]
     bound = next(value for key, value in finding["limit"].items() if key.startswith("at_"))
     at = next((x for (x, _), mark in zip(edges, marks, strict=True) if mark == bound), None)
-    if "at_most" in finding["limit"] and (marks[0] or 0) < 0 <= (
-        marks[1] or 0
-    ):  # nobody is below: it holds its upper end
-        edges[0] = (SIDE, "")
-        edges[1] = (SIDE + width / 2, "0") if marks[1] == 0 else edges[1]
     return Histogram(finding["id"], sentence(finding), wanted(finding), drawn, _apart(edges, at), at)
 
 
 def _edge(mark: float | None) -> str:
-    """A score that fits below an axis."""
+    """A score in few characters, for the axis."""
     if mark is None:
         return "∞"
     return _short(int(mark)) or "0" if float(mark).is_integer() and mark >= 10_000 else f"{mark:.4g}"
 
 
 def _apart(edges: Sequence[tuple[float, str]], limit: float | None) -> list[tuple[float, str]]:
-    """The edges' words that do not run into one another; the limit's and the last stay."""
+    """The labels of the edges that do not overlap; those of the limit and of the last edge have priority."""
     kept: list[tuple[float, str]] = []
     for x, words in sorted(edges, key=lambda edge: (edge[0] != limit, edge[0] != edges[-1][0], edge[0])):
-        if all(abs(x - other) > SIGN * (len(words) + len(said)) / 2 + 3 for other, said in kept):
+        if all(abs(x - at) > CHAR_WIDTH * (len(words) + len(label)) / 2 + 3 for at, label in kept):
             kept.append((x, words))
     return sorted(kept)
 
 
-def _bar(bar: Mapping[str, Any], x: float, width: float, most: float) -> Bar:
+def _bar(bar: JsonObject, x: float, width: float, most: float) -> Bar:
     height = HIGH * middle(bar["people"]) / most
     height = max(height, 2.0) if bar["people"] else 0.0
     past = {True: "past", False: "within", None: "across"}[bar["past"]]
@@ -87,15 +80,15 @@ def _bar(bar: Mapping[str, Any], x: float, width: float, most: float) -> Bar:
     ]
     title = f"{number(bar['people'])} people: {' '.join(filter(None, ends))}"
     people = number(bar["people"]) if bar["people"] else ""
-    if SIGN * len(people) >= width:
+    if CHAR_WIDTH * len(people) >= width:
         about = "~" if isinstance(bar["people"], Mapping) else ""
         people = about + _short(round(middle(bar["people"])))
     return Bar(x + 1.5, FLOOR - height, width - 3, height, past, people, title)
 
 
 def _short(count: int) -> str:
-    """A count in a few signs."""
-    for unit, sign in ((1_000_000, "M"), (1_000, "k")):
+    """A count in few characters."""
+    for unit, suffix in ((1_000_000, "M"), (1_000, "k")):
         if count >= unit:
-            return f"{count / unit:.{0 if count >= 10 * unit else 1}f}{sign}".replace(".0", "")
+            return f"{count / unit:.{0 if count >= 10 * unit else 1}f}{suffix}".replace(".0", "")
     return str(count) if count else ""

@@ -1,18 +1,19 @@
-"""Where the nodes of a drawn tree stand: the root at the left, a row for each end of a path, as wide as words need."""
+"""Layout of the drawn tree: the root at the left, a row for each leaf, columns as wide as their labels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from leafgate.disclosure.text import number
+from leafgate.io.json import JsonObject
 from leafgate.reports.common import clean, way_to
 
 ROW, BARE, MARGIN, DOT, TURN = 26, 46, 14, 16, 16
-SIGN, LONGEST = 6.7, 24
-"""How wide a sign of the picture's type is, about; so many are shown of a name."""
+CHAR_WIDTH = 6.7
+"""Approximate width of a character."""
+MAX_LABEL_LENGTH = 24
 RISKS = {
     "past": "people past a limit",
     "allowed": "past a limit, as the policy allows",
@@ -25,7 +26,7 @@ SIGNS = {"past": "!", "allowed": "~", "within": "", "nobody": "", "": ""}
 
 @dataclass(frozen=True)
 class Line:
-    """A branch: a curve from a test to one of its answers, as wide as its people are many, and the answer."""
+    """A branch: a curve from a test to a child, with the width of its share of people, and the child's condition."""
 
     path: str
     width: float
@@ -37,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Spot:
-    """A node in the picture."""
+    """A drawn node."""
 
     place: int
     kind: str
@@ -53,7 +54,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Picture:
-    """A tree's picture in its own units."""
+    """The picture of a tree, in units of the SVG."""
 
     width: float
     height: float
@@ -62,8 +63,8 @@ class Picture:
     risks: Mapping[str, str]
 
 
-def tree_picture(nodes: Sequence[Mapping[str, Any]]) -> Picture:
-    """The picture of a report's drawn nodes; what the report does not tell of them is not in it."""
+def tree_picture(nodes: Sequence[JsonObject]) -> Picture:
+    """The picture of a report's nodes."""
     depth, row = _depths(nodes), _rows(nodes)
     widths = [_box(node) for node in nodes]
     columns = _columns(nodes, depth, widths)
@@ -72,42 +73,44 @@ def tree_picture(nodes: Sequence[Mapping[str, Any]]) -> Picture:
     lines = [_line(nodes, i, x, y, widths) for i in range(1, len(nodes))]
     spots = [_spot(nodes, i, x[i], y[i], widths[i]) for i in range(len(nodes))]
     risks = {_risk(node) for node in nodes}
-    width = max(here + wide + SIGN * len(_beside(node)) for here, wide, node in zip(x, widths, nodes, strict=True))
+    width = max(
+        here + wide + CHAR_WIDTH * len(_annotation(node)) for here, wide, node in zip(x, widths, nodes, strict=True)
+    )
     height = max(y) + ROW / 2 + MARGIN
     return Picture(
         width + 2 * MARGIN, height, lines, spots, {risk: words for risk, words in RISKS.items() if risk in risks}
     )
 
 
-def _box(node: Mapping[str, Any]) -> float:
-    """How wide a node is: a test with a name is a box around it, anything else a dot."""
+def _box(node: JsonObject) -> float:
+    """The width of a node: a test with a label is a box around it, any other node a dot."""
     named = node["kind"] == "test" and "words" in node
-    return SIGN * len(_short(node["words"], LONGEST)) + 16 if named else DOT
+    return CHAR_WIDTH * len(_short(node["words"], MAX_LABEL_LENGTH)) + 16 if named else DOT
 
 
-def _columns(nodes: Sequence[Mapping[str, Any]], depth: Sequence[int], widths: Sequence[float]) -> list[float]:
-    """Where the nodes of each depth begin: after the widest node above them, and the longest answer between."""
+def _columns(nodes: Sequence[JsonObject], depth: Sequence[int], widths: Sequence[float]) -> list[float]:
+    """The left edge of the nodes of each depth, after the widest node and the longest condition before it."""
     starts = [float(MARGIN)]
     for level in range(max(depth)):
         widest = max(wide for wide, at in zip(widths, depth, strict=True) if at == level)
-        answer = max(len(_answer(node)) for node, at in zip(nodes, depth, strict=True) if at == level + 1)
-        starts.append(starts[-1] + widest + max(BARE - DOT, TURN + SIGN * answer + 18 if answer else 0))
+        longest = max(len(_condition(node)) for node, at in zip(nodes, depth, strict=True) if at == level + 1)
+        starts.append(starts[-1] + widest + max(BARE - DOT, TURN + CHAR_WIDTH * longest + 18 if longest else 0))
     return starts
 
 
-def _answer(node: Mapping[str, Any]) -> str:
-    return _short(node.get("way", ""), LONGEST)
+def _condition(node: JsonObject) -> str:
+    return _short(node.get("way", ""), MAX_LABEL_LENGTH)
 
 
-def _depths(nodes: Sequence[Mapping[str, Any]]) -> list[int]:
+def _depths(nodes: Sequence[JsonObject]) -> list[int]:
     depth: list[int] = []
     for node in nodes:
         depth.append(0 if node["parent"] is None else depth[node["parent"]] + 1)
     return depth
 
 
-def _rows(nodes: Sequence[Mapping[str, Any]]) -> list[float]:
-    """A row of its own for each end of a path; a test stands in the middle of its answers."""
+def _rows(nodes: Sequence[JsonObject]) -> list[float]:
+    """The row of each node: a row of its own for each leaf, the middle of its children for a test."""
     below: list[list[int]] = [[] for _ in nodes]
     for i, node in enumerate(nodes):
         if node["parent"] is not None:
@@ -120,13 +123,11 @@ def _rows(nodes: Sequence[Mapping[str, Any]]) -> list[float]:
     return [row[i] for i in range(len(nodes))]
 
 
-def _risk(node: Mapping[str, Any]) -> str:
+def _risk(node: JsonObject) -> str:
     return node.get("risk") or ""
 
 
-def _line(
-    nodes: Sequence[Mapping[str, Any]], i: int, x: Sequence[float], y: Sequence[float], widths: Sequence[float]
-) -> Line:
+def _line(nodes: Sequence[JsonObject], i: int, x: Sequence[float], y: Sequence[float], widths: Sequence[float]) -> Line:
     node, parent = nodes[i], nodes[i]["parent"]
     start, end = x[parent] + widths[parent], x[i]
     drop = y[i] - y[parent]
@@ -134,45 +135,45 @@ def _line(
     turn = f"h{TURN - 8}q8 0 8 {bend:g}V{y[i] - bend:g}q0 {bend:g} 8 {bend:g}H{end:g}" if drop else f"H{end:g}"
     share = node["people"] / max(nodes[0]["people"], 1) if "people" in node else 0.0
     width = round(1.2 + 6 * math.sqrt(share), 2)
-    return Line(f"M{start:g} {y[parent]:g}{turn}", width, _risk(node), _answer(node), end - 6, y[i] - width / 2 - 3)
+    return Line(f"M{start:g} {y[parent]:g}{turn}", width, _risk(node), _condition(node), end - 6, y[i] - width / 2 - 3)
 
 
-def _spot(nodes: Sequence[Mapping[str, Any]], i: int, x: float, y: float, width: float) -> Spot:
+def _spot(nodes: Sequence[JsonObject], i: int, x: float, y: float, width: float) -> Spot:
     node, risk = nodes[i], _risk(nodes[i])
-    words = _short(node.get("words", ""), LONGEST) if node["kind"] == "test" else ""
+    words = _short(node.get("words", ""), MAX_LABEL_LENGTH) if node["kind"] == "test" else ""
     title = "; ".join(
         filter(
             None,
             [_what(node), ", ".join(way_to(nodes, i)), _people(node), class_words(node), RISKS[risk] if risk else ""],
         )
     )
-    return Spot(i, node["kind"], risk, SIGNS[risk], x, y, width, words, _beside(node), clean(title, 400))
+    return Spot(i, node["kind"], risk, SIGNS[risk], x, y, width, words, _annotation(node), clean(title, 400))
 
 
-def _what(node: Mapping[str, Any]) -> str:
+def _what(node: JsonObject) -> str:
     if node["kind"] == "test":
         return f"asks for {node['words']}" if "words" in node else "a test"
     return f"{number(node['leaves'])} leaves, not drawn" if node["kind"] == "folded" else "a leaf"
 
 
-def _people(node: Mapping[str, Any]) -> str:
+def _people(node: JsonObject) -> str:
     return f"{number(node['people'])} {'person' if node['people'] == 1 else 'people'}" if "people" in node else ""
 
 
-def class_words(node: Mapping[str, Any]) -> str:
-    """Of a leaf that fewer people reach than share their equivalence class: how large that is, and why; else empty."""
+def class_words(node: JsonObject) -> str:
+    """The size of a leaf's equivalence class, and why it is larger than the leaf; empty where it is not."""
     result = node.get("equivalence_class")
     if result is None:
         return ""
-    columns = ", ".join(clean(name, LONGEST) for name in result["unknown"])
+    columns = ", ".join(clean(name, MAX_LABEL_LENGTH) for name in result["unknown"])
     return (
         f"the adversary cannot tell them apart from others: their equivalence class has {number(result['people'])} "
         f"people or more, because tests above ask for what is not known of them ({columns})"
     )
 
 
-def _beside(node: Mapping[str, Any]) -> str:
-    """What stands at the end of a path."""
+def _annotation(node: JsonObject) -> str:
+    """The text beside a leaf or a folded part of the tree."""
     if node["kind"] == "test":
         return ""
     if node["kind"] == "leaf":
