@@ -72,7 +72,7 @@ def test_limits_on_groups_too_small_to_be_shown_are_warned_of_and_noted(tmp_path
     assert validated.code == 0
     asked = [("metrics[0]", "k_anonymity is at least 3", 3), ("metrics[4]", "reidentification_risk is at most 0.25", 4)]
     expected = [
-        f"warning: policy.yaml: {place}: whether {what} tells of groups of fewer than 10 people, which public reports "
+        f"warning: policy.yaml: {place}: whether {what} discloses groups of fewer than 10 people, which public reports "
         f"do not show: choose a limit of 10 people or more, or say `report.smallest_cell: {people}`"
         for place, what, people in asked
     ]
@@ -83,7 +83,7 @@ def test_limits_on_groups_too_small_to_be_shown_are_warned_of_and_noted(tmp_path
     audited = leafgate("audit", path)
     assert audited.err.splitlines() == expected
     notes = [line.removeprefix("  note: ") for line in audited.out.splitlines() if "note: Whether" in line]
-    assert [note.partition(" tells of ")[0] for note in notes] == [f"Whether {what}" for _, what, _ in asked]
+    assert [note.partition(" discloses ")[0] for note in notes] == [f"Whether {what}" for _, what, _ in asked]
     assert not leafgate("validate", survey(tmp_path, {"metrics": metrics, "report.smallest_cell": 3})).err.count("[0]")
 
 

@@ -108,7 +108,7 @@ def test_a_waivers_weaker_limit_below_the_smallest_cell_is_declared() -> None:
     facts: dict[str, Any] = {"waivers": [waiver], "judged_on": "2026-01-01"}
     report = Report(POLICY, {"people": PeopleCount(100)}, RELEASE, [finding], {}, 10, **facts)
     [note] = document(report, "public")["notes"]
-    assert "Whether k is at least 5 tells of groups of fewer than 10 people" in note
+    assert "Whether k is at least 5 discloses groups of fewer than 10 people" in note
 
 
 def test_the_pencil_finds_what_a_careless_report_gives_away() -> None:

@@ -18,15 +18,15 @@ from leafgate.io.json import JsonObject
 from leafgate.types.report import Finding, Report
 
 SMALL = (
-    "whether {metric} is {limit} tells of groups of fewer than {cell} people, which public reports do not show: "
+    "whether {metric} is {limit} discloses groups of fewer than {cell} people, which public reports do not show: "
     "choose a limit of {cell} people or more, or say `report.smallest_cell: {people}`"
 )
 TEST = (
-    "whether {metric} is {limit} tells of the fewer than {cell} people who decide it: "
+    "whether {metric} is {limit} discloses something about the fewer than {cell} people who decide it: "
     "take a larger test table, or a lower `report.smallest_cell`"
 )
 NARROW = (
-    "whether {metric} is {limit} tells more than the numbers beside it, which are veiled: "
+    "whether {metric} is {limit} discloses more than the masked numbers beside it: "
     "choose a limit further away from them, or a lower `report.smallest_cell`"
 )
 

@@ -147,7 +147,7 @@ def alarm(finding: JsonObject) -> str:
     if finding["passed"] or not clause:
         return ""
     if finding["passed"] is None:
-        return f"It could not be told whether {clause}."
+        return f"It could not be determined whether {clause}."
     return f"{clause[0].upper()}{clause[1:]}."
 
 

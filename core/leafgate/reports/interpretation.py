@@ -13,23 +13,23 @@ MAX_COLUMNS = 40
 """Columns that are listed by name."""
 BOUNDS = (
     "A pass means that the attacks of this policy, with the knowledge it grants them, stay within its limits. "
-    "It says nothing of attacks that were not tried, of knowledge that was not granted, "
-    "or of what other releases of the same people add.",
+    "It says nothing about attacks that were not tried, about knowledge that was not granted, "
+    "or about what other releases of the same people add.",
     "A limit that could not be checked is inconclusive and never a pass.",
 )
 NEXT = {
     "pass": (),
     "fail": (
-        "This fail means that somebody who has the release, and knows what the policy grants, would learn more of "
-        "people than the policy allows. Build it with larger groups or by a builder that keeps the limits, tell less "
-        "on the leaves, and audit it again.",
+        "This result means that somebody who has the release, and the knowledge that the policy grants, learns more "
+        "about people than the policy allows. Build the release with larger groups or with a builder that keeps the "
+        "limits, publish less on its leaves, and audit it again.",
     ),
     "inconclusive": (
-        "Something that the policy asks for could not be told; why stands with the findings. Until it can, the release "
-        "must not be published.",
+        "Something that the policy asks for could not be checked; the findings state why. Until it is checked, the "
+        "release must not be published.",
     ),
 }
-WAIVED = "Here limits are broken and waived: for these it passes although more can be learned than the policy allows."
+WAIVED = "Some limits are broken and waived: the release passes although more can be learned from it than they allow."
 LEVEL_MEANINGS = {
     "labels": "the tests of each tree, and what its leaves predict",
     "error_rates": "the tests of each tree, what its leaves predict, and how often that is wrong",
@@ -58,7 +58,7 @@ def method_lines(report: JsonObject) -> Iterator[tuple[str, str]]:
     if method["unknown"]:
         yield "It does not know", _listed(method["unknown"])
     for attack in method["attacks"]:
-        yield f"Attack {clean(attack['name'])}", clean(attack["assumes"], 1000) or "says not what it assumes"
+        yield f"Attack {clean(attack['name'])}", clean(attack["assumes"], 1000) or "does not state what it assumes"
     for claim, promised in method.get("claims", {}).items():
         yield f"The release claims {clean(claim)}", clean(_promise(promised), 400)
 

@@ -19,7 +19,7 @@ RISKS = {
     "allowed": "past a limit, as the policy allows",
     "within": "nobody past a limit",
     "nobody": "nobody is here",
-    "": "not told",
+    "": "not published",
 }
 SIGNS = {"past": "!", "allowed": "~", "within": "", "nobody": "", "": ""}
 
