@@ -13,6 +13,9 @@ from adult import POLICIES, data_root, value
 from leafgate.auditing import Audit
 from leafgate.running import Run, prepare
 
+pytestmark = pytest.mark.slow
+
+
 METRICS = (
     {"use": "differential_privacy", "at_most": 1, "delta": 1e-6},
     {"use": "accuracy", "at_least": 0.83},
