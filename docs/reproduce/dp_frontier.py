@@ -23,7 +23,7 @@ RUNS = 5
 FEWER = {2.0: 3, 4.0: 3}
 """Runs of the largest sampled forests."""
 NOISY = (8, 16, 32, 64)
-"""Numbers of trees with noise: all are told, none is chosen."""
+"""Numbers of trees with noise: all are reported, none is chosen."""
 NOISY_RUNS = 3
 NO_PROMISE = float("inf")
 SCRIPTS = {"DP-EBM": "dp_peer_ebm", "diffprivlib": "dp_peer_diffprivlib"}
