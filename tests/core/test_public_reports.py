@@ -43,7 +43,7 @@ def test_what_a_notebook_or_a_log_keeps_of_an_audit_names_nobody(tmp_path: Path)
     report = of_planted(tmp_path)
     kept = "".join(map(repr, [report, *report.findings, report.findings[0].evidence, *report.guesses, report.tree]))
     assert "planted-" not in kept
-    assert repr([AuditorOnly("planted-flu"), PeopleCount(7)]) == "[Private(), People()]"
+    assert repr([AuditorOnly("planted-flu"), PeopleCount(7)]) == "[AuditorOnly(), PeopleCount()]"
     done = Audit(report)
     assert repr(done) == "Audit(verdict='fail')"
     assert "planted-" not in f"{done} {done!r}"

@@ -310,6 +310,7 @@ def test_a_text_in_a_lightgbm_file_is_told(tmp_path: Path, old: str, new: str) -
     assert_told(tmp_path, text.replace(old, new, 1).encode(), "shares", state={"codes": {"well": 0, "ill": 1}})
 
 
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values:UserWarning")
 def test_nothing_in_files_of_random_pipelines_is_told() -> None:
     """Whole, as `leafgate convert` writes it, and scrubbed: texts of known programs are no other content."""
     pytest.importorskip("skops")

@@ -47,7 +47,7 @@ def has_known_words(text: str, words: Collection[str]) -> bool:
     Words may follow one another as in `TreeEnsemble12` or `concat_result`. One letter alone is a word: people name
     steps so.
     """
-    if len(text) == 1:
+    if len(text) == 1 and text.isascii() and text.isalpha():
         return True
     if len(text) > MAX_TEXT or sum(sign in DIGITS for sign in text) > MAX_DIGITS:
         return False
