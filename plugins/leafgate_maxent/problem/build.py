@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ def model_of(release: Release, known: AdversaryKnowledge, *, internal: bool, mem
         everyone_is_somewhere(strata.row, public.weight.astype(np.float64), len(target.domain)),
         *leaf_constraints(release, trees, strata, weight, target),
         *label_constraints(release, trees, strata, weight, target, known.label_accuracies),
-        *label_constraints(replace(release, combine="vote"), trees, strata, weight, target, known.vote_accuracies),
         *_background(known, public, strata, target, members=members),
     ]
     rules, why = rules_of(release, known.schema, members=members) if internal else (None, "not asked for")
