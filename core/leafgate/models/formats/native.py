@@ -15,17 +15,8 @@ from leafgate.errors import ReleaseError
 from leafgate.io.json import are_numbers, are_texts, canonical, is_number, list_at, object_at, one_of, refuse_unknown
 from leafgate.io.release_codec import read_disclosure
 from leafgate.models.exposure.categories import STAND_INS
-from leafgate.models.exposure.disclosures import (
-    COUNTS,
-    PEOPLE,
-    RATIOS,
-    SIGNS,
-    SIZES,
-    has_known_words,
-    other_content,
-    text_size,
-    unread_texts,
-)
+from leafgate.models.exposure.disclosures import COUNTS, RATIOS, SIZES
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.ir.arrays import refuse_many
 from leafgate.models.ir.features import (

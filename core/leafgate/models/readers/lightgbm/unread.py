@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from leafgate.models.exposure.disclosures import other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import other_content, text_size, unread_texts
 from leafgate.types.release import FileDisclosure
 
 Parts = Iterator[tuple[str, int]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.ir.model import CategoryList
 from leafgate.models.readers.onnx.ensemble_v5 import MEMBER, lists_of
 from leafgate.models.readers.onnx.graph import Graph, Operator, named, numbers

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from leafgate.models.exposure.disclosures import PEOPLE, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import PEOPLE, other_content, text_size, unread_texts
 from leafgate.models.readers.pmml.xml import name_of, named
 from leafgate.types.release import FileDisclosure
 

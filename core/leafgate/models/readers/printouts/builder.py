@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.algorithms.node_counts import NodeNumbers
 from leafgate.errors import ReleaseError
-from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, other_content
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, other_content
 from leafgate.models.ir.model import LEAF, Floats, TreeIR
 from leafgate.types.release import FileDisclosure
 

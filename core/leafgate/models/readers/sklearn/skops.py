@@ -10,7 +10,7 @@ import numpy as np
 
 from leafgate.errors import ReleaseError
 from leafgate.io.json import is_number
-from leafgate.models.exposure.disclosures import has_known_words
+from leafgate.models.exposure.unread import has_known_words
 from leafgate.models.formats.json import parse_bounded
 from leafgate.models.formats.objects import ObjectView
 from leafgate.models.formats.zip import Parts, parts_of

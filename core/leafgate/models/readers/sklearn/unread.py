@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.models.exposure.disclosures import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
+from leafgate.models.exposure.unread import PEOPLE, SIGNS, has_known_words, other_content, text_size, unread_texts
 from leafgate.models.formats.objects import ObjectView
 from leafgate.models.formats.zip import Parts
 from leafgate.models.ir.model import CategoryList
