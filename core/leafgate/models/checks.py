@@ -1,4 +1,4 @@
-"""Does somebody else's model file tell more than the policy says is published?"""
+"""Whether a foreign model file discloses more than the policy says is published."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORST_FIRST = ("high", "medium", "low")
 
 
 def file_disclosure_check(policy: Policy, plugins: Plugins, judged: AuditState) -> Iterator[Finding]:
-    """One finding where the release is a model file: what that tells, held against the level the policy claims.
+    """One finding where the release is a model file: what that tells, compared with the level that the policy claims.
 
     A file that tells more is a broken claim: attacks were given what it tells. Where nothing is claimed, nothing is.
     """

@@ -1,4 +1,4 @@
-"""Does a release file belong to this policy, and does it hold nothing that nobody audits?"""
+"""Loading a release file: it must fit the policy and hold nothing that no check audits."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ SELECTION: Mapping[str, type] = {
     "split": str,
     "theta": float,
 }
-"""What a release file may tell of how its tests were chosen, and the type of each."""
+"""The facts that a release file may state about the choice of its tests, and the type of each."""
 
 
 def check_options(release: Release, plugins: Plugins, place: str = "release") -> None:

@@ -26,17 +26,18 @@ def on_data(original: ModelIR, scrubbed: ModelIR, policy: Path, root: Path | Non
     Raises ReleaseError where the first counts other people than the table's: after its counts nobody could see that.
     """
     run = open_session(policy, None, root)
-    said = getattr(run.policy.build, "encoding", {})
+    declared = getattr(run.policy.build, "encoding", {})
     gone = set(original.features) - set(
         scrubbed.features
     )  # features no tree asks about any more: nothing is said of them
-    left = {name: each for name, each in said.items() if name not in gone}
+    remaining = {name: each for name, each in declared.items() if name not in gone}
     releases = [
-        lower_model(model, b"", run.table.schema, of, place) for model, of in ((original, said), (scrubbed, left))
+        lower_model(model, b"", run.table.schema, of, place)
+        for model, of in ((original, declared), (scrubbed, remaining))
     ]
     _check_counts(releases[0], run.table, place)
-    mine, its = (predict(release, run.table) for release in releases)
-    return Proof(len(run.table), int((mine != its).sum()), of_people=True)
+    before, after = (predict(release, run.table) for release in releases)
+    return Proof(len(run.table), int((before != after).sum()), of_people=True)
 
 
 def _check_counts(release: Release, table: Table, place: str) -> None:
