@@ -10,8 +10,8 @@ import pandas as pd
 
 from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.errors import InconclusiveError
-from leafgate_downgrading.adversaries import learned
-from leafgate_downgrading.grid import WITHHELD, cells_read, coded
+from leafgate_downgrading.adversaries import fit_adversary
+from leafgate_downgrading.grid import WITHHELD, encode_cells, read_cells
 
 if TYPE_CHECKING:
     from leafgate_downgrading import CellAttack
@@ -26,11 +26,11 @@ def infer(options: CellAttack, release: Release, known: AdversaryKnowledge) -> S
     records = release.records
     if records is None or not any(WITHHELD in row for row in records.rows):
         raise InconclusiveError("the release withholds no cell")
-    cells, hidden = cells_read(records, release.schema)
-    grid, _ = coded(cells, hidden)
+    cells, hidden = read_cells(records, release.schema)
+    grid, _ = encode_cells(cells, hidden)
     rows = np.flatnonzero(hidden.any(axis=1))
     beliefs = []
-    for place, (mine, chances) in sorted(learned(options, grid).posterior(grid.codes[rows], rows).items()):
+    for place, (mine, chances) in sorted(fit_adversary(options, grid).posterior(grid.codes[rows], rows).items()):
         column = cells.columns[place]
         withheld = np.array([records.rows[row][place] == WITHHELD for row in rows[mine].tolist()])
         if column.countable and withheld.any():

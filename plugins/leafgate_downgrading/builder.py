@@ -19,8 +19,8 @@ from leafgate.types.release import Records, Release
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table, typed_column
 from leafgate.types.tree import Leaf, Node
-from leafgate_downgrading.grid import WITHHELD, Cells, Mask, Rows, cells_of, secret_cells
-from leafgate_downgrading.search import Aim, Search, downgraded
+from leafgate_downgrading.grid import WITHHELD, Cells, Mask, Rows, secret_cells, table_cells
+from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 
 if TYPE_CHECKING:
     from leafgate_downgrading import Downgrading
@@ -90,21 +90,21 @@ def build(options: Downgrading, table: Table, rng: np.random.Generator) -> Relea
         raise PolicyError("nothing is protected", place="data.protect", remedy="name cells, or a `sensitive` column")
     origins = np.repeat(np.arange(len(table)), np.where(marked.any(axis=1), table.weight, 1))
     protected = marked[origins]
-    cells = cells_of(table).only(origins)
+    cells = table_cells(table).select(origins)
     cells = replace(cells, weight=np.where(protected.any(axis=1), 1.0, cells.weight))
-    search = downgraded(cells, protected, _aim(options, table))
+    search = search_cells_to_withhold(cells, protected, _objective(options, table))
     refuse_unprotected(search, protected, cells, options)
     return _release(options, table, cells, origins, search, rng)
 
 
-def _aim(options: Downgrading, table: Table) -> Aim:
+def _objective(options: Downgrading, table: Table) -> Objective:
     columns = table.schema.columns
     weights = np.array([options.weights.get(c.name, 1.0) for c in columns])
     if weights.sum() <= 0:
         raise PolicyError("no column has any weight", place="build.weights", remedy="leave one above 0")
     wanted = options.columns
     allowed = [not c.public if wanted is None else c.name in wanted for c in columns]
-    return Aim(
+    return Objective(
         options.against,
         options.tau,
         options.rho if options.ramify else 1.0,
@@ -132,7 +132,7 @@ def _release(
         count_semantics="exact" if tree is None or not search.hidden.any() else "sampled",
         records=records,
         origins=tuple(origins[order].tolist()),
-        trail=tuple(_told(step, cells.columns, place) for step in search.steps),
+        trail=tuple(_trail_entry(step, cells.columns, place) for step in search.steps),
     )
 
 
@@ -158,7 +158,7 @@ def _cells(column: Column, cells: Any) -> list[Any]:
     return [None if np.isnan(number) else number for number in cells.tolist()]
 
 
-def _told(step: Mapping[str, Any], columns: tuple[Column, ...], place: Rows) -> dict[str, Any]:
+def _trail_entry(step: Mapping[str, Any], columns: tuple[Column, ...], place: Rows) -> dict[str, Any]:
     """A step of the search in the release's terms."""
     return {
         "round": step["round"],

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafgate_downgrading.adversaries import CLOSE, AdversaryEnsemble, learned
-from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, coded
-from leafgate_downgrading.metrics import Usefulness
-from leafgate_downgrading.naive_bayes import information, most_telling, pair_counts, recounted
-from leafgate_downgrading.search_plan import Plans, Question, planned
-from leafgate_downgrading.tree_adversaries import Kept
+from leafgate_downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, fit_adversary
+from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, encode_cells
+from leafgate_downgrading.metrics import UtilityLoss
+from leafgate_downgrading.naive_bayes import columns_by_information, mutual_information, pair_counts, update_pair_counts
+from leafgate_downgrading.search_plan import PlanningProblem, Plans, plan_rows
+from leafgate_downgrading.tree_adversaries import TreeCache
 
 if TYPE_CHECKING:
     from leafgate_downgrading import CellAttack
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Aim:
+class Objective:
     """What is to be reached, and by what means.
 
     No protected cell may be believed with more than `tau`, no cell that is withheld for its sake with more than `rho`
@@ -56,7 +56,7 @@ class Search:
     loss: float = 0.0
     rounds: int = 0
     steps: list[Mapping[str, Any]] = field(default_factory=list)
-    kept: Kept = field(default_factory=dict)
+    kept: TreeCache = field(default_factory=dict)
     moved: bool = False
     desperate: set[int] = field(default_factory=set)
     _seen: tuple[Grid, Shares] | None = None
@@ -65,7 +65,7 @@ class Search:
         """The grid's pair counts, made from the last round's where only some records have changed."""
         last = self._seen
         if last is not None and last[0].sizes == grid.sizes:
-            counts = recounted(last[1], last[0], grid)
+            counts = update_pair_counts(last[1], last[0], grid)
         else:
             counts = pair_counts(grid)
         self._seen = grid, counts
@@ -74,7 +74,7 @@ class Search:
 
 # --- One round of downgrading: who sees what, what worries, and when a row is given up ---
 
-FEW = 64
+FEW_VISIBLE_CELLS = 64
 """With no more visible cells than this in all threatened rows, other rows are drawn in before one is given up."""
 
 
@@ -91,16 +91,16 @@ class RoundState:
     worrying: Mask
 
 
-def viewed(cells: Cells, protected: Mask, aim: Aim, search: Search) -> RoundState:
-    grid, truth = coded(cells, search.hidden)
+def round_state(cells: Cells, protected: Mask, aim: Objective, search: Search) -> RoundState:
+    grid, truth = encode_cells(cells, search.hidden)
     counts = search.counts(grid)
     jury = AdversaryEnsemble(
-        [learned(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None
+        [fit_adversary(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None
     )
     limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
     rows = np.flatnonzero(search.hidden.any(axis=1))
     sure = jury.strongest(grid.codes[rows], rows)
-    worrying = (sure > limits[rows] + CLOSE) & ~np.isin(rows, list(search.given_up)).reshape(-1, 1)
+    worrying = (sure > limits[rows] + LIMIT_TOLERANCE) & ~np.isin(rows, list(search.given_up)).reshape(-1, 1)
     worrying = _not_stuck(worrying, rows, aim, search)
     return RoundState(grid, counts, jury, limits, rows, sure, worrying)
 
@@ -119,7 +119,7 @@ def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
     return np.maximum(rho, 1 - 2 * (1 - rho) * (1 - most))
 
 
-def _not_stuck(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
+def _not_stuck(worrying: Mask, rows: Rows, aim: Objective, search: Search) -> Mask:
     """What worries in rows for which something may be done; where only stuck ones are left they are tried once more.
 
     If nothing has changed since, it takes a last resort.
@@ -133,7 +133,7 @@ def _not_stuck(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
     return worrying
 
 
-def _last_resort(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
+def _last_resort(worrying: Mask, rows: Rows, aim: Objective, search: Search) -> Mask:
     """What still worries once one more cell of each such row is to go, whether or not it seems to help.
 
     Rows that have none left are given up; but where there are few cells in all, another threatened row loses one first,
@@ -143,14 +143,14 @@ def _last_resort(worrying: Mask, rows: Rows, aim: Aim, search: Search) -> Mask:
     worries, some = worrying.any(axis=1), np.asarray(free.any(axis=1))
     search.desperate = set(rows[worries & some].tolist())
     others = rows[~worries & some & ~np.isin(rows, list(search.given_up))]
-    if (worries & ~some).any() and len(others) and free.sum() <= FEW:
+    if (worries & ~some).any() and len(others) and free.sum() <= FEW_VISIBLE_CELLS:
         search.desperate.add(int(others[0]))
         return worrying
     search.given_up |= dict.fromkeys(rows[worries & ~some].tolist(), "nothing left to withhold")
     return worrying & some.reshape(-1, 1)
 
 
-def downgraded(cells: Cells, protected: Mask, aim: Aim, kept: Kept | None = None) -> Search:
+def search_cells_to_withhold(cells: Cells, protected: Mask, aim: Objective, kept: TreeCache | None = None) -> Search:
     """A search that has ended: nothing worries any more, or every row that does was given up.
 
     Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
@@ -163,22 +163,22 @@ def downgraded(cells: Cells, protected: Mask, aim: Aim, kept: Kept | None = None
     Departure: belief in any value counts, unless `truth`; the cells of a row are planned together.
     """
     search = Search(protected.copy(), kept={} if kept is None else kept)
-    whole, _ = coded(cells, np.zeros_like(protected))
-    use = Usefulness(whole, aim.weights, search.kept)
-    while (view := viewed(cells, protected, aim, search)).worrying.any():
+    whole, _ = encode_cells(cells, np.zeros_like(protected))
+    use = UtilityLoss(whole, aim.weights, search.kept)
+    while (view := round_state(cells, protected, aim, search)).worrying.any():
         _round(view, protected, use, aim, search)
     search.loss = use.loss(search.hidden)
     return search
 
 
-def _round(view: RoundState, protected: Mask, use: Usefulness, aim: Aim, search: Search) -> None:
+def _round(view: RoundState, protected: Mask, use: UtilityLoss, aim: Objective, search: Search) -> None:
     search.rounds += 1
     column = _most_threatened(view, protected, aim)
     direct = bool((view.worrying & protected[view.rows]).any())
     todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
-    question = _question(view, column, protected, aim, direct=direct)
-    found = planned(view.ensemble, todo, question)
-    plans = {row: _root(row, question) for row in search.desperate} | found.complete | found.steps
+    question = _planning_problem(view, column, protected, aim, direct=direct)
+    found = plan_rows(view.ensemble, todo, question)
+    plans = {row: _first_visible_cell(row, question) for row in search.desperate} | found.complete | found.steps
     search.desperate = set()
     search.stuck |= set(todo.tolist()) - set(plans)
     _tolerate(todo, found, protected, aim, search)
@@ -187,15 +187,17 @@ def _round(view: RoundState, protected: Mask, use: Usefulness, aim: Aim, search:
     search.moved |= bool(ready)
 
 
-def _question(view: RoundState, column: int, protected: Mask, aim: Aim, *, direct: bool) -> Question:
+def _planning_problem(
+    view: RoundState, column: int, protected: Mask, aim: Objective, *, direct: bool
+) -> PlanningProblem:
     """What is to be planned: for protected cells alone as long as one of them worries."""
     limits = np.where(protected, view.limits, 1.0) if direct else view.limits
     prices = np.array([_price(view, aim, each) for each in range(len(aim.allowed))])
-    order = np.append(most_telling(view.counts, view.grid, column), column)
-    return Question(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
+    order = np.append(columns_by_information(view.counts, view.grid, column), column)
+    return PlanningProblem(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
 
 
-def _most_threatened(view: RoundState, protected: Mask, aim: Aim) -> int:
+def _most_threatened(view: RoundState, protected: Mask, aim: Objective) -> int:
     """The column with the largest sum of belief in cells that must not be inferred, by the owner's weights.
 
     Columns where protected cells worry come before those where only withheld ones do.
@@ -208,25 +210,25 @@ def _most_threatened(view: RoundState, protected: Mask, aim: Aim) -> int:
     return int(np.where(direct if direct.any() else view.worrying.any(axis=0), threat, -np.inf).argmax())
 
 
-def _root(row: int, question: Question) -> tuple[int, ...]:
+def _first_visible_cell(row: int, question: PlanningProblem) -> tuple[int, ...]:
     """The first cell of a row that a tree would ask, of those that can be withheld."""
     free = question.allowed & (question.codes[row] != HIDDEN)
     return (next(int(column) for column in question.order if free[column]),)
 
 
-def _price(view: RoundState, aim: Aim, column: int) -> float:
+def _price(view: RoundState, aim: Objective, column: int) -> float:
     """What withholding a cell of a column loses: the bits it tells of the others as classes, by the owner's weights."""
-    result = information(view.counts, view.grid, column)
+    result = mutual_information(view.counts, view.grid, column)
     result[column] = 0.0
     return float(aim.weights @ result)
 
 
-def _tolerate(todo: Rows, found: Plans, protected: Mask, aim: Aim, search: Search) -> None:
+def _tolerate(todo: Rows, found: Plans, protected: Mask, aim: Objective, search: Search) -> None:
     """Give up the rows that cost the most, those without a plan first, as many as may stay unprotected."""
     at_stake = protected.sum(axis=1)
     budget = aim.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
     for row in sorted(todo.tolist(), key=lambda row: -len(found.complete.get(row, range(len(aim.allowed) + 1)))):
-        if at_stake[row] and at_stake[row] <= budget + CLOSE:
+        if at_stake[row] and at_stake[row] <= budget + LIMIT_TOLERANCE:
             search.given_up[row] = "tolerated"
             budget -= at_stake[row]
 
@@ -236,8 +238,8 @@ def _carry_out(
     plans: Mapping[int, tuple[int, ...]],
     column: int,
     view: RoundState,
-    use: Usefulness,
-    aim: Aim,
+    use: UtilityLoss,
+    aim: Objective,
     search: Search,
 ) -> None:
     """Withhold what is planned for these rows if models stay good enough, else of as many of them as they do."""
@@ -247,7 +249,7 @@ def _carry_out(
     for row in rows:
         hidden[row, list(plans[row])] = True
     loss = use.loss(hidden)
-    if loss <= aim.v + CLOSE:
+    if loss <= aim.v + LIMIT_TOLERANCE:
         search.hidden = hidden
         before = dict(zip(view.rows.tolist(), view.sure[:, column].tolist(), strict=True))
         for row in rows:

@@ -152,9 +152,9 @@ class DifferentialPrivacy(ReleaseAtMost):
     source = "Dwork, McSherry, Nissim, Smith, TCC 2006; the accounts: docs/privacy-accounting.md"
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_dp_random_trees.claim_check import accounted
+        from leafgate_dp_random_trees.claim_check import accounted_epsilon
 
-        return accounted(self, case)
+        return accounted_epsilon(self, case)
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
         from leafgate_dp_random_trees.claim_check import evidence

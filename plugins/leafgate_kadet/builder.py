@@ -12,7 +12,7 @@ from leafgate.types.table import Table
 from leafgate_kadet.equivalent_table import equivalent_table
 from leafgate_kadet.grow import grow
 from leafgate_kadet.requirements import admissible_of
-from leafgate_kadet.spans import merged
+from leafgate_kadet.spans import merge_spans
 
 if TYPE_CHECKING:
     from leafgate_kadet import Kadet
@@ -34,7 +34,7 @@ def build(options: Kadet, table: Table) -> Release:
     )
     if options.prune:
         prune(root, options.confidence)
-    records = equivalent_table(coded, table.schema, merged(spans.all())) if options.publish_table else None
+    records = equivalent_table(coded, table.schema, merge_spans(spans.all())) if options.publish_table else None
     return Release(
         builder=options.described(),
         schema=table.schema,

@@ -37,8 +37,8 @@ def equivalent_table(coded: EncodedTable, schema: Schema, spans: Sequence[Span])
     rows: list[tuple[Any, ...]] = []
     weight: list[int] = []
     for span in spans:
-        public = _meet(conditions(coded, leaf, public=True) for leaf in span.nodes)
-        for leaf, mine in _by_leaf(span, len(coded.classes)):
+        public = _intersect(conditions(coded, leaf, public=True) for leaf in span.nodes)
+        for leaf, mine in _rows_by_leaf(span, len(coded.classes)):
             private = conditions(coded, leaf, public=False)
             cells = [cell_of(feature, (public | private).get(i)) for i, feature in enumerate(coded.features)]
             counts = class_counts(coded, mine)
@@ -50,7 +50,7 @@ def equivalent_table(coded: EncodedTable, schema: Schema, spans: Sequence[Span])
     return Records(names, tuple(rows[i] for i in order), tuple(weight[i] for i in order))
 
 
-def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
+def _rows_by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
     """The span's leaves that hold some of its people, with those people's rows."""
     inside = np.zeros(n_rows, dtype=bool)
     inside[span.rows] = True
@@ -60,7 +60,7 @@ def _by_leaf(span: Span, n_rows: int) -> Iterable[tuple[GrowingNode, Codes]]:
             yield leaf, mine
 
 
-def _meet(conditions: Iterable[dict[int, Codes]]) -> dict[int, Codes]:
+def _intersect(conditions: Iterable[dict[int, Codes]]) -> dict[int, Codes]:
     """What all of several sets of conditions allow."""
     met: dict[int, Codes] = {}
     for each in conditions:

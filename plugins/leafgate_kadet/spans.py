@@ -20,11 +20,11 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable, Rows
 from leafgate.algorithms.induction.growth import GrowingNode, sides, son_groups
 from leafgate.algorithms.induction.growth import split as split_node
-from leafgate.algorithms.induction.histograms import Codes, count_histograms
+from leafgate.algorithms.induction.histograms import Codes, Histograms, count_histograms
 from leafgate.algorithms.induction.selection import Choice
-from leafgate.algorithms.induction.splits import Mask, cuts_of, on_level, segments
+from leafgate.algorithms.induction.splits import Cuts, Mask, cuts_of, on_level, segments
 from leafgate.errors import InconclusiveError
-from leafgate_kadet.requirements import Admissible, View
+from leafgate_kadet.requirements import Admissible, SecretView
 
 # --- Which tests would breach one span, whoever asks: the paper's BREACH, for all tests at once ---
 
@@ -44,19 +44,19 @@ class InadmissibleSplits:
     next_code: Codes
 
 
-def inadmissible_splits_of(admissible: Admissible, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
+def find_inadmissible_splits(admissible: Admissible, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
     """The breaches of several populations, counted together; of any column's requirements."""
-    views = [_of_view(view, populations) for view in admissible.views]
-    return views[0] if len(views) == 1 else [_any(each) for each in zip(*views, strict=True)]
+    views = [_inadmissible_in_view(view, populations) for view in admissible.views]
+    return views[0] if len(views) == 1 else [_combine_views(each) for each in zip(*views, strict=True)]
 
 
-def _any(several: Sequence[InadmissibleSplits]) -> InadmissibleSplits:
+def _combine_views(several: Sequence[InadmissibleSplits]) -> InadmissibleSplits:
     fans = np.logical_and.reduce([each.fans for each in several])
     stretches = (np.concatenate([getattr(e, name) for e in several]) for name in ("feature", "code", "next_code"))
     return InadmissibleSplits(fans, *stretches)
 
 
-def _of_view(view: View, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
+def _inadmissible_in_view(view: SecretView, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
     """The breaches of one column's requirements.
 
     Between two numbers that follow each other in a population, every cut parts its people alike;
@@ -100,11 +100,11 @@ class Spans:
     """Which spans each leaf belongs to (`of`, in order), kept true through every split."""
 
     coded: EncodedTable
-    most: int
+    max_spans: int
     of: dict[GrowingNode, dict[Span, None]] = field(default_factory=dict)
     count: int = 0
 
-    def start(self, root: GrowingNode, class_is_public: bool) -> list[Span]:
+    def initial(self, root: GrowingNode, class_is_public: bool) -> list[Span]:
         """The spans of a tree that is one leaf: everybody, or one span for each class that occurs."""
         classes = self.coded.classes[root.rows]
         if class_is_public:
@@ -139,9 +139,9 @@ class Spans:
                     self.of[leaf][part] = None
             for leaf in elsewhere:
                 del self.of[leaf][span]
-        if self.count > self.most:
+        if self.count > self.max_spans:
             raise InconclusiveError(
-                f"the tree tells more than {self.most} groups apart",
+                f"the tree tells more than {self.max_spans} groups apart",
                 place="build.max_spans",
                 remedy="declare fewer private columns, raise k, or raise max_spans",
             )
@@ -162,7 +162,7 @@ class Spans:
         return list(dict.fromkeys(span for spans in self.of.values() for span in spans))
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """The spans of the tree as it is now, after pruning put leaves in the place of subtrees.
 
     Spans that reach the same leaves are one; whatever distinguished them is no longer asked.
@@ -172,3 +172,57 @@ def merged(spans: Iterable[Span]) -> list[Span]:
         leaves = frozenset(node.surviving_ancestor() for node in span.nodes)
         together.setdefault((leaves, span.class_value), []).append(span.rows)
     return [Span(np.concatenate(rows), set(leaves), value) for (leaves, value), rows in together.items()]
+
+
+@dataclass(frozen=True)
+class SpanFilter:
+    """A judge for which the populations are the spans of each node, wherever their people are.
+
+    A private feature never breaches. A public one breaches when it breaches some span of the node:
+    every value that occurs in the span counts, not only those among the node's own people.
+    `owner` numbers, for each of `inadmissible_splits`, the node it speaks of.
+    """
+
+    coded: EncodedTable
+    owner: Codes
+    inadmissible_splits: Sequence[InadmissibleSplits]
+    public: Mask
+
+    @classmethod
+    def of(cls, coded: EncodedTable, admissible: Admissible, spans: Sequence[Sequence[Span]]) -> SpanFilter:
+        """The judge for nodes whose spans are given in the nodes' order; spans remember their breaches."""
+        flat = [span for of in spans for span in of]
+        fresh = [span for span in dict.fromkeys(flat) if span.inadmissible_splits is None]
+        for span, found in zip(fresh, find_inadmissible_splits(admissible, [s.rows for s in fresh]), strict=True):
+            span.inadmissible_splits = found
+        owner = np.repeat(np.arange(len(spans)), [len(of) for of in spans])
+        public = np.array([feature.column.public for feature in coded.features], dtype=bool)
+        return cls(
+            coded, owner, [span.inadmissible_splits for span in flat if span.inadmissible_splits is not None], public
+        )
+
+    def fans(self, part: Histograms, start: Codes, level: int) -> Mask:
+        first = np.searchsorted(self.owner, np.arange(self.owner[-1] + 1))
+        admitted = np.logical_and.reduceat(
+            np.stack([each.fans[level] for each in self.inadmissible_splits]), first, axis=0
+        )
+        admitted[:, ~self.public] = True
+        return np.asarray(admitted[part.group[start], part.feature[start]])
+
+    def cuts(self, cuts: Cuts) -> Mask:
+        """A cut breaches when it lies in a bad stretch of one of its node's spans; they are counted, not compared."""
+        lengths = [len(each.code) for each in self.inadmissible_splits]
+        node = np.repeat(self.owner, lengths)
+        feature, code, next_code = (
+            np.concatenate([getattr(each, name) for each in self.inadmissible_splits])
+            for name in ("feature", "code", "next_code")
+        )
+        starts = np.sort(self._sort_key(node, feature, code))
+        ends = np.sort(self._sort_key(node, feature, next_code))
+        place = self._sort_key(cuts.group, cuts.feature, cuts.code)
+        inside = np.searchsorted(starts, place, side="right") - np.searchsorted(ends, place, side="right")
+        return np.asarray((inside == 0) | ~self.public[cuts.feature])
+
+    def _sort_key(self, node: Codes, feature: Codes, code: Codes) -> Codes:
+        """One number for each (node, feature, code), in that order."""
+        return np.asarray((node * len(self.coded.features) + feature) * int(self.coded.sizes.max()) + code)

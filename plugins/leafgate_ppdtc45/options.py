@@ -12,8 +12,10 @@ from leafgate.types.noise import Law
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-TINY, HUGE = 1e-100, 1e100
-"""Beyond these, squares and grids are out of floating point's reach."""
+TINY = 1e-100
+"""Smallest amount of noise that is accepted: squares of smaller numbers underflow."""
+HUGE = 1e100
+"""Largest amount of noise that is accepted: squares of larger numbers overflow."""
 
 
 def _above_0(number: Any) -> bool:

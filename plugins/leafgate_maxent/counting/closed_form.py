@@ -10,11 +10,11 @@ import time
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from leafgate_maxent.counting.answer import Answer, impossible, out_of_time
+from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.problem.tree_index import Floats
 
-MOST_PEOPLE = 3_000
+MAX_LABELLED_PEOPLE = 3_000
 """In a leaf of which only the label is told; the work grows with the power 2.5."""
 
 
@@ -24,7 +24,7 @@ def closed_form(island: Component, deadline: float) -> Answer | None:
         return None
     result, open_ = island.known_counts[0], island.free[0] & (island.known_counts[0] < 0)
     if len(island.least):
-        return _labelled(island, deadline)
+        return _label_only(island, deadline)
     left = int(island.open[0] - np.maximum(result, 0).sum())
     people = np.where(open_, left / max(int(open_.sum()), 1), np.maximum(result, 0))
     ways = _orders(island) - gammaln(left + 1) + left * np.log(max(int(open_.sum()), 1))
@@ -36,7 +36,7 @@ def _orders(island: Component) -> float:
     return float(island.log_ways - gammaln(np.maximum(island.known_counts[0], 0) + 1).sum())
 
 
-def _labelled(island: Component, deadline: float) -> Answer | None:
+def _label_only(island: Component, deadline: float) -> Answer | None:
     """No class that is not told outnumbers the label: `label - class >= bound`, the same for all of them."""
     sums, result = island.least.matrix.toarray(), island.known_counts[0]
     others = np.flatnonzero((sums < 0).any(axis=0))
@@ -49,7 +49,7 @@ def _labelled(island: Component, deadline: float) -> Answer | None:
     if not (alike and once and set(others.tolist()) | set(label.tolist()) == expected and len(label) <= 1):
         return None
     bound, left = int(island.least.bound[0]), int(island.open[0] - np.maximum(result, 0).sum())
-    if len(label) and left > MOST_PEOPLE:
+    if len(label) and left > MAX_LABELLED_PEOPLE:
         return None
     people, orders = np.maximum(result, 0).astype(np.float64), _orders(island) - float(gammaln(left + 1))
     if not len(label):
@@ -65,7 +65,7 @@ def _labelled(island: Component, deadline: float) -> Answer | None:
 
 def _answer(people: Floats, ways: float) -> Answer:
     if not np.isfinite(ways):
-        raise impossible()
+        raise no_consistent_data_set()
     return Answer(people[None], float(ways))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln
 
-from leafgate_maxent.counting.constraints import IntegerModel, Mask, Sums, ViolatedSplits
+from leafgate_maxent.counting.constraints import CellSums, IntegerModel, Mask, ViolatedSplits
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- An island: a part of the problem that nothing joins to the rest ---
@@ -32,8 +32,8 @@ class Component:
     free: Mask
     unit: Ids
     known_counts: Ids
-    equal: Sums
-    least: Sums
+    equal: CellSums
+    least: CellSums
     blocks: sp.csr_array
     base: Ids
     coefficients: sp.csr_array
@@ -50,22 +50,27 @@ class Component:
         return np.asarray(people[self.group] * (open_[self.row] / self.open[self.group])[:, None])
 
 
-def components_of(census: IntegerModel, equal: Sums, least: Sums, rivals: ViolatedSplits) -> Iterator[Component]:
+def components_of(
+    census: IntegerModel, equal: CellSums, least: CellSums, rivals: ViolatedSplits
+) -> Iterator[Component]:
     """All islands of those whose class is open."""
-    island = _joined(census, equal, least, rivals)
-    by_rows, by_sums = np.flatnonzero(census.open > 0), [_home(each, census, island) for each in (equal, least)]
-    by_rivals = _first(rivals, island)
-    some = _some(census)
+    island = _component_numbers(census, equal, least, rivals)
+    by_rows, by_sums = (
+        np.flatnonzero(census.open > 0),
+        [_component_of_sums(each, census, island) for each in (equal, least)],
+    )
+    by_rivals = _component_of_splits(rivals, island)
+    some = _feasible_people(census)
     order = by_rows[np.argsort(island[census.unit[by_rows]], kind="stable")]
     home = island[census.unit[order]]
     starts = np.flatnonzero(np.diff(home, prepend=-1)).tolist()
     for start, end in pairwise([*starts, len(order)]):
         number = home[start]
-        sums = [_only(each, np.flatnonzero(at == number)) for each, at in zip((equal, least), by_sums, strict=True)]
-        yield _island(census, order[start:end], sums, rivals, np.flatnonzero(by_rivals == number), some)
+        sums = [_select(each, np.flatnonzero(at == number)) for each, at in zip((equal, least), by_sums, strict=True)]
+        yield _make_component(census, order[start:end], sums, rivals, np.flatnonzero(by_rivals == number), some)
 
 
-def _joined(census: IntegerModel, equal: Sums, least: Sums, rivals: ViolatedSplits) -> Ids:
+def _component_numbers(census: IntegerModel, equal: CellSums, least: CellSums, rivals: ViolatedSplits) -> Ids:
     """For each unit the number of its island."""
     by_unit = sp.csr_array((np.ones(census.unit.size), (np.arange(census.unit.size), census.unit)))
     cells = sp.csr_array(sp.kron(by_unit, np.ones((census.free.shape[1], 1)), format="csr"))
@@ -75,21 +80,21 @@ def _joined(census: IntegerModel, equal: Sums, least: Sums, rivals: ViolatedSpli
     return np.asarray(sp.csgraph.connected_components(graph, directed=False)[1][joined.shape[0] :])
 
 
-def _home(sums: Sums, census: IntegerModel, island: Ids) -> Ids:
+def _component_of_sums(sums: CellSums, census: IntegerModel, island: Ids) -> Ids:
     first = sums.matrix.indices[sums.matrix.indptr[:-1]]
     return np.asarray(island[census.unit[first // census.free.shape[1]]])
 
 
-def _first(rivals: ViolatedSplits, island: Ids) -> Ids:
+def _component_of_splits(rivals: ViolatedSplits, island: Ids) -> Ids:
     units = sp.csr_array(abs(rivals.coefficients) @ rivals.units)
     return np.asarray(island[units.indices[units.indptr[:-1]]])
 
 
-def _only(sums: Sums, rows: Ids) -> Sums:
-    return Sums(sp.csr_array(sums.matrix[rows]), sums.bound[rows], sums.rings[rows])
+def _select(sums: CellSums, rows: Ids) -> CellSums:
+    return CellSums(sp.csr_array(sums.matrix[rows]), sums.bound[rows], sums.by_exchange[rows])
 
 
-def _some(census: IntegerModel) -> Floats:
+def _feasible_people(census: IntegerModel) -> Floats:
     """People that agree with the leaves' numbers, not with their rows': for sums over all of a unit."""
     inside = census.free * census.open[:, None]
     size = np.zeros(census.known_counts.shape)
@@ -98,8 +103,8 @@ def _some(census: IntegerModel) -> Floats:
     return np.asarray(inside * shares[census.unit])
 
 
-def _island(
-    census: IntegerModel, row: Ids, sums: list[Sums], rivals: ViolatedSplits, chosen: Ids, some: Floats
+def _make_component(
+    census: IntegerModel, row: Ids, sums: list[CellSums], rivals: ViolatedSplits, chosen: Ids, some: Floats
 ) -> Component:
     row = row[np.argsort(census.unit[row], kind="stable")]
     classes = census.free.shape[1]
@@ -109,14 +114,14 @@ def _island(
     cells = (row[:, None] * classes + np.arange(classes)).ravel()
     mine = [sp.csr_array(sp.csc_array(each.matrix)[:, cells]) for each in sums]
     inside = sp.csr_array(sp.csc_array(blocks)[:, row])
-    group, first = _alike(census, row, [*mine, inside], classes)
+    group, first = _interchangeable_rows(census, row, [*mine, inside], classes)
     outside = np.ones(census.unit.size, dtype=bool)
     outside[row] = False
     base = np.round(blocks @ (census.certain + some * outside[:, None]))
     units, unit = np.unique(census.unit[row[first]], return_inverse=True)
     kept = (first[:, None] * classes + np.arange(classes)).ravel()
     equal, least = (
-        Sums(sp.csr_array(sp.csc_array(matrix)[:, kept]), each.bound, each.rings)
+        CellSums(sp.csr_array(sp.csc_array(matrix)[:, kept]), each.bound, each.by_exchange)
         for matrix, each in zip(mine, sums, strict=True)
     )
     return Component(
@@ -136,7 +141,9 @@ def _island(
     )
 
 
-def _alike(census: IntegerModel, row: Ids, matrices: list[sp.csr_array], classes: int) -> tuple[Ids, Ids]:
+def _interchangeable_rows(
+    census: IntegerModel, row: Ids, matrices: list[sp.csr_array], classes: int
+) -> tuple[Ids, Ids]:
     """For each row the number of its group, sorted by unit, and each group's first row (as places in `row`)."""
     numbers: dict[tuple[object, ...], int] = {}
     first: list[int] = []

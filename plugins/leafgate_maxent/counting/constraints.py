@@ -11,11 +11,11 @@ from scipy import sparse as sp
 from scipy.special import gammaln
 
 from leafgate.errors import InconclusiveError
-from leafgate_maxent.counting.answer import TIE, impossible, to_integers
+from leafgate_maxent.counting.answer import TIE_TOLERANCE, no_consistent_data_set, to_integers
 from leafgate_maxent.presolve.fixed_cells import fixed_cells
-from leafgate_maxent.problem.leaf_constraints import Linear
+from leafgate_maxent.problem.leaf_constraints import LinearConstraints
 from leafgate_maxent.problem.problem import Problem
-from leafgate_maxent.problem.split_constraints import Choices, impurity, x_log_x
+from leafgate_maxent.problem.split_constraints import SplitConstraints, impurity, x_log_x
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
 # --- The problem in whole numbers: who is certain, whose class is open, and what must add up ---
@@ -40,7 +40,7 @@ class IntegerModel:
     log_ways: float
 
 
-def census_of(problem: Problem) -> IntegerModel:
+def integer_model(problem: Problem) -> IntegerModel:
     """Raises InconclusiveError where people would have to be divided, or nothing agrees with the equalities."""
     _refuse_unread(problem)
     cells = to_integers(fixed_cells(problem))
@@ -48,12 +48,12 @@ def census_of(problem: Problem) -> IntegerModel:
     certain = np.where(free, 0, cells.reshape(free.shape)).astype(np.int64)
     open_ = problem.public.weight.astype(np.int64) - certain.sum(axis=1)
     if (certain < 0).any() or (open_ < 0).any() or (open_[~free.any(axis=1)] > 0).any():
-        raise impossible()
+        raise no_consistent_data_set()
     free &= open_[:, None] > 0
     log_ways = float(gammaln(certain.sum(axis=1) + open_ + 1).sum())
     log_ways -= float(gammaln(certain + 1).sum() + gammaln(open_ + 1).sum())
     unit = _units(problem)
-    result = _told(problem, certain, free, open_, unit)
+    result = _known_counts(problem, certain, free, open_, unit)
     return IntegerModel(certain, free, open_, unit, result, log_ways)
 
 
@@ -73,7 +73,7 @@ def _units(problem: Problem) -> Ids:
     return np.where(leaf >= 0, leaf, n_leaves + np.arange(len(leaf)))
 
 
-def _told(problem: Problem, certain: Ids, free: Mask, open_: Ids, unit: Ids) -> Ids:
+def _known_counts(problem: Problem, certain: Ids, free: Mask, open_: Ids, unit: Ids) -> Ids:
     """People of each class among the open ones of each unit; what is left over for a single class is told too."""
     values = np.full((int(unit.max(initial=-1)) + 1, problem.classes), -1)
     for linear in problem.linear:
@@ -82,37 +82,37 @@ def _told(problem: Problem, certain: Ids, free: Mask, open_: Ids, unit: Ids) -> 
             inside = linear.about[:, 0] < len(values)
             values[linear.about[inside, 0], linear.about[inside, 1]] = left[inside]
             if (left < 0).any() or (left[~inside] > 0).any():
-                raise impossible()
+                raise no_consistent_data_set()
     any_free = np.zeros(values.shape, dtype=bool)
     np.logical_or.at(any_free, unit, free)
     if (values[~any_free] > 0).any():
-        raise impossible()
+        raise no_consistent_data_set()
     values[~any_free] = 0
     left = np.bincount(unit, weights=open_, minlength=len(values)).astype(np.int64) - np.maximum(values, 0).sum(axis=1)
     missing = (values < 0).sum(axis=1)
     if (left < 0).any() or (left[missing == 0] != 0).any():
-        raise impossible()
+        raise no_consistent_data_set()
     u, x = np.nonzero((values < 0) & (missing == 1)[:, None])
     values[u, x] = left[u]
     return values
 
 
 @dataclass(frozen=True)
-class Sums:
+class CellSums:
     """Sums over cells of the open people of a census: of each, how many there must be (at least).
 
-    `rings` where it is enough that people exchange classes with each other for the sum to stay.
+    `by_exchange` where it is enough that people exchange classes with each other for the sum to stay.
     """
 
     matrix: sp.csr_array
     bound: Ids
-    rings: Mask
+    by_exchange: Mask
 
     def __len__(self) -> int:
         return len(self.bound)
 
 
-def sums_of(problem: Problem, census: IntegerModel) -> tuple[Sums, Sums]:
+def sums_of(problem: Problem, census: IntegerModel) -> tuple[CellSums, CellSums]:
     """The equalities, and the inequalities, that the leaves of the first tree alone do not imply."""
     equal, least = [_none(census)], [_none(census)]
     for linear in problem.linear:
@@ -121,14 +121,16 @@ def sums_of(problem: Problem, census: IntegerModel) -> tuple[Sums, Sums]:
     return _stacked(equal), _stacked(least)
 
 
-def _none(census: IntegerModel) -> Sums:
+def _none(census: IntegerModel) -> CellSums:
     nothing = np.zeros(0, dtype=np.int64)
-    return Sums(sp.csr_array((0, census.free.size)), nothing, nothing.astype(bool))
+    return CellSums(sp.csr_array((0, census.free.size)), nothing, nothing.astype(bool))
 
 
-def _stacked(sums: Sequence[Sums]) -> Sums:
+def _stacked(sums: Sequence[CellSums]) -> CellSums:
     matrix = sp.csr_array(sp.vstack([each.matrix for each in sums], format="csr"))
-    return Sums(matrix, np.concatenate([each.bound for each in sums]), np.concatenate([each.rings for each in sums]))
+    return CellSums(
+        matrix, np.concatenate([each.bound for each in sums]), np.concatenate([each.by_exchange for each in sums])
+    )
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class Pieces:
     of: Ids
 
 
-def _varying(linear: Linear, census: IntegerModel) -> Sums:
+def _varying(linear: LinearConstraints, census: IntegerModel) -> CellSums:
     """What is left of some sums without certain people and settled pieces; those that can still fail."""
     bound = linear.bound - linear.matrix @ census.certain.ravel()
     matrix = sp.coo_array(linear.matrix)
@@ -161,16 +163,16 @@ def _varying(linear: Linear, census: IntegerModel) -> Sums:
         bound, open_ = to_integers(bound), np.diff(kept.indptr) > 0
         failed = bound != 0
     else:
-        bound = np.ceil(bound - TIE * max(float(census.open.sum() + census.certain.sum()), 1))
+        bound = np.ceil(bound - TIE_TOLERANCE * max(float(census.open.sum() + census.certain.sum()), 1))
         worst = np.minimum(pieces.part, 0) * pieces.most
         worst[known] = 0
         failed = bound > np.bincount(pieces.row, weights=worst, minlength=len(bound))
         open_ = failed & (np.diff(kept.indptr) > 0)
     if (failed & ~open_).any():
-        raise impossible()
+        raise no_consistent_data_set()
     chosen = np.flatnonzero(open_)
     rings = np.full(len(chosen), linear.kind == "distribution")
-    return Sums(sp.csr_array(kept[chosen]), bound[chosen].astype(np.int64), rings)
+    return CellSums(sp.csr_array(kept[chosen]), bound[chosen].astype(np.int64), rings)
 
 
 def _pieces(row: Ids, cell: Ids, number: Floats, census: IntegerModel) -> Pieces:
@@ -230,7 +232,7 @@ def _part(t: Floats, people: Floats, *, gini: bool) -> Floats:
 
 # --- The internal constraints that some data set breaks, as blocks of people that they compare ---
 
-AT_ONCE = 2_000
+MAX_AT_ONCE = 2_000
 """Constraints bounded together, so that the blocks of all of them never have to be held."""
 
 
@@ -255,10 +257,10 @@ def violated_splits(problem: Problem, census: IntegerModel) -> ViolatedSplits:
     """The constraints that the leaves alone do not already imply. Raises InconclusiveError if one is always broken."""
     n_rows, n_units = census.unit.size, len(census.known_counts)
     parts = [(sp.csr_array((0, n_rows)), sp.csr_array((0, n_units)), sp.csr_array((0, 0)), np.zeros(0))]
-    for choices in problem.choices:
+    for choices in problem.split_constraints:
         parts += [
-            _breakable(problem, census, choices, np.arange(start, min(start + AT_ONCE, len(choices))))
-            for start in range(0, len(choices), AT_ONCE)
+            _breakable(problem, census, choices, np.arange(start, min(start + MAX_AT_ONCE, len(choices))))
+            for start in range(0, len(choices), MAX_AT_ONCE)
         ]
     blocks, units, coefficients, tolerance = zip(*parts, strict=True)
     found = ViolatedSplits(
@@ -266,15 +268,15 @@ def violated_splits(problem: Problem, census: IntegerModel) -> ViolatedSplits:
         sp.csr_array(sp.vstack(units, format="csr")),
         sp.csr_array(sp.block_diag(coefficients, format="csr")),
         np.concatenate(tolerance),
-        any(choices.gini for choices in problem.choices),
+        any(choices.gini for choices in problem.split_constraints),
     )
     if (np.diff((abs(found.coefficients) @ found.units).indptr) == 0).any():
-        raise impossible()
+        raise no_consistent_data_set()
     return found
 
 
 def _breakable(
-    problem: Problem, census: IntegerModel, choices: Choices, chosen: Ids
+    problem: Problem, census: IntegerModel, choices: SplitConstraints, chosen: Ids
 ) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array, Floats]:
     blocks, coefficients = choices.blocks(chosen)
     low, high, units = _ranges(census, blocks)
@@ -282,7 +284,7 @@ def _breakable(
     least = least_impure(low, high, people, gini=choices.gini)
     most = most_impure(low, high, people, gini=choices.gini)
     slack = coefficients.maximum(0) @ least + coefficients.minimum(0) @ most
-    tolerance = TIE * (choices.parents @ problem.weight)[choices.node[chosen]]
+    tolerance = TIE_TOLERANCE * (choices.parents @ problem.weight)[choices.node[chosen]]
     kept = np.flatnonzero(slack < -tolerance)
     needed = np.unique(coefficients[kept].indices)
     narrowed = sp.csr_array(sp.csc_array(coefficients[kept])[:, needed])

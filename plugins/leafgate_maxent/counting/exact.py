@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import gammaln, logsumexp
 
-from leafgate_maxent.counting.answer import Answer, impossible, out_of_time
+from leafgate_maxent.counting.answer import Answer, no_consistent_data_set, out_of_time
 from leafgate_maxent.counting.components import Component
-from leafgate_maxent.counting.constraints import Mask, Sums
+from leafgate_maxent.counting.constraints import CellSums, Mask
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
@@ -35,7 +35,7 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class Tally:
+class SumColumns:
     """Cell i in filling order is `cells[i]` of the island; it adds to the columns `touched[i]`, `numbers[i]` a person.
 
     A column begins at its `base` and can be forgotten after cell `last`. Those that are `equal` must then
@@ -72,7 +72,7 @@ def _holds(constraint: Constraint, columns: Ids, come: Ids, *, gini: bool) -> Ma
     return np.asarray(slack >= -constraint.tolerance)
 
 
-def tally_of(island: Component) -> Tally:
+def sum_columns(island: Component) -> SumColumns:
     """Every group's people, every leaf's numbers, all further sums, and the classes of every block."""
     classes = island.free.shape[1]
     cells = np.flatnonzero(island.free)
@@ -97,7 +97,7 @@ def tally_of(island: Component) -> Tally:
     at = by_cell.indptr
     order = np.argsort(last[:n_sums], kind="stable")
     cuts = np.searchsorted(last[:n_sums][order], np.arange(len(cells) + 1))
-    return Tally(
+    return SumColumns(
         cells,
         [by_cell.indices[at[i] : at[i + 1]].astype(np.int64) for i in range(len(cells))],
         [by_cell.data[at[i] : at[i + 1]].astype(np.int64) for i in range(len(cells))],
@@ -111,12 +111,12 @@ def tally_of(island: Component) -> Tally:
     )
 
 
-def _rows(island: Component) -> Sums:
+def _rows(island: Component) -> CellSums:
     matrix = sp.csr_array(sp.kron(sp.eye_array(len(island.open)), np.ones((1, island.free.shape[1])), format="csr"))
-    return Sums(matrix, island.open, np.zeros(len(island.open), dtype=bool))
+    return CellSums(matrix, island.open, np.zeros(len(island.open), dtype=bool))
 
 
-def _leaves(island: Component) -> Sums:
+def _leaves(island: Component) -> CellSums:
     classes = island.free.shape[1]
     unit, x = np.nonzero(island.known_counts >= 0)
     number = np.full(island.known_counts.shape, -1)
@@ -126,7 +126,7 @@ def _leaves(island: Component) -> Sums:
     matrix = sp.csr_array(
         (np.ones(len(group)), (which[group, at], group * classes + at)), shape=(len(unit), island.free.size)
     )
-    return Sums(matrix, island.known_counts[unit, x], np.zeros(len(unit), dtype=bool))
+    return CellSums(matrix, island.known_counts[unit, x], np.zeros(len(unit), dtype=bool))
 
 
 def _constraints(island: Component, blocks: Ids, last: Ids) -> Iterator[tuple[Constraint, Ids, int]]:
@@ -161,9 +161,9 @@ class States:
     listed: int = 0
 
 
-def listed(island: Component, most: int, deadline: float) -> Answer | None:
+def enumerate_component(island: Component, most: int, deadline: float) -> Answer | None:
     """The exact answer; None when more than `most` fillings of a cell would have to be listed."""
-    tally = tally_of(island)
+    tally = sum_columns(island)
     states = States(np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.int64), np.zeros(1))
     forward = [states.log_ways]
     for cell in range(len(tally.cells)):
@@ -179,7 +179,7 @@ def listed(island: Component, most: int, deadline: float) -> Answer | None:
     return Answer(people, log_ways + island.log_ways, evidence)
 
 
-def _fill(states: States, tally: Tally, cell: int, most: int) -> bool:
+def _fill(states: States, tally: SumColumns, cell: int, most: int) -> bool:
     """Fill one cell in every way; False when that makes too many. Raises InconclusiveError when there is none."""
     _open(states, tally, cell)
     least, up_to = _limits(states, tally, cell)
@@ -194,17 +194,17 @@ def _fill(states: States, tally: Tally, cell: int, most: int) -> bool:
     come[:, place] += people[:, None] * tally.numbers[cell]
     good = np.flatnonzero(tally.good(cell, states.columns, come))
     if not len(good):
-        raise impossible()
+        raise no_consistent_data_set()
     before, people, come = before[good], people[good], come[good]
     staying = tally.last[states.columns] > cell
-    come, after = _merged(come[:, staying])
+    come, after = _merge_states(come[:, staying])
     states.steps.append(Step(before, people, after))
     states.columns, states.come = states.columns[staying], come
     states.log_ways = _log_sums(states.log_ways[before] - gammaln(people + 1), after, len(come))
     return True
 
 
-def _open(states: States, tally: Tally, cell: int) -> None:
+def _open(states: States, tally: SumColumns, cell: int) -> None:
     """Take in the columns that begin with this cell."""
     new = np.setdiff1d(tally.touched[cell], states.columns)
     if len(new):
@@ -214,7 +214,7 @@ def _open(states: States, tally: Tally, cell: int) -> None:
         states.columns, states.come = columns[order], come[:, order]
 
 
-def _limits(states: States, tally: Tally, cell: int) -> tuple[Ids, Ids]:
+def _limits(states: States, tally: SumColumns, cell: int) -> tuple[Ids, Ids]:
     """At least and at most how many people can be in a cell, by its equalities."""
     touched = tally.touched[cell]
     equal = touched[tally.equal[touched]]
@@ -223,7 +223,7 @@ def _limits(states: States, tally: Tally, cell: int) -> tuple[Ids, Ids]:
     return np.maximum(np.where(ending, left, 0).max(axis=1), 0), left.min(axis=1)
 
 
-def _merged(come: Ids) -> tuple[Ids, Ids]:
+def _merge_states(come: Ids) -> tuple[Ids, Ids]:
     """The distinct rows, and each row's number among them."""
     if not come.shape[1]:
         return come[:1], np.zeros(len(come), dtype=np.int64)

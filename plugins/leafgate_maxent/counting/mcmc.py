@@ -15,7 +15,7 @@ import numpy as np
 
 from leafgate_maxent.counting.components import Component
 from leafgate_maxent.counting.constraints import Mask
-from leafgate_maxent.counting.site import Site, sharing, sites_of
+from leafgate_maxent.counting.leaf_block import LeafBlock, blocks_by_constraint, leaf_blocks
 from leafgate_maxent.problem.split_constraints import impurity, x_log_x
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
@@ -31,7 +31,7 @@ class Move:
     `violation` by how much more is broken.
     """
 
-    site: Site
+    site: LeafBlock
     source: Ids
     to: Ids
     who: Ids
@@ -54,7 +54,7 @@ class Before:
     violation: Floats
 
 
-NOTHING = 1e-10
+VIOLATION_TOLERANCE = 1e-10
 """A violation below this is rounding."""
 
 
@@ -102,7 +102,7 @@ class Chains:
         short = self.bound[rows] - sums
         return np.asarray(np.where(self.equal[rows], np.abs(short), np.maximum(short, 0)).sum(axis=1), dtype=np.float64)
 
-    def exchange(self, site: Site, draws: Floats) -> Move:
+    def exchange(self, site: LeafBlock, draws: Floats) -> Move:
         """Two people of different groups exchange classes; who is chosen does not depend on the classes."""
         one = (draws[0] * site.people).astype(np.int64)
         g = site.group[one]
@@ -113,25 +113,27 @@ class Chains:
         now = self.classes[self.rows[:, None], who]
         return self._move(site, who, now[:, ::-1], site.member[g] - site.member[h], now, (g, h))
 
-    def change(self, site: Site, draws: Floats) -> Move:
+    def change(self, site: LeafBlock, draws: Floats) -> Move:
         """Somebody whose class is not told takes any other that is not told."""
         one = (draws[0] * site.people).astype(np.int64)
         now = self.classes[self.rows, site.first + one]
-        wanted = site.untold[(draws[1] * len(site.untold)).astype(np.int64)]
+        wanted = site.open_classes[(draws[1] * len(site.open_classes)).astype(np.int64)]
         return self.become(site, one, np.where(self._untold(site)[now], wanted, now))
 
-    def become(self, site: Site, person: Ids, to: Ids) -> Move:
+    def become(self, site: LeafBlock, person: Ids, to: Ids) -> Move:
         """A person of the site (numbered from 0) takes a class."""
         g, who = site.group[person], site.first + person[:, None]
         now = self.classes[self.rows, who[:, 0]]
         return self._move(site, who, to[:, None], site.member[g], np.stack([now, to], axis=1), (g,))
 
-    def _untold(self, site: Site) -> Mask:
+    def _untold(self, site: LeafBlock) -> Mask:
         untold = np.zeros(self.n_classes, dtype=bool)
-        untold[site.untold] = True
+        untold[site.open_classes] = True
         return untold
 
-    def _move(self, site: Site, who: Ids, becomes: Ids, member: Ids, classes: Ids, groups: tuple[Ids, ...]) -> Move:
+    def _move(
+        self, site: LeafBlock, who: Ids, becomes: Ids, member: Ids, classes: Ids, groups: tuple[Ids, ...]
+    ) -> Move:
         source, to = classes[:, 0], classes[:, 1]
         member = member * (source != to)[:, None]
         corner = (self.rows * self.stride)[:, None] + site.blocks * self.n_classes
@@ -180,13 +182,13 @@ class Chains:
 
 # --- Walking the chains: visits to leaves, moves that join several, and what is refused ---
 
-PEOPLE_A_VISIT = 2
+PEOPLE_PER_VISIT = 2
 """A sweep proposes a move for so many people."""
-JOINED = 0.3
+JOINT_SHARE = 0.3
 """Part of the moves that change several leaves at once, where something joins leaves."""
 
 
-class Walker:
+class Sampler:
     """Sweeps over one island's leaves.
 
     Chains that meet everything stay so; one that does not yet may get worse by `heat`, e-fold less often.
@@ -194,17 +196,17 @@ class Walker:
 
     def __init__(self, island: Component, rng: np.random.Generator) -> None:
         self.rng = rng
-        self.sites = [site for site in sites_of(island) if len(site.untold) > 1 or len(site.group_size) > 1]
-        self.shared = sharing(island, self.sites)
+        self.sites = [site for site in leaf_blocks(island) if len(site.open_classes) > 1 or len(site.group_size) > 1]
+        self.shared = blocks_by_constraint(island, self.sites)
         self.rings = len(island.equal) > 0
         self.proposed = self.accepted = 0
-        self.visits = np.repeat(np.arange(len(self.sites)), [-(-s.people // PEOPLE_A_VISIT) for s in self.sites])
+        self.visits = np.repeat(np.arange(len(self.sites)), [-(-s.people // PEOPLE_PER_VISIT) for s in self.sites])
 
     def sweep(self, chains: Chains, heat: float = 0.0) -> None:
         """Visit every leaf as often as its people ask for, in random order."""
         order = self.rng.permutation(self.visits)
         draws = self.rng.random((len(order), 7, chains.n_chains))
-        joined = self.rng.random(len(order)) < (JOINED if self.shared else 0)
+        joined = self.rng.random(len(order)) < (JOINT_SHARE if self.shared else 0)
         coins = self.rng.random((len(order), 3)) < 0.5
         for number, u, together, coin in zip(order.tolist(), draws, joined.tolist(), coins.tolist(), strict=True):
             site = self.sites[number]
@@ -215,7 +217,7 @@ class Walker:
             else:
                 self._one(chains, _single(chains, site, u[:2], coin[0] and not (self.rings and not heat)), u[6], heat)
 
-    def _some(self, many: int) -> list[Site]:
+    def _some(self, many: int) -> list[LeafBlock]:
         """Leaves that one constraint speaks of, perhaps one of them twice."""
         sites = self.shared[int(self.rng.integers(len(self.shared)))]
         return [self.sites[i] for i in self.rng.choice(sites, many).tolist()]
@@ -249,19 +251,19 @@ class Walker:
 
 
 def _allowed(before: Floats, after: Floats, luck: Floats, heat: float) -> Mask:
-    good = after < NOTHING
+    good = after < VIOLATION_TOLERANCE
     if heat:
-        good |= (before >= NOTHING) & (luck < np.exp(np.minimum((before - after) / heat, 0)))
+        good |= (before >= VIOLATION_TOLERANCE) & (luck < np.exp(np.minimum((before - after) / heat, 0)))
     return np.asarray(good)
 
 
-def _single(chains: Chains, site: Site, draws: Floats, coin: bool) -> Move:
-    if len(site.untold) > 1 and (coin or len(site.group_size) == 1):
+def _single(chains: Chains, site: LeafBlock, draws: Floats, coin: bool) -> Move:
+    if len(site.open_classes) > 1 and (coin or len(site.group_size) == 1):
         return chains.change(site, draws)
     return chains.exchange(site, draws)
 
 
-def _ring(chains: Chains, sites: Sequence[Site], draws: Floats) -> Iterator[Move]:
+def _ring(chains: Chains, sites: Sequence[LeafBlock], draws: Floats) -> Iterator[Move]:
     """Somebody at each site takes the class of the next one's, where neither leaf tells of either class."""
     people = [(u * site.people).astype(np.int64) for u, site in zip(draws, sites, strict=False)]
     now = [chains.classes[chains.rows, site.first + one] for site, one in zip(sites, people, strict=True)]
@@ -269,6 +271,6 @@ def _ring(chains: Chains, sites: Sequence[Site], draws: Floats) -> Iterator[Move
     who = np.stack([site.first + one for site, one in zip(sites, people, strict=True)])
     good = (np.diff(np.sort(who, axis=0), axis=0) > 0).all(axis=0)
     for site, was, to in zip(sites, now, then, strict=True):
-        good &= np.isin(was, site.untold) & np.isin(to, site.untold)
+        good &= np.isin(was, site.open_classes) & np.isin(to, site.open_classes)
     for site, one, was, to in zip(sites, people, now, then, strict=True):
         yield chains.become(site, one, np.where(good, to, was))

@@ -13,10 +13,10 @@ from leafgate_maxent.problem.tree_index import Floats, Ids
 
 
 @dataclass(frozen=True)
-class Site:
+class LeafBlock:
     """People `first` up to but not including `end`, sorted by group; `group` are their groups, from 0.
 
-    Classes in `untold` they can change to by themselves. Of group g, `member[g]` says in which of `blocks`
+    Classes in `open_classes` they can change to by themselves. Of group g, `member[g]` says in which of `blocks`
     it is, `number[g, x]` what a person of class x adds to `sums`. The constraints `constraints` gain
     `effect.T` times what the blocks gain in sums of t ln t (or t squared).
     """
@@ -26,7 +26,7 @@ class Site:
     group: Ids
     group_first: Ids
     group_size: Ids
-    untold: Ids
+    open_classes: Ids
     blocks: Ids
     member: Ids
     constraints: Ids
@@ -39,7 +39,7 @@ class Site:
         return self.end - self.first
 
 
-def sites_of(island: Component) -> list[Site]:
+def leaf_blocks(island: Component) -> list[LeafBlock]:
     """One site for each leaf of which anybody's class can change."""
     size = (island.blocks @ island.open) + island.base.sum(axis=1)
     scale = 1 / size if island.gini else np.ones(len(size))
@@ -49,12 +49,12 @@ def sites_of(island: Component) -> list[Site]:
     ends = np.cumsum(island.open)
     starts = np.searchsorted(island.unit, np.arange(len(island.known_counts) + 1))
     return [
-        _site(island, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
+        _leaf_block(island, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
         for unit in range(len(island.known_counts))
     ]
 
 
-def _site(
+def _leaf_block(
     island: Component,
     unit: int,
     groups: Ids,
@@ -62,7 +62,7 @@ def _site(
     by_group: sp.csc_array,
     effect: sp.csc_array,
     sums: sp.csc_array,
-) -> Site:
+) -> LeafBlock:
     classes, sizes = island.free.shape[1], island.open[groups]
     first = int(ends[groups[0]] - sizes[0])
     member = by_group[:, groups].toarray().T.astype(np.int64)
@@ -77,7 +77,7 @@ def _site(
     which = np.flatnonzero(np.diff(numbers.indptr))
     number = numbers[which].toarray().T.reshape(len(groups), classes, len(which))
     group = np.repeat(np.arange(len(groups)), sizes)
-    return Site(
+    return LeafBlock(
         first,
         int(ends[groups[-1]]),
         group,
@@ -93,7 +93,7 @@ def _site(
     )
 
 
-def sharing(island: Component, sites: Sequence[Site]) -> list[Ids]:
+def blocks_by_constraint(island: Component, sites: Sequence[LeafBlock]) -> list[Ids]:
     """For each constraint, and each sum, the sites it speaks of, where they are several."""
     by_constraint: dict[tuple[str, int], list[int]] = {}
     for number, site in enumerate(sites):
