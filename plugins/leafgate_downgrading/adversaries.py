@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from leafgate_downgrading.c45_missing import TreeOptions
-from leafgate_downgrading.conditioning import ConditioningAdversary
 from leafgate_downgrading.grid import Codes, Grid, Mask, Rows, Shares
-from leafgate_downgrading.naive_bayes import NaiveBayesAdversary
-from leafgate_downgrading.tree_adversaries import RestorationAdversary, TreeAdversary, TreeCache
-
-if TYPE_CHECKING:
-    from leafgate_downgrading import ByTrees, CellAttack
+from leafgate_downgrading.tree_adversaries import TreeCache
 
 
 class FittedAdversary(Protocol):
@@ -30,30 +24,11 @@ class FittedAdversary(Protocol):
         """
 
 
-def fit_adversary(
-    options: CellAttack, grid: Grid, kept: TreeCache | None = None, counts: Shares | None = None
-) -> FittedAdversary:
-    """What the adversary of these options knows after studying `grid`, and nothing else.
+class AdversaryModel(Protocol):
+    """The options of an adversary, which can study a table."""
 
-    `kept` holds trees that were grown before, by all that they were learned from, `counts` the grid's pair
-    counts; both only save time.
-    """
-    from leafgate_downgrading import Conditioning, NaiveBayes, Restoration, TreeInference
-
-    match options:
-        case NaiveBayes():
-            return NaiveBayesAdversary(grid, counts)
-        case Conditioning():
-            return ConditioningAdversary(grid, options.least, counts)
-        case Restoration():
-            return RestorationAdversary(TreeAdversary(grid, _growing(options), kept), options.rounds)
-        case TreeInference():
-            return TreeAdversary(grid, _growing(options), kept)
-    raise NotImplementedError(type(options).__name__)
-
-
-def _growing(options: ByTrees) -> TreeOptions:
-    return TreeOptions(options.least, options.confidence if options.prune else None, options.train_on == "complete")
+    def fit(self, grid: Grid, cache: TreeCache | None = None, counts: Shares | None = None) -> FittedAdversary:
+        """The adversary after studying `grid`; `cache` and `counts` only save time."""
 
 
 # --- How sure several adversaries are of hidden cells, and by how much too sure ---

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from leafgate import AdversaryKnowledge, Belief, Release
 from leafgate.errors import InconclusiveError
-from leafgate_downgrading.adversaries import fit_adversary
+from leafgate_downgrading.adversaries import AdversaryModel
 from leafgate_downgrading.grid import WITHHELD, encode_cells, read_cells
 
-if TYPE_CHECKING:
-    from leafgate_downgrading import CellAttack
 
-
-def infer(options: CellAttack, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
+def infer(model: AdversaryModel, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
     """One belief for each column with withheld cells; InconclusiveError where there are none.
 
     Numbers without `bins` have nothing to believe probabilities of, and are left out; cells that are generalised
@@ -30,7 +26,7 @@ def infer(options: CellAttack, release: Release, known: AdversaryKnowledge) -> S
     grid, _ = encode_cells(cells, hidden)
     rows = np.flatnonzero(hidden.any(axis=1))
     beliefs = []
-    for place, (mine, chances) in sorted(fit_adversary(options, grid).posterior(grid.codes[rows], rows).items()):
+    for place, (mine, chances) in sorted(model.fit(grid).posterior(grid.codes[rows], rows).items()):
         column = cells.columns[place]
         withheld = np.array([records.rows[row][place] == WITHHELD for row in rows[mine].tolist()])
         if column.countable and withheld.any():

@@ -23,13 +23,13 @@ from leafgate_downgrading.grid import WITHHELD, Cells, Mask, Rows, secret_cells,
 from leafgate_downgrading.search import Objective, Search, search_cells_to_withhold
 
 if TYPE_CHECKING:
-    from leafgate_downgrading import Downgrading
+    from leafgate_downgrading.options import DowngradingOptions
 
 
 # --- When the promise is not kept: an error that says how far it came, without a cell ---
 
 
-def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: Downgrading) -> None:
+def refuse_unprotected(search: Search, protected: Mask, cells: Cells, options: DowngradingOptions) -> None:
     """NoReleaseError when more protected cells are in rows that were given up than the policy allows."""
     rows = np.array(sorted(search.given_up), dtype=np.int64)
     lost, every = int(protected[rows].sum()), int(protected.sum())
@@ -79,7 +79,7 @@ def reader_tree(schema: Schema, records: Records) -> Node:
     return finished(table, root, schema)
 
 
-def build(options: Downgrading, table: Table, rng: np.random.Generator) -> Release:
+def build(options: DowngradingOptions, table: Table, rng: np.random.Generator) -> Release:
     """The downgraded table, one record for each row of the table, and where wanted the tree a reader would learn.
 
     People of a row with a protected cell are published one by one, so that their number does not tell that
@@ -97,7 +97,7 @@ def build(options: Downgrading, table: Table, rng: np.random.Generator) -> Relea
     return _release(options, table, cells, origins, search, rng)
 
 
-def _objective(options: Downgrading, table: Table) -> Objective:
+def _objective(options: DowngradingOptions, table: Table) -> Objective:
     columns = table.schema.columns
     weights = np.array([options.weights.get(c.name, 1.0) for c in columns])
     if weights.sum() <= 0:
@@ -118,7 +118,7 @@ def _objective(options: Downgrading, table: Table) -> Objective:
 
 
 def _release(
-    options: Downgrading, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
+    options: DowngradingOptions, table: Table, cells: Cells, origins: Rows, search: Search, rng: np.random.Generator
 ) -> Release:
     order, records = _published(cells, search.hidden, rng)
     place = np.argsort(order)

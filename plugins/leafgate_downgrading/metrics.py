@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -25,10 +25,6 @@ from leafgate_downgrading.grid import (
     table_cells,
 )
 from leafgate_downgrading.tree_adversaries import TreeAdversary, TreeCache
-
-if TYPE_CHECKING:
-    from leafgate_downgrading import CellsWithheld, Functionality
-
 
 # --- The loss of function: how much worse models are that are learned from what is left of a table ---
 
@@ -67,14 +63,14 @@ class UtilityLoss:
         return float(self.weights @ rise)
 
 
-def cells_withheld(options: CellsWithheld, case: ScoringContext) -> float:
+def cells_withheld(case: ScoringContext, among: Literal["threatened", "all", "count"]) -> float:
     """How many cells the records withhold besides the secret ones, or which share of the other cells."""
     records, table = _records(case), case.table.without_key
     secret = secret_cells(table)
     further = float(sum(_further(case, records, secret)))
-    if options.among == "count":
+    if among == "count":
         return further
-    rows = secret.any(axis=1) if options.among == "threatened" else np.ones(len(table), dtype=np.bool_)
+    rows = secret.any(axis=1) if among == "threatened" else np.ones(len(table), dtype=np.bool_)
     visible = float((~secret[rows] * table.weight[rows, None]).sum())
     return further / visible if visible else 0.0
 
@@ -91,14 +87,14 @@ def _further(case: ScoringContext, records: Records, secret: Mask) -> Iterator[i
         yield weight * sum(not secret[origin, place] for place in hidden)
 
 
-def functionality(options: Functionality, case: ScoringContext) -> Mapping[str, float]:
+def functionality(case: ScoringContext, classes: Sequence[str] | None) -> Mapping[str, float]:
     """For each class column the rise of the error of a tree learned from the records instead of the table.
 
     Both trees are judged on the table. InconclusiveError for a class the records do not have.
     """
     records = _records(case)
     table, _ = case.table.project(records.columns)
-    strange = [name for name in options.columns or () if name not in records.columns]
+    strange = [name for name in classes or () if name not in records.columns]
     if strange:
         raise InconclusiveError(f"the records have no column {strange[0]!r}")
     whole = table_cells(table)
@@ -107,7 +103,7 @@ def functionality(options: Functionality, case: ScoringContext) -> Mapping[str, 
     before, _ = encode_with_ranges(edges, whole, visible)
     after, _ = encode_with_ranges(edges, *read_cells(records, table.schema))
     rise = class_errors(after, before) - class_errors(before, before)
-    wanted = options.columns or records.columns
+    wanted = classes or records.columns
     return {name: float(rise[records.columns.index(name)]) for name in wanted}
 
 

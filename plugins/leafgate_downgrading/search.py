@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from leafgate_downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, fit_adversary
+from leafgate_downgrading.adversaries import LIMIT_TOLERANCE, AdversaryEnsemble, AdversaryModel
 from leafgate_downgrading.grid import HIDDEN, Cells, Grid, Mask, Rows, Shares, encode_cells
 from leafgate_downgrading.metrics import UtilityLoss
 from leafgate_downgrading.naive_bayes import columns_by_information, mutual_information, pair_counts, update_pair_counts
 from leafgate_downgrading.search_plan import PlanningProblem, Plans, plan_rows
 from leafgate_downgrading.tree_adversaries import TreeCache
-
-if TYPE_CHECKING:
-    from leafgate_downgrading import CellAttack
-
 
 # --- What a search for cells to withhold is after, and how far it has come ---
 
@@ -32,7 +28,7 @@ class Objective:
     belief in the true value counts.
     """
 
-    against: Sequence[CellAttack]
+    against: Sequence[AdversaryModel]
     tau: float
     rho: float
     v: float
@@ -95,7 +91,7 @@ def round_state(cells: Cells, protected: Mask, aim: Objective, search: Search) -
     grid, truth = encode_cells(cells, search.hidden)
     counts = search.counts(grid)
     jury = AdversaryEnsemble(
-        [fit_adversary(each, grid, search.kept, counts) for each in aim.against], truth if aim.truth else None
+        [each.fit(grid, search.kept, counts) for each in aim.against], truth if aim.truth else None
     )
     limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
     rows = np.flatnonzero(search.hidden.any(axis=1))

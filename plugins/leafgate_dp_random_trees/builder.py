@@ -20,7 +20,12 @@ from leafgate_dp_random_trees.mechanisms import Ids, Key, sample_counts
 if TYPE_CHECKING:
     from leafgate.types.schema import Schema
     from leafgate.types.tree import Node
-    from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees, Private, RandomTrees
+    from leafgate_dp_random_trees.options import (
+        DpLaplaceTreesOptions,
+        DpRandomTreesOptions,
+        PrivateOptions,
+        RandomTreesOptions,
+    )
 
 Numbers = Callable[[Ids, Ids, int, Key], Ids]
 """From the counter each record is in, its people, how many counters there are, and a key, to what these show."""
@@ -32,7 +37,7 @@ MAX_LEAVES = 1_000_000
 STRUCTURES = {"balanced": balanced.draw_balanced_trees, "random": structure.draw_random_trees}
 
 
-def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generator) -> Release:
+def dp_random_trees(options: DpRandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count a sample of their own and show no number below k, with their tight epsilon.
 
     Raises PolicyError where a domain is not declared or the promise cannot be kept.
@@ -54,7 +59,7 @@ def dp_random_trees(options: DpRandomTrees, table: Table, rng: np.random.Generat
     return _release(options, builder, table, trees, "sampled", claim, k=promised.k)
 
 
-def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Generator) -> Release:
+def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody and add noise to every number; less than nothing is shown as 0.
 
     Raises PolicyError where a domain is not declared.
@@ -73,7 +78,7 @@ def dp_laplace_trees(options: DpLaplaceTrees, table: Table, rng: np.random.Gener
     return _release(options, options.described(), table, trees, "noisy", noise_claim(options))
 
 
-def random_trees(options: RandomTrees, table: Table, rng: np.random.Generator) -> Release:
+def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
     """Trees that each count everybody, and promise nothing."""
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
@@ -94,7 +99,7 @@ def _counter_totals(counter: Ids, people: Ids, counters: int) -> Ids:
 
 
 def _count_trees(
-    options: Private | RandomTrees,
+    options: PrivateOptions | RandomTreesOptions,
     table: Table,
     trees: int,
     rng: np.random.Generator,
@@ -145,7 +150,7 @@ def refuse_open_domains(schema: Schema) -> None:
 
 
 def _release(
-    options: Private,
+    options: PrivateOptions,
     builder: dict[str, Any],
     table: Table,
     trees: Sequence[tuple[Node, Ids]],

@@ -14,10 +14,10 @@ from leafgate.errors import InconclusiveError, PolicyError
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.release import Release
 from leafgate.types.tree import Leaf, leaves
-from leafgate_dp_random_trees import DpLaplaceTrees, DpRandomTrees
 from leafgate_dp_random_trees.accounting import Forest, account, noise_claim, noise_epsilon, round_up, sampling_claim
 from leafgate_dp_random_trees.builder import COMBINE_RULES, SELECTION
 from leafgate_dp_random_trees.leaf_scores import DECIMALS, summed_scores
+from leafgate_dp_random_trees.options import DpLaplaceTreesOptions, DpRandomTreesOptions
 from leafgate_dp_random_trees.randomness import (
     LEVEL,
     LOG_LIMIT,
@@ -31,7 +31,7 @@ from leafgate_dp_random_trees.randomness import (
 from leafgate_dp_random_trees.structure import balanced_structure_violations, random_structure_violations
 
 if TYPE_CHECKING:
-    from leafgate_dp_random_trees import DifferentialPrivacy
+    from leafgate_dp_random_trees.options import Neighbours
 
 
 # --- Do the labels and scores of a release follow from the numbers it shows, and from nothing else? ---
@@ -78,7 +78,7 @@ def _scores_match(release: Release, k: int) -> bool:
 
 
 COUNT_SEMANTICS = {"dp_random_trees": "sampled", "dp_laplace_trees": "noisy"}
-Options = DpRandomTrees | DpLaplaceTrees
+Options = DpRandomTreesOptions | DpLaplaceTreesOptions
 
 
 def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _metadata_violations(release: Release, options: Options) -> Iterator[str]:
 
 def _expected_claim(options: Options, release: Release) -> dict[str, Any] | None:
     """What the builder claims with these options; None where no epsilon is enough."""
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return noise_claim(options)
     forest = released_forest(options, release)
     try:
@@ -118,7 +118,7 @@ def _expected_claim(options: Options, release: Release) -> dict[str, Any] | None
         return None
 
 
-def released_forest(options: DpRandomTrees, release: Release) -> Forest:
+def released_forest(options: DpRandomTreesOptions, release: Release) -> Forest:
     """By the trees there are, not by those it says there are."""
     assert options.beta is not None
     return Forest(options.k, options.beta, len(release.trees))
@@ -134,7 +134,7 @@ def _domain_violations(case: ScoringContext) -> Iterator[str]:
 
 def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
     """What the leaves show."""
-    release, k = case.release, options.k if isinstance(options, DpRandomTrees) else 1
+    release, k = case.release, options.k if isinstance(options, DpRandomTreesOptions) else 1
     shown = [n for tree in release.trees for leaf in leaves(tree) for n in (leaf.counts or {}).values() if n]
     whole = all(isinstance(n, int) for n in shown)
     if not whole:
@@ -148,7 +148,7 @@ def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
 
 def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
     """Why the numbers cannot be drawn from this table's people as the release claims, or could so by a miracle only."""
-    if isinstance(options, DpRandomTrees) and (counters.published > counters.people).any():
+    if isinstance(options, DpRandomTreesOptions) and (counters.published > counters.people).any():
         yield "a leaf shows more people than a sample of this table could have there"
     elif log_evidence(counters, options) >= LOG_LIMIT:
         kind = COUNT_SEMANTICS[options.use]
@@ -157,7 +157,7 @@ def _sampling_violations(counters: Counters, options: Options) -> Iterator[str]:
 
 def log_evidence(counters: Counters, options: Options) -> float:
     """The logarithm of the e-value against the way in which the release says that its numbers were drawn."""
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return log_evidence_against_noise(counters, options.scale)
     assert options.beta is not None
     return log_evidence_against_sampling(counters, options.k, options.beta)
@@ -170,7 +170,7 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
     numbers were drawn.
     """
     counters = counters_of(case.release, case.table)
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         refused = would_refuse_without_noise(counters, options.scale)
     else:
         assert options.beta is not None
@@ -188,12 +188,12 @@ def false_counts_detected(case: ScoringContext, options: Options) -> Mapping[str
 # --- Accounting for a release anew: from what it shows and says of itself, and from the policy ---
 
 BUILDERS: dict[object, type[Options]] = {
-    "dp_random_trees": DpRandomTrees,
-    "dp_laplace_trees": DpLaplaceTrees,
+    "dp_random_trees": DpRandomTreesOptions,
+    "dp_laplace_trees": DpLaplaceTreesOptions,
 }
 
 
-def accounted_epsilon(metric: DifferentialPrivacy, case: ScoringContext) -> float:
+def accounted_epsilon(case: ScoringContext, delta: float, neighbours: Neighbours) -> float:
     """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
 
     Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
@@ -210,7 +210,7 @@ def accounted_epsilon(metric: DifferentialPrivacy, case: ScoringContext) -> floa
             place="publish",
             remedy="publish {leaves: counts, measure: true}: it costs nothing",
         )
-    epsilon = _epsilon(metric, options, release)
+    epsilon = _epsilon(options, release, delta, neighbours)
     if math.isinf(epsilon) or any(violated_conditions(case, options)):
         return math.inf
     false_counts_detected(case, options)
@@ -227,12 +227,12 @@ def _options(release: Release) -> Options:
     except ValidationError:
         raise InconclusiveError("the release does not say, in the builder's own words, how it was made") from None
     silent = set(builder.model_fields) - set(release.builder)
-    if silent or (isinstance(result, DpRandomTrees) and result.beta is None):
+    if silent or (isinstance(result, DpRandomTreesOptions) and result.beta is None):
         raise InconclusiveError("the release does not say all of how it was made")
     return result
 
 
-def evidence(metric: DifferentialPrivacy, case: ScoringContext) -> Mapping[str, Any]:
+def evidence(case: ScoringContext, delta: float, neighbours: Neighbours) -> Mapping[str, Any]:
     """The conditions that do not hold; where all do, what the test of the numbers can see, and at which level.
 
     Where trees are of samples also the printed theorem and a lower bound. How far the numbers are from what is claimed
@@ -240,26 +240,26 @@ def evidence(metric: DifferentialPrivacy, case: ScoringContext) -> Mapping[str, 
     """
     options = _options(case.release)
     problems = list(violated_conditions(case, options))
-    if math.isinf(_epsilon(metric, options, case.release)):
+    if math.isinf(_epsilon(options, case.release, delta, neighbours)):
         problems.append("no epsilon is enough at this delta")
     if problems:
         return {"broken": problems}
     refused = [name for name, caught in false_counts_detected(case, options).items() if caught]
     against = log_evidence(counters_of(case.release, case.table), options) / math.log(10)
     drawn = {"honest_refused_at_most": LEVEL, "would_refuse": refused, "log10_evidence": AuditorOnly(round(against, 3))}
-    if isinstance(options, DpLaplaceTrees):
+    if isinstance(options, DpLaplaceTreesOptions):
         return drawn
     forest = released_forest(options, case.release)
-    theorem = account(forest, metric.delta, "theorem", metric.neighbours).epsilon
-    tight = account(forest, metric.delta, "tight", metric.neighbours)
+    theorem = account(forest, delta, "theorem", neighbours).epsilon
+    tight = account(forest, delta, "tight", neighbours)
     fields = {"theorem": round_up(theorem)} if math.isfinite(theorem) else {}
     return fields | {"at_least": tight.epsilon_lower} | drawn
 
 
-def _epsilon(metric: DifferentialPrivacy, options: Options, release: Release) -> float:
+def _epsilon(options: Options, release: Release, delta: float, neighbours: Neighbours) -> float:
     """By the trees there are, not by those it says there are."""
-    if isinstance(options, DpRandomTrees):
+    if isinstance(options, DpRandomTreesOptions):
         forest = released_forest(options, release)
-        few = metric.delta == 0 or metric.delta < forest.floor
-        return math.inf if few else account(forest, metric.delta, "tight", metric.neighbours).epsilon
-    return noise_epsilon(len(release.trees), options.scale, metric.delta, metric.neighbours)
+        few = delta == 0 or delta < forest.floor
+        return math.inf if few else account(forest, delta, "tight", neighbours).epsilon
+    return noise_epsilon(len(release.trees), options.scale, delta, neighbours)

@@ -15,10 +15,10 @@ from leafgate_kadet.requirements import admissible_of
 from leafgate_kadet.spans import merge_spans
 
 if TYPE_CHECKING:
-    from leafgate_kadet import Kadet
+    from leafgate_kadet.options import KadetOptions
 
 
-def build(options: Kadet, table: Table) -> Release:
+def build(options: KadetOptions, table: Table) -> Release:
     """The k-anonymous tree with exact counts, its claim, and if wanted the equivalent table.
 
     Raises NoReleaseError when no tree is k-anonymous, InconclusiveError beyond `max_spans` groups.
@@ -50,7 +50,7 @@ def build(options: Kadet, table: Table) -> Release:
     )
 
 
-def _claims(options: Kadet) -> dict[str, Any]:
+def _claims(options: KadetOptions) -> dict[str, Any]:
     """k, and every requirement under the name of the metric that checks it."""
     claims: dict[str, Any] = {"k": options.k}
     for required in options.require:

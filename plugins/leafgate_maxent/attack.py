@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,6 @@ from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
 from leafgate_maxent.solve.active_set import solve
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.infeasibility import count_by_kind
-
-if TYPE_CHECKING:
-    from leafgate_maxent import Counting, MaxEnt
-
 
 # --- Constraints in words: which choice of the tree says something, and where ---
 
@@ -119,34 +115,61 @@ def _because(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
     return items
 
 
-def infer(options: MaxEnt, release: Release, known: AdversaryKnowledge) -> list[Belief]:
-    """The belief of the largest entropy about each secret, beside what the leaves alone say."""
-    model = build_model(release, known, internal=options.internal, members=options.members == "all")
-    settings = SolveSettings(options.solver, options.starts, options.time_limit, known.seed)
+def infer(
+    release: Release, known: AdversaryKnowledge, settings: SolveSettings, *, internal: bool, members: bool
+) -> list[Belief]:
+    """The posterior of largest entropy for each secret, with the leaves-only posterior as its prior.
+
+    Args:
+        release: what is published.
+        known: what the adversary knows.
+        settings: the engine, its number of starts and its time limit.
+        internal: use the constraints of the splits.
+        members: the adversary knows who is in the training data.
+
+    Raises:
+        InconclusiveError: when the optimum cannot be found or certified in time.
+    """
+    model = build_model(release, known, internal=internal, members=members)
     outcome = solve(model.problem, settings)
     evidence = solution_evidence(model, outcome)
-    if options.members != "all":
-        evidence["cost_of_not_knowing_members"] = AuditorOnly(_cost(options, release, known, model, outcome))
-    leaves = leaves_only(release, known, options.members == "all", settings)
-    found = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.alternatives)
-    return [mark_unmodelled_scores(belief, release) for belief in found]
+    if not members:
+        full = build_model(release, known, internal=internal)
+        cost = _cost_of_unknown_members(known, full, solve(full.problem, settings), model, outcome)
+        evidence["cost_of_not_knowing_members"] = AuditorOnly(cost)
+    leaves = leaves_only(release, known, members, settings)
+    beliefs = _beliefs(release, model, known, outcome.people, evidence, leaves, outcome.alternatives)
+    return [mark_unmodelled_scores(belief, release) for belief in beliefs]
 
 
-def infer_counting(options: Counting, release: Release, known: AdversaryKnowledge) -> list[Belief]:
-    """The belief of somebody who counts all data sets that agree with the release."""
+def infer_counting(
+    release: Release, known: AdversaryKnowledge, *, internal: bool, most_states: int, time_limit: float
+) -> list[Belief]:
+    """The posterior when every data set that agrees with the release is equally likely.
+
+    Args:
+        release: what is published.
+        known: what the adversary knows.
+        internal: use the constraints of the splits.
+        most_states: components with more states are sampled instead of enumerated.
+        time_limit: seconds.
+
+    Raises:
+        InconclusiveError: when the data sets cannot be counted in time.
+    """
     from leafgate_maxent.counting import counting_posterior
 
-    model = build_model(release, known, internal=options.internal)
-    deadline = time.monotonic() + options.time_limit
-    found = counting_posterior(model.problem, seed=known.seed, deadline=deadline, most_states=options.most_states)
-    evidence: dict[str, Any] = {"exact": found.exact, "counted": AuditorOnly(found.evidence)}
+    model = build_model(release, known, internal=internal)
+    deadline = time.monotonic() + time_limit
+    posterior = counting_posterior(model.problem, seed=known.seed, deadline=deadline, most_states=most_states)
+    evidence: dict[str, Any] = {"exact": posterior.exact, "counted": AuditorOnly(posterior.evidence)}
     evidence |= {f"without_{kind}": reason for kind, reason in model.problem.left_out.items()}
-    if found.log_data_sets is not None:
-        evidence["log_data_sets"] = AuditorOnly(found.log_data_sets)
-    leaves = leaves_only(release, known, True, SolveSettings(time_limit=options.time_limit))
-    beliefs = _beliefs(release, model, known, found.people, evidence, leaves)
-    result: Certainty = "certain" if found.exact else "guess"  # what is so in every data set is so in this one
-    return [mark_unmodelled_scores(replace(belief, certainty=result), release) for belief in beliefs]
+    if posterior.log_data_sets is not None:
+        evidence["log_data_sets"] = AuditorOnly(posterior.log_data_sets)
+    leaves = leaves_only(release, known, True, SolveSettings(time_limit=time_limit))
+    beliefs = _beliefs(release, model, known, posterior.people, evidence, leaves)
+    certainty: Certainty = "certain" if posterior.exact else "guess"  # true in every data set is true in this one
+    return [mark_unmodelled_scores(replace(belief, certainty=certainty), release) for belief in beliefs]
 
 
 def _beliefs(
@@ -248,16 +271,17 @@ def groups_of(model: Model, known: AdversaryKnowledge) -> Ids:
     return np.asarray(np.unique(groups * len(model.target.domain) + own_class, return_inverse=True)[1].astype(np.int64))
 
 
-def _cost(
-    options: MaxEnt, release: Release, known: AdversaryKnowledge, model: Model, outcome: Outcome
+def _cost_of_unknown_members(
+    known: AdversaryKnowledge, full: Model, full_outcome: Outcome, model: Model, outcome: Outcome
 ) -> dict[str, float]:
-    """What it costs the adversary not to know who was in the training data: nats a person of the table."""
-    full = build_model(release, known, internal=options.internal)
-    sure = solve(full.problem, SolveSettings(options.solver, options.starts, options.time_limit, known.seed))
+    """Conditional entropy of the class, in nats per person of the table, with and without known membership."""
     weight = known.weight / known.weight.sum()
 
-    def unknown(model: Model, people: Floats) -> float:
+    def conditional_entropy(model: Model, people: Floats) -> float:
         p = posterior_of(model, people, model.target, known).to_numpy()
         return float(weight @ -(p * np.log(p, where=p > 0, out=np.zeros_like(p))).sum(axis=1))
 
-    return {"knowing": unknown(full, sure.people), "not_knowing": unknown(model, outcome.people)}
+    return {
+        "knowing": conditional_entropy(full, full_outcome.people),
+        "not_knowing": conditional_entropy(model, outcome.people),
+    }

@@ -17,7 +17,7 @@ from leafgate_ppdtc45.shared import SharedRecords, noise_laws, share_table
 from leafgate_ppdtc45.split_methods import Learner, choose_theta, direct_tree, matched_tree, threshold_tree
 
 if TYPE_CHECKING:
-    from leafgate_ppdtc45 import Ppdtc45
+    from leafgate_ppdtc45.options import Ppdtc45Options
 
 
 # --- Naive Bayes from shared numbers ---
@@ -56,7 +56,7 @@ def _normal(numbers: np.ndarray, noise: float) -> tuple[float, float]:
     return float(numbers.mean()), max(spread - noise, FLOOR * spread, NOISE_FLOOR * noise)
 
 
-def build(options: Ppdtc45, table: Table, rng: np.random.Generator) -> Release:
+def build(options: Ppdtc45Options, table: Table, rng: np.random.Generator) -> Release:
     """The release: shared records with the model learned from them, and which row of the table each was made from.
 
     Raises PolicyError for noise that does not fit the table.
@@ -66,7 +66,7 @@ def build(options: Ppdtc45, table: Table, rng: np.random.Generator) -> Release:
     return replace(learn(options, shared, rng), origins=tuple(origins.tolist()))
 
 
-def learn(options: Ppdtc45, shared: SharedRecords, rng: np.random.Generator) -> Release:
+def learn(options: Ppdtc45Options, shared: SharedRecords, rng: np.random.Generator) -> Release:
     """What a miner who sees the shared records alone makes of them."""
     release = Release(
         builder=options.described(),
@@ -83,7 +83,7 @@ def learn(options: Ppdtc45, shared: SharedRecords, rng: np.random.Generator) -> 
 
 
 def _with_trees(
-    release: Release, options: Ppdtc45, shared: SharedRecords, learner: Learner, rng: np.random.Generator
+    release: Release, options: Ppdtc45Options, shared: SharedRecords, learner: Learner, rng: np.random.Generator
 ) -> Release:
     """The tree for originals, and beside it the one for shared numbers where the method makes one."""
     split, selection = options.split, _selection(options)
@@ -102,7 +102,7 @@ def _with_trees(
     return replace(release, trees=(tree,), alternatives={"perturbed": perturbed}, selection=selection)
 
 
-def _selection(options: Ppdtc45) -> dict[str, Any]:
+def _selection(options: Ppdtc45Options) -> dict[str, Any]:
     """What is known of how tests were chosen."""
     document: dict[str, Any] = {
         "measure": "gain_ratio",

@@ -14,7 +14,7 @@ from leafgate.errors import PolicyError
 if TYPE_CHECKING:
     from leafgate.api.registry import Plugins
     from leafgate.policy.models import Policy
-    from leafgate_ppdtc45 import Ppdtc45
+    from leafgate_ppdtc45.options import Ppdtc45Options
 
 app = typer.Typer()
 SharedFiles = Annotated[list[Path], typer.Argument(metavar="SHARED...", help="What the parties share.")]
@@ -71,13 +71,13 @@ def mine_command(
     return 0
 
 
-def _builder(path: Path) -> tuple[Policy, Ppdtc45, Plugins]:
+def _builder(path: Path) -> tuple[Policy, Ppdtc45Options, Plugins]:
     """The policy and its builder, which must be this one."""
     from leafgate.policy.load import load_policy
-    from leafgate_ppdtc45 import Ppdtc45
+    from leafgate_ppdtc45.options import Ppdtc45Options
 
     loaded = load_policy(path)
-    if not isinstance(loaded.policy.build, Ppdtc45):
+    if not isinstance(loaded.policy.build, Ppdtc45Options):
         raise PolicyError("this command is for shared numbers", place="build.use", remedy="use: ppdtc45")
     return loaded.policy, loaded.policy.build, loaded.plugins
 

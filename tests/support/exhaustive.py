@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from leafgate.types.schema import Column
-from leafgate_downgrading.adversaries import fit_adversary
 from leafgate_downgrading.grid import HIDDEN, Cells, Mask, encode_cells
 from leafgate_downgrading.naive_bayes import pair_counts
 from leafgate_downgrading.search import Objective, restoration_limits
@@ -49,7 +48,7 @@ def holds(table: Tiny, hidden: Mask, aim: Objective) -> bool:
     limits = np.where(table.protected, aim.tau, restoration_limits(pair_counts(grid), grid, aim.rho))
     every = np.arange(len(grid.codes))
     for options in aim.against:
-        for column, (rows, chances) in fit_adversary(options, grid).posterior(grid.codes, every).items():
+        for column, (rows, chances) in options.fit(grid).posterior(grid.codes, every).items():
             if (chances.max(axis=1) > limits[rows, column] + 1e-9).any():
                 return False
     return True
