@@ -104,9 +104,9 @@ def _neg_entropy(counts: Shares) -> Shares:
 
 def _chosen(grid: Grid, column: int, cut: int | None, sizes: Shares) -> ChosenTest:
     n = grid.sizes[column]
-    son = np.arange(n) if cut is None else (np.arange(n) > cut).astype(np.int64)
-    son_of = np.zeros((n, int(son.max()) + 1))
-    son_of[np.arange(n), son] = 1.0
+    child = np.arange(n) if cut is None else (np.arange(n) > cut).astype(np.int64)
+    son_of = np.zeros((n, int(child.max()) + 1))
+    son_of[np.arange(n), child] = 1.0
     share = sizes @ son_of
     return ChosenTest(column, son_of, share / share.sum())
 
@@ -170,16 +170,16 @@ def _grow(grid: Grid, target: int, rows: Rows, weight: Shares, least: float, bar
     if chosen is None:
         return node
     node.column, node.son_of, node.share = chosen.column, chosen.son_of, chosen.share
-    for son in range(len(chosen.share)):
-        mine, heavy = _branch_cases(grid, chosen, son, rows, weight)
+    for child in range(len(chosen.share)):
+        mine, heavy = _branch_cases(grid, chosen, child, rows, weight)
         node.children.append(Node(counts) if not len(mine) else _grow(grid, target, mine, heavy, least, barred))
     return node
 
 
-def _branch_cases(grid: Grid, chosen: ChosenTest, son: int, rows: Rows, weight: Shares) -> tuple[Rows, Shares]:
+def _branch_cases(grid: Grid, chosen: ChosenTest, child: int, rows: Rows, weight: Shares) -> tuple[Rows, Shares]:
     """The cases of one branch: those whose cell leads there, and a part of those whose cell is hidden."""
     cell = grid.codes[rows, chosen.column]
-    part = np.where(cell == HIDDEN, chosen.share[son], chosen.son_of[cell, son]) * weight
+    part = np.where(cell == HIDDEN, chosen.share[child], chosen.son_of[cell, child]) * weight
     kept = part > 1e-9
     return rows[kept], part[kept]
 
@@ -189,7 +189,7 @@ def _prune(node: Node, confidence: float) -> float:
     as_leaf = pessimistic_errors(float(node.counts.sum()), node.errors, confidence)
     if not node.children:
         return as_leaf
-    as_tree = sum(_prune(son, confidence) for son, part in zip(node.children, node.share, strict=True) if part > 0)
+    as_tree = sum(_prune(child, confidence) for child, part in zip(node.children, node.share, strict=True) if part > 0)
     if as_leaf <= as_tree + SLACK:
         node.column, node.children = -1, []
         return as_leaf
@@ -211,9 +211,9 @@ def class_posterior(root: Node, grid: Grid, known_cells: Shares, hidden: Mask) -
             continue
         side = known_cells[rows, grid.values_of(node.column)] @ node.son_of
         side[hidden[rows, node.column]] = node.share
-        for place, son in enumerate(node.children):
+        for place, child in enumerate(node.children):
             going = weight * side[:, place]
             kept = going > 1e-9
             if kept.any():
-                waiting.append((son, rows[kept], going[kept]))
+                waiting.append((child, rows[kept], going[kept]))
     return np.asarray(found / found.sum(axis=1, keepdims=True))

@@ -87,18 +87,18 @@ class RoundState:
     worrying: Mask
 
 
-def round_state(cells: Cells, protected: Mask, aim: Objective, search: Search) -> RoundState:
+def round_state(cells: Cells, protected: Mask, objective: Objective, search: Search) -> RoundState:
     grid, truth = encode_cells(cells, search.hidden)
     counts = search.counts(grid)
-    jury = AdversaryEnsemble(
-        [each.fit(grid, search.kept, counts) for each in aim.against], truth if aim.truth else None
+    ensemble = AdversaryEnsemble(
+        [each.fit(grid, search.kept, counts) for each in objective.against], truth if objective.truth else None
     )
-    limits = np.where(protected, aim.tau, restoration_limits(counts, grid, aim.rho))
+    limits = np.where(protected, objective.tau, restoration_limits(counts, grid, objective.rho))
     rows = np.flatnonzero(search.hidden.any(axis=1))
-    sure = jury.strongest(grid.codes[rows], rows)
+    sure = ensemble.strongest(grid.codes[rows], rows)
     worrying = (sure > limits[rows] + LIMIT_TOLERANCE) & ~np.isin(rows, list(search.given_up)).reshape(-1, 1)
-    worrying = _not_stuck(worrying, rows, aim, search)
-    return RoundState(grid, counts, jury, limits, rows, sure, worrying)
+    worrying = _not_stuck(worrying, rows, objective, search)
+    return RoundState(grid, counts, ensemble, limits, rows, sure, worrying)
 
 
 def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
@@ -115,7 +115,7 @@ def restoration_limits(counts: Shares, grid: Grid, rho: float) -> Shares:
     return np.maximum(rho, 1 - 2 * (1 - rho) * (1 - most))
 
 
-def _not_stuck(worrying: Mask, rows: Rows, aim: Objective, search: Search) -> Mask:
+def _not_stuck(worrying: Mask, rows: Rows, objective: Objective, search: Search) -> Mask:
     """What worries in rows for which something may be done; where only stuck ones are left they are tried once more.
 
     If nothing has changed since, it takes a last resort.
@@ -124,18 +124,18 @@ def _not_stuck(worrying: Mask, rows: Rows, aim: Objective, search: Search) -> Ma
     if free.any() or not worrying.any():
         return free
     if not search.moved:
-        worrying = _last_resort(worrying, rows, aim, search)
+        worrying = _last_resort(worrying, rows, objective, search)
     search.stuck, search.moved = set(), False
     return worrying
 
 
-def _last_resort(worrying: Mask, rows: Rows, aim: Objective, search: Search) -> Mask:
+def _last_resort(worrying: Mask, rows: Rows, objective: Objective, search: Search) -> Mask:
     """What still worries once one more cell of each such row is to go, whether or not it seems to help.
 
     Rows that have none left are given up; but where there are few cells in all, another threatened row loses one first,
     for what it shows may teach the adversary.
     """
-    free = ~search.hidden[rows] & aim.allowed
+    free = ~search.hidden[rows] & objective.allowed
     worries, some = worrying.any(axis=1), np.asarray(free.any(axis=1))
     search.desperate = set(rows[worries & some].tolist())
     others = rows[~worries & some & ~np.isin(rows, list(search.given_up))]
@@ -146,7 +146,9 @@ def _last_resort(worrying: Mask, rows: Rows, aim: Objective, search: Search) -> 
     return worrying & some.reshape(-1, 1)
 
 
-def search_cells_to_withhold(cells: Cells, protected: Mask, aim: Objective, kept: TreeCache | None = None) -> Search:
+def search_cells_to_withhold(
+    cells: Cells, protected: Mask, objective: Objective, kept: TreeCache | None = None
+) -> Search:
     """A search that has ended: nothing worries any more, or every row that does was given up.
 
     Each round the adversaries study the table as it is; the column with the highest threat comes first; for its
@@ -160,50 +162,50 @@ def search_cells_to_withhold(cells: Cells, protected: Mask, aim: Objective, kept
     """
     search = Search(protected.copy(), kept={} if kept is None else kept)
     whole, _ = encode_cells(cells, np.zeros_like(protected))
-    use = UtilityLoss(whole, aim.weights, search.kept)
-    while (view := round_state(cells, protected, aim, search)).worrying.any():
-        _round(view, protected, use, aim, search)
-    search.loss = use.loss(search.hidden)
+    utility = UtilityLoss(whole, objective.weights, search.kept)
+    while (state := round_state(cells, protected, objective, search)).worrying.any():
+        _round(state, protected, utility, objective, search)
+    search.loss = utility.loss(search.hidden)
     return search
 
 
-def _round(view: RoundState, protected: Mask, use: UtilityLoss, aim: Objective, search: Search) -> None:
+def _round(state: RoundState, protected: Mask, utility: UtilityLoss, objective: Objective, search: Search) -> None:
     search.rounds += 1
-    column = _most_threatened(view, protected, aim)
-    direct = bool((view.worrying & protected[view.rows]).any())
-    todo = view.rows[view.worrying[:, column] if direct else view.worrying.any(axis=1)]
-    question = _planning_problem(view, column, protected, aim, direct=direct)
-    found = plan_rows(view.ensemble, todo, question)
+    column = _most_threatened(state, protected, objective)
+    direct = bool((state.worrying & protected[state.rows]).any())
+    todo = state.rows[state.worrying[:, column] if direct else state.worrying.any(axis=1)]
+    question = _planning_problem(state, column, protected, objective, direct=direct)
+    found = plan_rows(state.ensemble, todo, question)
     plans = {row: _first_visible_cell(row, question) for row in search.desperate} | found.complete | found.steps
     search.desperate = set()
     search.stuck |= set(todo.tolist()) - set(plans)
-    _tolerate(todo, found, protected, aim, search)
+    _tolerate(todo, found, protected, objective, search)
     ready = sorted((row for row in plans if row not in search.given_up), key=lambda row: (len(plans[row]), row))
-    _carry_out(ready, plans, column, view, use, aim, search)
+    _carry_out(ready, plans, column, state, utility, objective, search)
     search.moved |= bool(ready)
 
 
 def _planning_problem(
-    view: RoundState, column: int, protected: Mask, aim: Objective, *, direct: bool
+    state: RoundState, column: int, protected: Mask, objective: Objective, *, direct: bool
 ) -> PlanningProblem:
     """What is to be planned: for protected cells alone as long as one of them worries."""
-    limits = np.where(protected, view.limits, 1.0) if direct else view.limits
-    prices = np.array([_price(view, aim, each) for each in range(len(aim.allowed))])
-    order = np.append(columns_by_information(view.counts, view.grid, column), column)
-    return PlanningProblem(view.grid.codes, protected, limits, aim.allowed, prices, order, aim.width)
+    limits = np.where(protected, state.limits, 1.0) if direct else state.limits
+    prices = np.array([_price(state, objective, each) for each in range(len(objective.allowed))])
+    order = np.append(columns_by_information(state.counts, state.grid, column), column)
+    return PlanningProblem(state.grid.codes, protected, limits, objective.allowed, prices, order, objective.width)
 
 
-def _most_threatened(view: RoundState, protected: Mask, aim: Objective) -> int:
+def _most_threatened(state: RoundState, protected: Mask, objective: Objective) -> int:
     """The column with the largest sum of belief in cells that must not be inferred, by the owner's weights.
 
     Columns where protected cells worry come before those where only withheld ones do.
 
     Source: Chang 2003, section 5: (1 - Cr_j) TE_j / S, the mean belief times the number of cells.
     """
-    counted = protected[view.rows] | view.worrying
-    threat = aim.weights * (view.sure * counted * view.grid.weight[view.rows, None]).sum(axis=0)
-    direct = (view.worrying & protected[view.rows]).any(axis=0)
-    return int(np.where(direct if direct.any() else view.worrying.any(axis=0), threat, -np.inf).argmax())
+    counted = protected[state.rows] | state.worrying
+    threat = objective.weights * (state.sure * counted * state.grid.weight[state.rows, None]).sum(axis=0)
+    direct = (state.worrying & protected[state.rows]).any(axis=0)
+    return int(np.where(direct if direct.any() else state.worrying.any(axis=0), threat, -np.inf).argmax())
 
 
 def _first_visible_cell(row: int, question: PlanningProblem) -> tuple[int, ...]:
@@ -212,18 +214,18 @@ def _first_visible_cell(row: int, question: PlanningProblem) -> tuple[int, ...]:
     return (next(int(column) for column in question.order if free[column]),)
 
 
-def _price(view: RoundState, aim: Objective, column: int) -> float:
+def _price(state: RoundState, objective: Objective, column: int) -> float:
     """What withholding a cell of a column loses: the bits it tells of the others as classes, by the owner's weights."""
-    result = mutual_information(view.counts, view.grid, column)
+    result = mutual_information(state.counts, state.grid, column)
     result[column] = 0.0
-    return float(aim.weights @ result)
+    return float(objective.weights @ result)
 
 
-def _tolerate(todo: Rows, found: Plans, protected: Mask, aim: Objective, search: Search) -> None:
+def _tolerate(todo: Rows, found: Plans, protected: Mask, objective: Objective, search: Search) -> None:
     """Give up the rows that cost the most, those without a plan first, as many as may stay unprotected."""
     at_stake = protected.sum(axis=1)
-    budget = aim.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
-    for row in sorted(todo.tolist(), key=lambda row: -len(found.complete.get(row, range(len(aim.allowed) + 1)))):
+    budget = objective.allow * at_stake.sum() - sum(at_stake[row] for row in search.given_up)
+    for row in sorted(todo.tolist(), key=lambda row: -len(found.complete.get(row, range(len(objective.allowed) + 1)))):
         if at_stake[row] and at_stake[row] <= budget + LIMIT_TOLERANCE:
             search.given_up[row] = "tolerated"
             budget -= at_stake[row]
@@ -233,9 +235,9 @@ def _carry_out(
     rows: Sequence[int],
     plans: Mapping[int, tuple[int, ...]],
     column: int,
-    view: RoundState,
-    use: UtilityLoss,
-    aim: Objective,
+    state: RoundState,
+    utility: UtilityLoss,
+    objective: Objective,
     search: Search,
 ) -> None:
     """Withhold what is planned for these rows if models stay good enough, else of as many of them as they do."""
@@ -244,10 +246,10 @@ def _carry_out(
     hidden = search.hidden.copy()
     for row in rows:
         hidden[row, list(plans[row])] = True
-    loss = use.loss(hidden)
-    if loss <= aim.v + LIMIT_TOLERANCE:
+    loss = utility.loss(hidden)
+    if loss <= objective.v + LIMIT_TOLERANCE:
         search.hidden = hidden
-        before = dict(zip(view.rows.tolist(), view.sure[:, column].tolist(), strict=True))
+        before = dict(zip(state.rows.tolist(), state.sure[:, column].tolist(), strict=True))
         for row in rows:
             why = {"round": search.rounds, "row": row, "for": column, "believed": before[row], "loss": loss}
             search.steps += [why | {"withheld": cell} for cell in plans[row]]
@@ -255,5 +257,5 @@ def _carry_out(
         search.given_up[rows[0]] = "models would become too bad"
     else:
         half = len(rows) // 2
-        _carry_out(rows[:half], plans, column, view, use, aim, search)
-        _carry_out(rows[half:], plans, column, view, use, aim, search)
+        _carry_out(rows[:half], plans, column, state, utility, objective, search)
+        _carry_out(rows[half:], plans, column, state, utility, objective, search)

@@ -36,7 +36,7 @@ class PlanningProblem:
     width: int = 8
 
 
-def plan_rows(jury: AdversaryEnsemble, rows: Rows, question: PlanningProblem) -> Plans:
+def plan_rows(ensemble: AdversaryEnsemble, rows: Rows, question: PlanningProblem) -> Plans:
     """For each row a small set of columns whose withholding brings all its hidden cells within their limits.
 
     A beam search, smaller sets first: the `width` sets with the least excess belief are carried on, ties by
@@ -52,7 +52,7 @@ def plan_rows(jury: AdversaryEnsemble, rows: Rows, question: PlanningProblem) ->
     while front:
         sets = [(row, grown) for row, some in front.items() for grown in _extend_sets(some, row, question)]
         front = {}
-        for row, mine in _evaluate(jury, sets, question):
+        for row, mine in _evaluate(ensemble, sets, question):
             first = min(mine, key=lambda each: (each.much, each.cost))
             if len(first.columns) == 1 and first.gains:
                 steps[row] = first.columns
@@ -96,7 +96,7 @@ class Candidate:
 
 
 def _evaluate(
-    jury: AdversaryEnsemble, sets: list[tuple[int, tuple[int, ...]]], question: PlanningProblem
+    ensemble: AdversaryEnsemble, sets: list[tuple[int, tuple[int, ...]]], question: PlanningProblem
 ) -> Iterator[tuple[int, list[Candidate]]]:
     """For each row its sets, root first."""
     if not sets:
@@ -105,8 +105,8 @@ def _evaluate(
     records, limits = question.codes[own], question.limits[own]
     which = np.repeat(np.arange(len(sets)), [len(columns) for _, columns in sets])
     records[which, np.concatenate([columns for _, columns in sets]).astype(np.int64)] = HIDDEN
-    beyond, much = jury.excess(records, own, limits)
-    before, was = jury.excess(question.codes[own], own, limits)
+    beyond, much = ensemble.excess(records, own, limits)
+    before, was = ensemble.excess(question.codes[own], own, limits)
     gains = was > much + 1e-9
     helps = (before & question.protected[own]).any(axis=1) & ~(beyond & question.protected[own]).any(axis=1)
     found: dict[int, list[Candidate]] = {}

@@ -61,8 +61,8 @@ class Grower:
                     stale.remove(node)
                     fresh.append(node)
                     continue
-                sons, touched = self.spans.split(node, choice)
-                fresh += sons
+                children, touched = self.spans.split(node, choice)
+                fresh += children
                 stale |= touched
 
     def _enqueue(self, nodes: Sequence[GrowingNode]) -> None:

@@ -120,14 +120,14 @@ class Spans:
         """Split a node; returns its sons and the other leaves whose spans changed."""
         feature = self.coded.features[choice.feature]
         spans = self.of.pop(node)
-        sons = split_node(self.coded, node, choice)
+        children = split_node(self.coded, node, choice)
         if not feature.column.public:
             for span in spans:
                 span.nodes.remove(node)
-                span.nodes.update(sons)
-            self.of.update((son, dict(spans)) for son in sons)
-            return sons, set()
-        self.of.update((son, {}) for son in sons)
+                span.nodes.update(children)
+            self.of.update((child, dict(spans)) for child in children)
+            return children, set()
+        self.of.update((child, {}) for child in children)
         touched: set[GrowingNode] = set()
         for span in spans:
             parts = self._parts(span, node, choice)
@@ -145,17 +145,19 @@ class Spans:
                 place="build.max_spans",
                 remedy="declare fewer private columns, raise k, or raise max_spans",
             )
-        return sons, touched
+        return children, touched
 
     def _parts(self, span: Span, node: GrowingNode, choice: Choice) -> list[Span]:
         """A span's non-empty parts, one for each son its people could go to."""
         elsewhere = span.nodes - {node}
         if span.rows is node.rows:
-            return [Span(son.rows, elsewhere | {son}, span.class_value) for son in node.children if len(son.rows)]
+            return [
+                Span(child.rows, elsewhere | {child}, span.class_value) for child in node.children if len(child.rows)
+            ]
         side = sides(self.coded, choice, self.coded.codes[span.rows, choice.feature])
         groups = son_groups(self.coded, node, choice)
-        parts = ((span.rows[side == group], son) for group, son in zip(groups, node.children, strict=True))
-        return [Span(rows, elsewhere | {son}, span.class_value) for rows, son in parts if len(rows)]
+        parts = ((span.rows[side == group], child) for group, child in zip(groups, node.children, strict=True))
+        return [Span(rows, elsewhere | {child}, span.class_value) for rows, child in parts if len(rows)]
 
     def all(self) -> list[Span]:
         """Every span once."""

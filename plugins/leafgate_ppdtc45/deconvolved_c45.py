@@ -62,16 +62,16 @@ def deconvolved_tree(shared: SharedRecords, learner: Learner, groups: Groups, rn
     Source: Agrawal, Srikant, SIGMOD 2000, section 4 ("ByClass"); Quinlan's C4.5.
     Departure: they sort rows into the reconstructed cells; no row is assigned here.
     """
-    laws = reconstruct_distributions(shared, groups, rng)
-    first = np.zeros(len(laws.edges), dtype=np.int64)
-    root = _box(laws, first, np.array([len(edges) - 1 for edges in laws.edges]), None)
+    distributions = reconstruct_distributions(shared, groups, rng)
+    first = np.zeros(len(distributions.edges), dtype=np.int64)
+    root = _box(distributions, first, np.array([len(edges) - 1 for edges in distributions.edges]), None)
     waiting = [root]
     while waiting:
         box = waiting.pop()
-        box.split = _best_split(laws, box, learner) if box.depth < MAX_DEPTH else None
+        box.split = _best_split(distributions, box, learner) if box.depth < MAX_DEPTH else None
         if box.split is not None:
-            box.children = sons = _split_box(laws, box, box.split)
-            waiting.extend(sons)
+            box.children = children = _split_box(distributions, box, box.split)
+            waiting.extend(children)
     if learner.confidence is not None:
         prune_expected(root, learner.confidence)
     return to_tree(root, shared.schema)
@@ -89,30 +89,30 @@ def reconstruct_distributions(shared: SharedRecords, groups: Groups, rng: np.ran
     return Distributions([axis.edges for axis in axes], result, n_classes)
 
 
-def _best_split(laws: Distributions, box: BoxNode, learner: Learner) -> Split | None:
+def _best_split(distributions: Distributions, box: BoxNode, learner: Learner) -> Split | None:
     splits = []
-    for column, (edges, below) in enumerate(zip(laws.edges, laws.below, strict=True)):
+    for column, (edges, below) in enumerate(zip(distributions.edges, distributions.below, strict=True)):
         begin, end = box.begins[column], box.ends[column]
         inside = below[:, end] - below[:, begin]
         part = below[:, begin + 1 : end] - below[:, [begin]]
         share = np.divide(part, inside[:, None], where=inside[:, None] > 0, out=np.zeros_like(part))
-        low = (share * box.people[:, None]).T @ laws.classes
+        low = (share * box.people[:, None]).T @ distributions.classes
         splits.append(best_cut(column, edges[begin + 1 : end], low, box.counts, learner.min_leaf))
     return choose_split(splits, average_gain=learner.average_gain)
 
 
-def _split_box(laws: Distributions, box: BoxNode, split: Split) -> tuple[BoxNode, BoxNode]:
+def _split_box(distributions: Distributions, box: BoxNode, split: Split) -> tuple[BoxNode, BoxNode]:
     middle = box.begins[split.column] + 1 + split.place
     begins, ends = box.begins.copy(), box.ends.copy()
     begins[split.column] = ends[split.column] = middle
-    return _box(laws, box.begins, ends, box), _box(laws, begins, box.ends, box)
+    return _box(distributions, box.begins, ends, box), _box(distributions, begins, box.ends, box)
 
 
-def _box(laws: Distributions, begins: Places, ends: Places, above: BoxNode | None) -> BoxNode:
-    people = laws.densities.people.copy()
-    for below, begin, end in zip(laws.below, begins.tolist(), ends.tolist(), strict=True):
+def _box(distributions: Distributions, begins: Places, ends: Places, above: BoxNode | None) -> BoxNode:
+    people = distributions.densities.people.copy()
+    for below, begin, end in zip(distributions.below, begins.tolist(), ends.tolist(), strict=True):
         people *= below[:, end] - below[:, begin]
-    counts = people @ laws.classes
+    counts = people @ distributions.classes
     label = int(counts.argmax()) if counts.sum() > 0 or above is None else above.label
     depth = 0 if above is None else above.depth + 1
     return BoxNode(counts=counts, label=label, depth=depth, begins=begins, ends=ends, people=people)

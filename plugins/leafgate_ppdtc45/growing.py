@@ -53,8 +53,8 @@ def grow_by_probability(shared: SharedRecords, learner: Learner, sides: Sides, r
         numbers, classes = shared.numbers[here.rows], shared.classes[here.rows]
         here.split = best_split(numbers, classes, here.weight, shared.laws, len(shared.schema.classes), learner)
         if here.split is not None:
-            here.children = sons = _children(shared, here, here.split, sides, rng)
-            waiting.extend(sons)
+            here.children = children = _children(shared, here, here.split, sides, rng)
+            waiting.extend(children)
     if learner.confidence is not None:
         prune_expected(root, learner.confidence)
     return to_tree(root, shared.schema)

@@ -112,18 +112,18 @@ class CellSums:
         return len(self.bound)
 
 
-def sums_of(problem: Problem, census: IntegerModel) -> tuple[CellSums, CellSums]:
+def sums_of(problem: Problem, model: IntegerModel) -> tuple[CellSums, CellSums]:
     """The equalities, and the inequalities, that the leaves of the first tree alone do not imply."""
-    equal, least = [_none(census)], [_none(census)]
+    equal, least = [_none(model)], [_none(model)]
     for linear in problem.linear:
         if linear.kind != "row" and not (linear.equal and linear.kind.startswith("leaf") and linear.tree == 0):
-            (equal if linear.equal else least).append(_varying(linear, census))
+            (equal if linear.equal else least).append(_varying(linear, model))
     return _stacked(equal), _stacked(least)
 
 
-def _none(census: IntegerModel) -> CellSums:
+def _none(model: IntegerModel) -> CellSums:
     nothing = np.zeros(0, dtype=np.int64)
-    return CellSums(sp.csr_array((0, census.free.size)), nothing, nothing.astype(bool))
+    return CellSums(sp.csr_array((0, model.free.size)), nothing, nothing.astype(bool))
 
 
 def _stacked(sums: Sequence[CellSums]) -> CellSums:
@@ -148,13 +148,13 @@ class Pieces:
     of: Ids
 
 
-def _varying(linear: LinearConstraints, census: IntegerModel) -> CellSums:
+def _varying(linear: LinearConstraints, model: IntegerModel) -> CellSums:
     """What is left of some sums without certain people and settled pieces; those that can still fail."""
-    bound = linear.bound - linear.matrix @ census.certain.ravel()
+    bound = linear.bound - linear.matrix @ model.certain.ravel()
     matrix = sp.coo_array(linear.matrix)
-    inside = census.free.ravel()[matrix.col]
+    inside = model.free.ravel()[matrix.col]
     row, cell, number = matrix.row[inside], matrix.col[inside], matrix.data[inside]
-    pieces = _pieces(row, cell, number, census)
+    pieces = _pieces(row, cell, number, model)
     known = pieces.settled
     np.subtract.at(bound, pieces.row[known], (pieces.part * pieces.most)[known])
     left = ~known[pieces.of]
@@ -163,7 +163,7 @@ def _varying(linear: LinearConstraints, census: IntegerModel) -> CellSums:
         bound, open_ = to_integers(bound), np.diff(kept.indptr) > 0
         failed = bound != 0
     else:
-        bound = np.ceil(bound - TIE_TOLERANCE * max(float(census.open.sum() + census.certain.sum()), 1))
+        bound = np.ceil(bound - TIE_TOLERANCE * max(float(model.open.sum() + model.certain.sum()), 1))
         worst = np.minimum(pieces.part, 0) * pieces.most
         worst[known] = 0
         failed = bound > np.bincount(pieces.row, weights=worst, minlength=len(bound))
@@ -175,14 +175,14 @@ def _varying(linear: LinearConstraints, census: IntegerModel) -> CellSums:
     return CellSums(sp.csr_array(kept[chosen]), bound[chosen].astype(np.int64), rings)
 
 
-def _pieces(row: Ids, cell: Ids, number: Floats, census: IntegerModel) -> Pieces:
-    classes, result = census.free.shape[1], census.known_counts
+def _pieces(row: Ids, cell: Ids, number: Floats, model: IntegerModel) -> Pieces:
+    classes, result = model.free.shape[1], model.known_counts
     size, people = np.zeros(result.shape, dtype=np.int64), np.zeros(result.shape, dtype=np.int64)
-    np.add.at(size, census.unit, census.free)
-    np.add.at(people, census.unit, census.free * census.open[:, None])
-    untold = np.bincount(census.unit, weights=census.open, minlength=len(result)) - np.maximum(result, 0).sum(axis=1)
+    np.add.at(size, model.unit, model.free)
+    np.add.at(people, model.unit, model.free * model.open[:, None])
+    untold = np.bincount(model.unit, weights=model.open, minlength=len(result)) - np.maximum(result, 0).sum(axis=1)
     most = np.where(result >= 0, result, np.minimum(people, untold[:, None])).ravel()
-    key = census.unit[cell // classes] * classes + cell % classes
+    key = model.unit[cell // classes] * classes + cell % classes
     pairs, of, many = np.unique(row * result.size + key, return_inverse=True, return_counts=True)
     where = pairs % result.size
     settled = (many == size.ravel()[where]) & (result.ravel()[where] >= 0)
@@ -253,13 +253,13 @@ class ViolatedSplits:
         return len(self.tolerance)
 
 
-def violated_splits(problem: Problem, census: IntegerModel) -> ViolatedSplits:
+def violated_splits(problem: Problem, model: IntegerModel) -> ViolatedSplits:
     """The constraints that the leaves alone do not already imply. Raises InconclusiveError if one is always broken."""
-    n_rows, n_units = census.unit.size, len(census.known_counts)
+    n_rows, n_units = model.unit.size, len(model.known_counts)
     parts = [(sp.csr_array((0, n_rows)), sp.csr_array((0, n_units)), sp.csr_array((0, 0)), np.zeros(0))]
     for choices in problem.split_constraints:
         parts += [
-            _breakable(problem, census, choices, np.arange(start, min(start + MAX_AT_ONCE, len(choices))))
+            _breakable(problem, model, choices, np.arange(start, min(start + MAX_AT_ONCE, len(choices))))
             for start in range(0, len(choices), MAX_AT_ONCE)
         ]
     blocks, units, coefficients, tolerance = zip(*parts, strict=True)
@@ -276,10 +276,10 @@ def violated_splits(problem: Problem, census: IntegerModel) -> ViolatedSplits:
 
 
 def _breakable(
-    problem: Problem, census: IntegerModel, choices: SplitConstraints, chosen: Ids
+    problem: Problem, model: IntegerModel, choices: SplitConstraints, chosen: Ids
 ) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array, Floats]:
     blocks, coefficients = choices.blocks(chosen)
-    low, high, units = _ranges(census, blocks)
+    low, high, units = _ranges(model, blocks)
     people = blocks @ problem.weight
     least = least_impure(low, high, people, gini=choices.gini)
     most = most_impure(low, high, people, gini=choices.gini)
@@ -291,22 +291,22 @@ def _breakable(
     return sp.csr_array(blocks[needed]), sp.csr_array(units[needed]), narrowed, tolerance[kept]
 
 
-def _ranges(census: IntegerModel, blocks: sp.csr_array) -> tuple[Floats, Floats, sp.csr_array]:
+def _ranges(model: IntegerModel, blocks: sp.csr_array) -> tuple[Floats, Floats, sp.csr_array]:
     """At least and at most how many people of each class are in each block, and the units it varies with."""
     pairs = sp.coo_array(blocks)
-    n_units = len(census.known_counts)
-    keys, which = np.unique(pairs.row * n_units + census.unit[pairs.col], return_inverse=True)
+    n_units = len(model.known_counts)
+    keys, which = np.unique(pairs.row * n_units + model.unit[pairs.col], return_inverse=True)
     block, unit = keys // n_units, keys % n_units
-    adding = sp.csr_array((np.ones(len(which)), (which, pairs.col)), shape=(len(keys), len(census.unit)))
-    open_ = census.open[:, None] * census.free
+    adding = sp.csr_array((np.ones(len(which)), (which, pairs.col)), shape=(len(keys), len(model.unit)))
+    open_ = model.open[:, None] * model.free
     inside = adding @ open_.astype(np.float64)
-    size = np.zeros(census.known_counts.shape)
-    np.add.at(size, census.unit, open_)
-    result = census.known_counts[unit]
+    size = np.zeros(model.known_counts.shape)
+    np.add.at(size, model.unit, open_)
+    result = model.known_counts[unit]
     least = np.where(result >= 0, np.maximum(result - (size[unit] - inside), 0), 0)
     most = np.where(result >= 0, np.minimum(result, inside), inside)
     varies = ((inside > 0) & ~((result >= 0) & (inside == size[unit]))).any(axis=1)
     summing = sp.csr_array((np.ones(len(keys)), (block, np.arange(len(keys)))), shape=(blocks.shape[0], len(keys)))
-    certain = blocks @ census.certain.astype(np.float64)
+    certain = blocks @ model.certain.astype(np.float64)
     units = sp.csr_array((np.ones(int(varies.sum())), (block[varies], unit[varies])), shape=(blocks.shape[0], n_units))
     return certain + summing @ least, certain + summing @ most, units

@@ -76,13 +76,13 @@ DOUBLINGS = 14
 Batch = tuple[Floats, Floats]
 
 
-def sample_component(island: Component, rng: np.random.Generator, deadline: float) -> Answer:
+def sample_component(component: Component, rng: np.random.Generator, deadline: float) -> Answer:
     """The answer by sampling. Raises InconclusiveError where the chains do not come to agree."""
-    walker = Sampler(island, rng)
-    chains = initial_chains(island, walker, rng, deadline)
+    walker = Sampler(component, rng)
+    chains = initial_chains(component, walker, rng, deadline)
     walker.proposed = walker.accepted = 0
-    cells = np.flatnonzero(island.free)
-    people = island.open[cells // island.free.shape[1]].astype(np.float64)
+    cells = np.flatnonzero(component.free)
+    people = component.open[cells // component.free.shape[1]].astype(np.float64)
     kept: list[Batch] = []
     mixing = Convergence(np.inf, 0, np.inf)
     for doubled in range(DOUBLINGS):
@@ -94,9 +94,9 @@ def sample_component(island: Component, rng: np.random.Generator, deadline: floa
         sums, squares = (np.stack(part, axis=1) for part in zip(*kept[BATCHES // 2 :], strict=True))
         mixing = convergence_of(sums, squares, BATCH * 2**doubled, people)
         if mixing.r_hat <= R_HAT and mixing.draws >= DRAWS and mixing.error <= ERROR:
-            expected = np.zeros(island.free.size)
+            expected = np.zeros(component.free.size)
             expected[cells] = sums.mean(axis=(0, 1)) / (BATCH * 2**doubled)
-            return Answer(expected.reshape(island.free.shape), None, _evidence(mixing, walker, chains))
+            return Answer(expected.reshape(component.free.shape), None, _evidence(mixing, walker, chains))
         kept = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(kept[::2], kept[1::2], strict=True)]
     raise _not_converged(mixing)
 

@@ -28,10 +28,10 @@ ROUNDS = 9
 """Rounds of annealing before the search for a consistent data set is given up."""
 
 
-def initial_chains(island: Component, walker: Sampler, rng: np.random.Generator, deadline: float) -> Chains:
+def initial_chains(component: Component, walker: Sampler, rng: np.random.Generator, deadline: float) -> Chains:
     """Chains, each in a data set that meets everything. Raises InconclusiveError where too few are found."""
-    _refuse_crossing(island)
-    chains = Chains(island, np.array([_at_random(island, rng) for _ in range(CHAINS)]))
+    _refuse_crossing(component)
+    chains = Chains(component, np.array([_at_random(component, rng) for _ in range(CHAINS)]))
     for round_ in range(ROUNDS):
         if _anneal(chains, walker, SWEEPS * 2**round_, deadline):
             return chains
@@ -57,27 +57,27 @@ def _anneal(chains: Chains, walker: Sampler, sweeps: int, deadline: float) -> bo
     return bool((chains.violation < VIOLATION_TOLERANCE).all())
 
 
-def _refuse_crossing(island: Component) -> None:
+def _refuse_crossing(component: Component) -> None:
     """Moves keep the leaves of one tree, and the numbers of people in each class."""
     same = all(
-        (island.free[island.unit == u] == island.free[island.unit == u][0]).all()
-        for u in range(len(island.known_counts))
+        (component.free[component.unit == u] == component.free[component.unit == u][0]).all()
+        for u in range(len(component.known_counts))
     )
-    if not island.equal.by_exchange.all() or not same:
+    if not component.equal.by_exchange.all() or not same:
         raise InconclusiveError(
             "the leaves of several trees leave too many data sets to count one by one, and those are not sampled",
             remedy="attack one tree, or use the attack `maxent`",
         )
 
 
-def _at_random(island: Component, rng: np.random.Generator) -> Ids:
+def _at_random(component: Component, rng: np.random.Generator) -> Ids:
     """Everybody's class, as the leaves tell it; what they do not tell at random."""
     classes = []
-    for unit in range(len(island.known_counts)):
-        mine = island.unit == unit
-        result, free = island.known_counts[unit], island.free[mine][0]
+    for unit in range(len(component.known_counts)):
+        mine = component.unit == unit
+        result, free = component.known_counts[unit], component.free[mine][0]
         certain = np.repeat(np.arange(len(result)), np.maximum(result, 0) * free)
-        left = int(island.open[mine].sum()) - len(certain)
+        left = int(component.open[mine].sum()) - len(certain)
         untold = np.flatnonzero(free & (result < 0))
         if left < 0 or (left and not len(untold)):
             raise no_consistent_data_set()

@@ -39,23 +39,23 @@ class LeafBlock:
         return self.end - self.first
 
 
-def leaf_blocks(island: Component) -> list[LeafBlock]:
+def leaf_blocks(component: Component) -> list[LeafBlock]:
     """One site for each leaf of which anybody's class can change."""
-    size = (island.blocks @ island.open) + island.base.sum(axis=1)
-    scale = 1 / size if island.gini else np.ones(len(size))
-    effect = sp.csc_array(-island.coefficients.multiply(scale[None, :]))
-    sums = sp.csc_array(sp.vstack([island.equal.matrix, island.least.matrix], format="csr"))
-    by_group = sp.csc_array(island.blocks)
-    ends = np.cumsum(island.open)
-    starts = np.searchsorted(island.unit, np.arange(len(island.known_counts) + 1))
+    size = (component.blocks @ component.open) + component.base.sum(axis=1)
+    scale = 1 / size if component.gini else np.ones(len(size))
+    effect = sp.csc_array(-component.coefficients.multiply(scale[None, :]))
+    sums = sp.csc_array(sp.vstack([component.equal.matrix, component.least.matrix], format="csr"))
+    by_group = sp.csc_array(component.blocks)
+    ends = np.cumsum(component.open)
+    starts = np.searchsorted(component.unit, np.arange(len(component.known_counts) + 1))
     return [
-        _leaf_block(island, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
-        for unit in range(len(island.known_counts))
+        _leaf_block(component, unit, np.arange(starts[unit], starts[unit + 1]), ends, by_group, effect, sums)
+        for unit in range(len(component.known_counts))
     ]
 
 
 def _leaf_block(
-    island: Component,
+    component: Component,
     unit: int,
     groups: Ids,
     ends: Ids,
@@ -63,11 +63,11 @@ def _leaf_block(
     effect: sp.csc_array,
     sums: sp.csc_array,
 ) -> LeafBlock:
-    classes, sizes = island.free.shape[1], island.open[groups]
+    classes, sizes = component.free.shape[1], component.open[groups]
     first = int(ends[groups[0]] - sizes[0])
     member = by_group[:, groups].toarray().T.astype(np.int64)
-    result = island.free[groups[0]] & (island.known_counts[unit] >= 0)
-    untold = np.flatnonzero(island.free[groups[0]] & (island.known_counts[unit] < 0))
+    result = component.free[groups[0]] & (component.known_counts[unit] >= 0)
+    untold = np.flatnonzero(component.free[groups[0]] & (component.known_counts[unit] < 0))
     exchanged = result.any() and not len(untold)
     blocks = np.flatnonzero(member.any(axis=0) & ~(member.all(axis=0) & exchanged))
     touched = sp.csr_array(effect[:, blocks])
@@ -93,12 +93,12 @@ def _leaf_block(
     )
 
 
-def blocks_by_constraint(island: Component, sites: Sequence[LeafBlock]) -> list[Ids]:
+def blocks_by_constraint(component: Component, sites: Sequence[LeafBlock]) -> list[Ids]:
     """For each constraint, and each sum, the sites it speaks of, where they are several."""
     by_constraint: dict[tuple[str, int], list[int]] = {}
-    for number, site in enumerate(sites):
-        for constraint in site.constraints.tolist():
+    for number, block in enumerate(sites):
+        for constraint in block.constraints.tolist():
             by_constraint.setdefault(("constraint", constraint), []).append(number)
-        for row in site.sums.tolist():
+        for row in block.sums.tolist():
             by_constraint.setdefault(("sum", row), []).append(number)
     return [np.array(found) for found in by_constraint.values()]

@@ -53,30 +53,30 @@ def counting_posterior(
     refuse_parts_of_people(problem)
     if problem.allowed.size <= MAX_CELLS_FOR_LP and any(linear.kind == "background" for linear in problem.linear):
         raise_on_conflict(problem, deadline)
-    census = integer_model(problem)
-    equal, least = sums_of(problem, census)
-    rivals = violated_splits(problem, census)
-    people, log_data_sets = census.certain.astype(np.float64), census.log_ways
+    model = integer_model(problem)
+    equal, least = sums_of(problem, model)
+    violated = violated_splits(problem, model)
+    people, log_data_sets = model.certain.astype(np.float64), model.log_ways
     answers = []
-    for number, island in enumerate(components_of(census, equal, least, rivals)):
+    for number, component in enumerate(components_of(model, equal, least, violated)):
         if time.monotonic() > deadline:
             raise out_of_time()
-        answer = _answer(island, [seed, number], deadline, most_states)
-        people[island.row] += island.rows(answer.people, census.open)
+        answer = _answer(component, [seed, number], deadline, most_states)
+        people[component.row] += component.rows(answer.people, model.open)
         log_data_sets += answer.log_data_sets or 0.0
         answers.append(answer)
     exact = all(answer.log_data_sets is not None for answer in answers)
     fields = {
-        "people_certain": int(census.certain.sum()),
-        "internal_that_matter": len(rivals),
+        "people_certain": int(model.certain.sum()),
+        "internal_that_matter": len(violated),
         **_evidence(answers),
     }
     return CountingPosterior(people, log_data_sets if exact else None, exact, fields)
 
 
-def _answer(island: Component, seed: Sequence[int], deadline: float, most_states: int) -> Answer:
-    answer = closed_form(island, deadline) or enumerate_component(island, most_states, deadline)
-    return answer or sample_component(island, np.random.default_rng(seed), deadline)
+def _answer(component: Component, seed: Sequence[int], deadline: float, most_states: int) -> Answer:
+    answer = closed_form(component, deadline) or enumerate_component(component, most_states, deadline)
+    return answer or sample_component(component, np.random.default_rng(seed), deadline)
 
 
 def _evidence(answers: Sequence[Answer]) -> dict[str, Any]:

@@ -43,16 +43,25 @@ def split_constraints(
     places = node_membership(walked, leaf)
     coarse = any(isinstance(inner.node, NumericSplit) and inner.node.float32 for inner in walked.inner)
     cells = _cells(places, public, strata.row, schema, rules, coarse=coarse)
-    sons = sum_strata(places, places.branch, len(strata))
+    child_sums = sum_strata(places, places.branch, len(strata))
     whole = sp.csr_array((np.ones(len(places.node)), (places.node, places.stratum)), (len(walked.inner), len(strata)))
     tests = _tests(cells, cells.matrix @ weight, rules)
     ratio = np.ones(len(tests.node))
     if rules.measure == "gain_ratio":
-        ratio = split_information_ratios(walked, cells, tests, sons, weight)
-    other = ~same_split(cells, sons, tests) & ~np.isnan(ratio)
+        ratio = split_information_ratios(walked, cells, tests, child_sums, weight)
+    other = ~same_split(cells, child_sums, tests) & ~np.isnan(ratio)
     tests, ratio, gini = tests.select(other), ratio[other], rules.measure == "gini"
     return SplitConstraints(
-        cells, tests.node, tests.segment, tests.cut_after, sons.matrix, sons.node, whole, ratio, gini=gini, tree=tree
+        cells,
+        tests.node,
+        tests.segment,
+        tests.cut_after,
+        child_sums.matrix,
+        child_sums.node,
+        whole,
+        ratio,
+        gini=gini,
+        tree=tree,
     )
 
 

@@ -171,19 +171,19 @@ def one_start(search: Search, number: int, seed: int) -> Outcome:
     rng = np.random.default_rng([seed, number])
     people = search.start * _noise(rng, START_UNEVENNESS[number % len(START_UNEVENNESS)], search.start.shape)
     active = violated(problem, search.start, empty_active_set(problem))
-    way, shaken = ROUGH, 0
+    options, shaken = ROUGH, 0
     for _ in range(MAX_START_ROUNDS):
-        people, outcome = _local(search, active, people, way)
+        people, outcome = _local(search, active, people, options)
         more = violated(problem, people, active)
         stuck = _stuck_strata(problem, people, active) & (shaken < MAX_PERTURBATIONS)
-        done = way is FINE and not len(more) and not stuck.any()
+        done = options is FINE and not len(more) and not stuck.any()
         if done or search.is_late:
             break
         active = union(active, more)
         if stuck.any():
             people[stuck] *= _noise(rng, 1.0, (int(stuck.sum()), problem.classes))
             shaken += 1
-        way = replace(ROUGH, first_barrier=0.1 if stuck.any() else 0.01) if len(more) or stuck.any() else FINE
+        options = replace(ROUGH, first_barrier=0.1 if stuck.any() else 0.01) if len(more) or stuck.any() else FINE
     return outcome
 
 
@@ -200,17 +200,17 @@ def _stuck_strata(problem: Problem, people: Floats, active: ActiveSet) -> NDArra
     return np.asarray(below > 0)
 
 
-def _local(search: Search, active: ActiveSet, people: Floats, way: SolverOptions) -> tuple[Floats, Outcome]:
+def _local(search: Search, active: ActiveSet, people: Floats, options: SolverOptions) -> tuple[Floats, Outcome]:
     """Where the engine ends from some people on, when relief from each constraint costs PRICE."""
     question: PosedProblem = pose(search, active, people)
     dear = np.full(len(question.part.curved), RELIEF_COST)
     eased = make_elastic(question.part, sp.csr_array(sp.eye_array(len(dear))), dear)
     last = (
         EXACT_BARRIER
-        if way.last_barrier == FINE.last_barrier and len(question.part) < SMALL_PART_VARIABLES
-        else way.last_barrier
+        if options.last_barrier == FINE.last_barrier and len(question.part) < SMALL_PART_VARIABLES
+        else options.last_barrier
     )
-    solved = search.engine.solve(eased, replace(way, deadline=search.deadline, last_barrier=last))
+    solved = search.engine.solve(eased, replace(options, deadline=search.deadline, last_barrier=last))
     solved = replace(solved, x=solved.x[: len(question.part)])
     outcome = question.outcome(solved, convex=False)
     return outcome.people.copy(), outcome

@@ -35,12 +35,12 @@ def engine_of(solver: str) -> Engine:
     return Engine("structured", solve, _gekko if solver == "auto" else None)
 
 
-def _gekko(part: Subproblem, way: SolverOptions) -> Solution:
+def _gekko(part: Subproblem, options: SolverOptions) -> Solution:
     if not len(part):
-        return solve(part, way)
+        return solve(part, options)
     from leafgate_maxent.solve import gekko as gekko_engine
 
-    return gekko_engine.solve(part, time_limit=min(way.deadline - time.monotonic(), 3600.0))
+    return gekko_engine.solve(part, time_limit=min(options.deadline - time.monotonic(), 3600.0))
 
 
 def second_opinion(search: Search) -> float | None:

@@ -216,24 +216,24 @@ class SolverOptions:
     patience: int = 15
 
 
-def solve(part: Subproblem, way: SolverOptions = SolverOptions()) -> Solution:
+def solve(part: Subproblem, options: SolverOptions = SolverOptions()) -> Solution:
     """The optimum of a convex part; of another a point that no small step improves much.
 
     `converged` is False where the deadline or the last step came first.
     """
     with threadpool_limits(1):
-        return _iterate(part, way)
+        return _iterate(part, options)
 
 
-def _iterate(part: Subproblem, way: SolverOptions) -> Solution:
-    mu, dropped, price, steps, done = way.first_barrier, 0.0, 1.0, 0, False
+def _iterate(part: Subproblem, options: SolverOptions) -> Solution:
+    mu, dropped, price, steps, done = options.first_barrier, 0.0, 1.0, 0, False
     point = _start(part, mu)
     gained = [part.entropy(point.x)]
-    while steps < way.max_steps and time.monotonic() < way.deadline:
+    while steps < options.max_steps and time.monotonic() < options.deadline:
         system = NewtonSystem(part, point, mu, dropped)
-        while mu > way.last_barrier and system.error(mu) < 10 * mu:
-            mu = max(way.last_barrier, min(mu / 5, mu**1.5))
-        if mu <= way.last_barrier and (system.error(mu) < 10 * mu or _has_stagnated(gained, way, part)):
+        while mu > options.last_barrier and system.error(mu) < 10 * mu:
+            mu = max(options.last_barrier, min(mu / 5, mu**1.5))
+        if mu <= options.last_barrier and (system.error(mu) < 10 * mu or _has_stagnated(gained, options, part)):
             done = True
             break
         system.mu = mu
@@ -241,7 +241,7 @@ def _iterate(part: Subproblem, way: SolverOptions) -> Solution:
         values = np.concatenate([point.dual + step.dual, point.equality_dual + step.equality_dual])
         price = max(price, 1.5 * float(np.abs(values).max(initial=0)))
         point = _next_point(part, point, step, mu, price)
-        gained.append(part.entropy(point.x) if mu <= way.last_barrier else -math.inf)
+        gained.append(part.entropy(point.x) if mu <= options.last_barrier else -math.inf)
         steps += 1
     cut = len(part.curved)
     return Solution(point.x, point.dual[:cut], point.dual[cut:], point.equality_dual, done, steps)
@@ -256,10 +256,10 @@ def _start(part: Subproblem, mu: float) -> Point:
     return Point(x, slack, price, mu / x, np.zeros(len(part.equality_bound)))
 
 
-def _has_stagnated(gained: list[float], way: SolverOptions, part: Subproblem) -> bool:
-    if part.convex or len(gained) <= way.patience or math.isinf(gained[-1 - way.patience]):
+def _has_stagnated(gained: list[float], options: SolverOptions, part: Subproblem) -> bool:
+    if part.convex or len(gained) <= options.patience or math.isinf(gained[-1 - options.patience]):
         return False
-    return gained[-1] - gained[-1 - way.patience] < way.stagnation * abs(gained[-1])
+    return gained[-1] - gained[-1 - options.patience] < options.stagnation * abs(gained[-1])
 
 
 def _ascent_direction(system: NewtonSystem, accuracy: float) -> tuple[Point, float]:
