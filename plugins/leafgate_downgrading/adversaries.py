@@ -1,4 +1,4 @@
-"""The adversaries by name: what each has learned from what it sees of a table."""
+"""Adversaries fitted to a table, and the ensemble that gives the largest posterior of each hidden cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leafgate_downgrading.tree_adversaries import TreeCache
 
 
 class FittedAdversary(Protocol):
-    """An adversary that has studied a table."""
+    """An adversary that was fitted to a table."""
 
     def posterior(
         self, records: Codes, own: Rows, wanted: Collection[int] | None = None

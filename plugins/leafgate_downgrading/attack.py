@@ -1,4 +1,4 @@
-"""What an adversary believes of every withheld cell of published records."""
+"""The posterior of an adversary for every withheld cell of published records."""
 
 from __future__ import annotations
 

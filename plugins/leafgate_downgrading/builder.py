@@ -1,4 +1,4 @@
-"""From options and a table to the downgraded release."""
+"""Build the downgraded release from the options and a table."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def reader_tree(schema: Schema, records: Records) -> Node:
 def build(options: DowngradingOptions, table: Table, rng: np.random.Generator) -> Release:
     """The downgraded table, one record for each row of the table, and where wanted the tree a reader would learn.
 
-    People of a row with a protected cell are published one by one, so that their number does not tell that
+    People of a row with a protected cell are published one by one, so that their number does not disclose that
     their withheld cells are equal. NoReleaseError when the limits cannot be kept.
     """
     marked = secret_cells(table)

@@ -1,4 +1,4 @@
-"""C4.5 with fractional cases: a tree learned from, and asked about, records with withheld cells."""
+"""C4.5 with fractional cases: trees learned from, and applied to, records with withheld cells."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _differing(records: Codes, witnesses: Codes) -> Bits:
 def _frequencies(differs: Bits, same: Mask, values: Shares, columns: int, least: float) -> Shares:
     """The values' shares among the witnesses who agree the furthest, and enough of them; none is the record itself.
 
-    How far two records agree is told by the lowest bit on which they differ.
+    The lowest differing bit gives how far two records agree.
     """
     first = differs & -differs
     every = first.dtype.type(1) << first.dtype.type(columns)

@@ -1,4 +1,4 @@
-"""Grid: a published table as small whole numbers, with a mark where a cell is withheld."""
+"""Grid: a published table as integer codes, with a code for withheld cells."""
 
 from __future__ import annotations
 

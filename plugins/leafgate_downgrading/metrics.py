@@ -1,4 +1,4 @@
-"""What downgrading costs, of the published records."""
+"""The cost of downgrading: withheld cells, and the loss of accuracy of models learned from the records."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def _further(case: ScoringContext, records: Records, secret: Mask) -> Iterator[i
     if case.origins is None and not any(WITHHELD in row for row in records.rows):
         return
     if case.origins is None:
-        raise InconclusiveError("whose the records are is not known, so which withheld cells are secret cannot be told")
+        raise InconclusiveError(
+            "the origin of the records is not known, so secret and other withheld cells cannot be distinguished"
+        )
     places = [[column.name for column in case.table.without_key.schema.columns].index(name) for name in records.columns]
     for row, weight, origin in zip(records.rows, records.weight, case.origins, strict=True):
         hidden = [place for cell, place in zip(row, places, strict=True) if cell == WITHHELD]

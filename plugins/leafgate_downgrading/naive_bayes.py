@@ -1,4 +1,4 @@
-"""How many people show each pair of values, and what one column tells of another."""
+"""Counts of pairs of values, mutual information between columns, and the naive Bayes adversary."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def update_pair_counts(counts: Shares, before: Grid, after: Grid) -> Shares:
 
 
 def mutual_information(counts: Shares, grid: Grid, column: int) -> Shares:
-    """Bits each column tells of `column` among people who show both, less what chance alone would; at least 0.
+    """Mutual information with `column`, in bits, of each column, corrected for chance; at least 0.
 
     Infinite for the column itself.
 

@@ -1,4 +1,4 @@
-"""Downgrading: withholding cells, a few at a time, until no adversary is too sure of a protected one."""
+"""The search: withhold cells round by round until every posterior is within its limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leafgate_downgrading.tree_adversaries import TreeCache
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to be reached, and by what means.
+    """The limits to satisfy, and the cells that may be withheld for it.
 
     No protected cell may be believed with more than `tau`, no cell that is withheld for its sake with more than `rho`
     (1: no limit); models may err by `v` more, by the `weights` of the columns as classes; cells of the `allowed`
@@ -41,7 +41,7 @@ class Objective:
 
 @dataclass
 class Search:
-    """How far it has come: hidden cells, rows given up (and why), the loss of function, and every step so far.
+    """The state of a search: hidden cells, rows given up (and why), the loss of utility, and every step so far.
 
     `stuck` are rows for which nothing more could be done, since `hidden` last changed or before.
     """
@@ -215,7 +215,7 @@ def _first_visible_cell(row: int, question: PlanningProblem) -> tuple[int, ...]:
 
 
 def _price(state: RoundState, objective: Objective, column: int) -> float:
-    """What withholding a cell of a column loses: the bits it tells of the others as classes, by the owner's weights."""
+    """Cost of withholding a cell: the column's weighted mutual information with the other columns, in bits."""
     result = mutual_information(state.counts, state.grid, column)
     result[column] = 0.0
     return float(objective.weights @ result)

@@ -1,4 +1,4 @@
-"""From options and a table to a forest of random trees, with its claim."""
+"""Build a forest of random trees with its claim from the options and a table."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def dp_laplace_trees(options: DpLaplaceTreesOptions, table: Table, rng: np.rando
 
 
 def random_trees(options: RandomTreesOptions, table: Table, rng: np.random.Generator) -> Release:
-    """Trees that each count everybody, and promise nothing."""
+    """Trees that each count everybody, without any guarantee."""
 
     def shown(counter: Ids, weight: Ids, counters: int, key: Key) -> Ids:
         return _counter_totals(counter, weight, counters)
@@ -138,7 +138,7 @@ def refuse_too_many_leaves(schema: Schema, depth: int, structure: str) -> None:
 
 
 def refuse_open_domains(schema: Schema) -> None:
-    """PolicyError for a column whose domain was taken from the data: it tells of them."""
+    """PolicyError for a column whose domain was taken from the data, because it discloses the data."""
     for column in (*schema.features, schema.target):
         if not column.declared:
             key = "bounds" if column.numeric else "values"

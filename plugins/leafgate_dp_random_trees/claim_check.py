@@ -1,4 +1,4 @@
-"""What the account of a release rests on, as far as the release and the policy show it."""
+"""Check of the claim of a release: post-processing, metadata, domains, counts, and the epsilon accounted anew."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def violated_conditions(case: ScoringContext, options: Options) -> Iterator[str]
 def _metadata_violations(release: Release, options: Options) -> Iterator[str]:
     """What the release says of itself."""
     if dict(release.selection or {}) != SELECTION:
-        yield "the release tells more of how it was made than the account allows"
+        yield "the release publishes more of how it was made than the account allows"
     if release.records is not None or release.alternatives:
         yield "the release shows more than its trees"
     if release.count_semantics != COUNT_SEMANTICS[options.use]:
@@ -129,7 +129,7 @@ def _domain_violations(case: ScoringContext) -> Iterator[str]:
         if not column.declared:
             yield f"the domain of {column.name!r} was taken from the data"
     if case.release.schema.described() != case.table.without_key.schema.described():
-        yield "the release tells other domains than the policy declares"
+        yield "the release publishes other domains than the policy declares"
 
 
 def _count_violations(case: ScoringContext, options: Options) -> Iterator[str]:
@@ -197,7 +197,7 @@ def accounted_epsilon(case: ScoringContext, delta: float, neighbours: Neighbours
     """The release's epsilon at the metric's delta, rounded up to six decimals; infinite where a condition is broken.
 
     Raises InconclusiveError where a condition cannot be seen from the release and the policy, and where the release was
-    not built in this audit and shows too little to tell whether its numbers were drawn at all.
+    not built in this audit and shows too little to decide whether its numbers were drawn at all.
     """
     release, options = case.release, _options(case.release)
     if options.rehearsal:
@@ -218,7 +218,7 @@ def accounted_epsilon(case: ScoringContext, delta: float, neighbours: Neighbours
 
 
 def _options(release: Release) -> Options:
-    """The builder's options as the release tells them; InconclusiveError where it does not, or tells others besides."""
+    """The builder's options as the release states them; InconclusiveError where it states none, or unknown ones."""
     builder = BUILDERS.get(release.builder.get("use"))
     if builder is None:
         raise InconclusiveError("no account is known for this builder's releases")

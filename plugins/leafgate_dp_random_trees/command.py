@@ -1,4 +1,4 @@
-"""The command privacy: what a forest promises, or which forests keep a promise."""
+"""The command `privacy`: the guarantee of a forest, or the parameters that satisfy a guarantee."""
 
 from __future__ import annotations
 

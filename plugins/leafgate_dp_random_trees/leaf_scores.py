@@ -1,4 +1,4 @@
-"""People as the released counts describe them: simulated, weighted until each tree counts what it released."""
+"""Scores of leaves: logistic regression on people simulated from the released counts alone."""
 
 from __future__ import annotations
 
@@ -175,10 +175,10 @@ def _softmax(summed: Floats) -> Floats:
     return np.asarray(raised / raised.sum(axis=0))
 
 
-# --- Leaves that tell numbers of each class, and what follows from these alone: a label, and scores ---
+# --- Post-processing: labels and scores that follow from the released counts alone ---
 
 DECIMALS = 4
-"""Of scores: more would tell nothing, and leave room to tell something else."""
+"""Decimals of scores; more would add no accuracy and could carry hidden information."""
 
 
 def with_statistics(trees: Sequence[tuple[Node, Ids]], schema: Schema, *, scored: bool, k: int = 1) -> Iterator[Node]:

@@ -1,4 +1,4 @@
-"""Whole noise with exactly the chances it says, made of whole numbers alone.
+"""Private sampling and exact discrete Laplace noise from keyed random bits, in integer arithmetic.
 
 Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Algorithms 1 and 2.
 Departure: none; the bits come from a key, as the coins of samples do.
@@ -22,7 +22,7 @@ KEY_BYTES = 32
 
 @dataclass(frozen=True, repr=False)
 class Key:
-    """A secret that further secrets are derived from, each for one use; none tells of another.
+    """A secret that further secrets are derived from, each for one use; none discloses another.
 
     What a forest asks is published, so the generator that draws it can be worked out: it must have nothing in common
     with the coins but a key that cannot be worked out from it.
@@ -67,7 +67,7 @@ BLOCK_BYTES = 512
 def discrete_laplace(scale: float, size: int, key: Key) -> Ids:
     """Independent whole numbers z with chances proportional to exp(-|z| / scale).
 
-    Floating point would tell of the number below the noise by the last bits of the sum.
+    With floating point, the last bits of the sum would disclose the number below the noise.
     """
     bits, exact = RandomBits(key), Fraction(scale).limit_denominator(10**9)
     return np.array([_laplace(bits, exact) for _ in range(size)], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a tree asks, drawn from the declared domains alone."""
+"""Tree structures drawn from the declared domains alone, and the checks that a structure was drawn so."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Bounds = Mapping[str, tuple[float, float]]
 
 
 def draw_random_trees(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> Iterator[Node]:
-    """Trees whose every node asks a column drawn anew."""
+    """Trees in which every node tests a column drawn at random."""
     return (draw_random_tree(schema, depth, rng) for _ in range(trees))
 
 
 def draw_random_tree(schema: Schema, depth: int, rng: np.random.Generator) -> Node:
-    """A tree of `depth` tests on every path, fewer where the columns run out; its leaves tell nothing.
+    """A tree of `depth` tests on every path, fewer where the columns run out; its leaves are empty.
 
     A column with values is asked once on a path, one branch a value; a number again and again, each time cut somewhere
     in what the cuts above leave of its bounds, all places being equally likely.
@@ -55,7 +55,7 @@ def _cut(
 
 
 def random_structure_violations(trees: Sequence[Node], schema: Schema, depth: Any) -> Iterator[str]:
-    """What about the trees cannot have been drawn from these domains with so many tests on a path."""
+    """Violations: trees that `draw_random_tree` cannot draw from these domains at this depth."""
     whole = {column.name: column.bounds or (0.0, 0.0) for column in schema.features if column.numeric}
     if not all(_is_random(tree, schema, depth, whole, ()) for tree in trees):
         yield "a tree asks what is not drawn from the declared domains"
@@ -88,7 +88,7 @@ def _is_random(node: Node, schema: Schema, depth: Any, bounds: Bounds, asked: tu
 
 Floats = NDArray[np.float64]
 CUTS = 7
-"""So many cuts a numeric column gets in a tree: eight cells, three halvings."""
+"""Cuts of a numeric column in one tree: eight cells, a binary tree of depth three."""
 SKEW = 3.0
 """Half of the trees crowd their cuts at the low end (a uniform number to this power): amounts are mostly small."""
 
@@ -99,7 +99,7 @@ def usable_columns(schema: Schema) -> tuple[Column, ...]:
 
 
 def draw_balanced_trees(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> Iterator[Node]:
-    """Trees that each ask up to `depth` whole columns, one after the other; their leaves tell nothing.
+    """Trees that each ask up to `depth` whole columns, one after the other; their leaves are empty.
 
     A categorical column branches into each of its values, a numeric one into CUTS + 1 intervals, the same ones in the
     whole tree: then every leaf is a cell of a table, and cells are comparable.
@@ -138,7 +138,7 @@ def _halved(name: str, at: Floats, below: Node) -> Node:
 def assign_columns(schema: Schema, depth: int, trees: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
     """The columns each tree asks: first none, then each column alone, then `depth` at a time.
 
-    The first ones have the fewest suppressed counters: they tell how many people there are and what each column
+    The first ones have the fewest suppressed counters: they show how many people there are and what each column
     says, where all cells of deeper trees are too small. After that every column is asked equally often and, at
     depth 2, every pair too, up to one tree: dealt as in a tournament where each plays everybody. Chance would leave
     some pairs out, and what is known of two columns together keeps their evidence from being counted twice.
@@ -172,7 +172,7 @@ def _groups_of_columns(deck: Sequence[str], depth: int, rng: np.random.Generator
 
 
 def balanced_structure_violations(trees: Sequence[Node], schema: Schema, depth: int) -> Iterator[str]:
-    """What about the trees cannot have been dealt from these domains with so many columns a tree."""
+    """Violations: trees that `draw_balanced_trees` cannot draw from these domains at this depth."""
     known = {column.name for column in usable_columns(schema)}
     bare = [map_leaves(tree, lambda leaf: Leaf()) for tree in trees]
     first = [(), *((column.name,) for column in usable_columns(schema))] if depth else []

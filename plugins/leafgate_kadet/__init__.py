@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Kadet(KadetOptions):
-    """Grow a tree in which every group of people with equal public columns has at least k members."""
+    """Grow a tree whose every group of people that cannot be told apart has at least k members."""
 
     def build(self, table: Table, rng: np.random.Generator) -> Release:
         from leafgate_kadet.builder import build

@@ -1,4 +1,4 @@
-"""From options and a table to the release kADET promises."""
+"""Build the release of kADET from its options and a table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def build(options: KadetOptions, table: Table) -> Release:
-    """The k-anonymous tree with exact counts, its claim, and if wanted the equivalent table.
+    """The k-anonymous tree with exact counts, its claim and, if requested, the equivalent table.
 
-    Raises NoReleaseError when no tree is k-anonymous, InconclusiveError beyond `max_spans` groups.
+    Raises:
+        NoReleaseError: when no tree is k-anonymous.
+        InconclusiveError: when the tree has more than `max_spans` spans.
     """
     coded = code_table(table)
     root, spans = grow(

@@ -1,4 +1,4 @@
-"""kADET's main loop: always the best split anywhere that keeps every group admissible."""
+"""Best-first growth of kADET: the split with the largest gain, of all leaves, that keeps every span admissible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy may require of every group beside k, written like the metrics it mirrors."""
+"""The options of kADET, and the requirements that a policy can add to k."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Requirements on a population's secret: l-diversity, confidence, t-closeness, delta-disclosure.
 
-Each is a convex set of distributions, and a union of two populations has a mixture of theirs; so a
-union of populations that satisfy it satisfies it. They are computed otherwise than the metrics of
-the same names, which check them.
+Each requirement is a convex set of distributions, and the distribution of a union of populations is a mixture;
+so a union of populations that satisfy a requirement satisfies it too. The metrics with the same names check the
+release with independent code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from leafgate_kadet.options import (
 )
 
 DECIMALS = 12
-"""Scores are compared when rounded to so many, like the metrics that check them."""
+"""Decimals to which scores are rounded before a comparison, as in the metrics that check them."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class DeltaDisclosure:
 
 
 def make_requirement(wanted: Required, column: Column, counts: Floats, place: str = "build.require") -> Requirement:
-    """What the policy wants, at `place`, of one secret; `counts` are everyone's people by its values."""
+    """The requirement of the policy at `place` on one secret; `counts` has the people of the table by value."""
     overall = counts / counts.sum()
     if isinstance(wanted, LDiversityRequired):
         if wanted.c is not None:
@@ -151,7 +151,7 @@ def make_requirement(wanted: Required, column: Column, counts: Floats, place: st
 
 
 def _ground_distance_sets(distance: str, column: Column, place: str) -> tuple[Floats, float]:
-    """The sets of values that a distance compares, one a column, and what a difference in one counts."""
+    """The sets of values that a ground distance compares, shape (n_values, n_sets), and the cost of a difference."""
     size = len(column.domain)
     if distance == "equal":
         return np.eye(size), 0.5
@@ -178,11 +178,8 @@ def _unsuitable_column(column: Column, place: str, why: str, remedy: str) -> Pol
     return PolicyError(f"the values of {column.name!r} {why}", place=place, remedy=remedy)
 
 
-# --- What every group of people must satisfy: k members, and whatever else is required ---
-
-
 class Requirement(Protocol):
-    """A property of populations, told from their people by value.
+    """A property of a population, decided from its counts of the secret's values.
 
     It must survive merging: a union of populations that have it has it too. Then a test that is
     refused at a node stays refused there while the node's groups are parted elsewhere, and pruning,
@@ -194,7 +191,7 @@ class Requirement(Protocol):
         ...
 
     def why_not(self) -> str:
-        """In words, what a population lacks; no number of people below k is told."""
+        """In words, what a population lacks; never prints a count below k."""
         ...
 
 
@@ -213,7 +210,7 @@ class KAnonymity:
 
 @dataclass(frozen=True)
 class SecretView:
-    """One column's side of it: the table with that column's values for classes, and what is required of them."""
+    """One secret: the table with its values in place of the classes, and the requirements on them."""
 
     name: str
     coded: EncodedTable
@@ -229,7 +226,7 @@ class SecretView:
 
 @dataclass(frozen=True)
 class Admissible:
-    """Everything that is required of a population, column by column; the class, and k, come first.
+    """All requirements on a population, column by column; the class and k come first.
 
     Source: Friedman, Schuster, Wolff 2006, Definition 6 (people who exist) and section 4.2
     (diversity in place of, or beside, k).
@@ -247,11 +244,8 @@ class Admissible:
         )
 
 
-# --- From a policy's requirements to what must hold of every group, column by column ---
-
-
 def admissible_of(coded: EncodedTable, schema: Schema, k: int, wanted: Sequence[Required]) -> Admissible:
-    """k people in every group, and what is required of each secret; PolicyError for a secret there is not."""
+    """The requirements on every span: k people, and those on each secret. Raises PolicyError for an unknown secret."""
     by_column: dict[str, list[tuple[str, Required]]] = {}
     for name, place, one in _requirements_by_secret(schema, wanted):
         by_column.setdefault(name, []).append((place, one))
@@ -267,7 +261,7 @@ def admissible_of(coded: EncodedTable, schema: Schema, k: int, wanted: Sequence[
 
 
 def _requirements_by_secret(schema: Schema, wanted: Sequence[Required]) -> Iterator[tuple[str, str, Required]]:
-    """Each requirement with each secret it is about, and its place in the policy."""
+    """Each requirement with the name of each secret it concerns and its location in the policy."""
     secrets = [column.name for column in schema.secrets]
     for i, one in enumerate(wanted):
         place = f"build.require[{i}]"

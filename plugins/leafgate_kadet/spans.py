@@ -1,4 +1,4 @@
-"""Spans: the groups of people an adversary cannot tell apart while the tree grows.
+"""Spans: the groups of people whom an adversary cannot distinguish while the tree grows.
 
 A span is the set of bins (leaf x class value) a person could land in when private cells vary. Here
 it is kept as the set of leaves it reaches and the people in it; with a public class it also has one
@@ -26,12 +26,12 @@ from leafgate.algorithms.induction.splits import Cuts, Mask, cuts_of, on_level, 
 from leafgate.errors import InconclusiveError
 from leafgate_kadet.requirements import Admissible, SecretView
 
-# --- Which tests would breach one span, whoever asks: the paper's BREACH, for all tests at once ---
+# --- BREACH of the paper: the tests that would break a span, evaluated for all tests at once ---
 
 
 @dataclass(frozen=True)
 class InadmissibleSplits:
-    """What a test may not do to a span's people.
+    """The tests that are inadmissible for the people of one span.
 
     `fans[level, feature]` says whether asking a categorical feature on a level is admitted: every
     value that occurs in the span holds an admissible population. A cut of a number breaches when it
@@ -45,7 +45,7 @@ class InadmissibleSplits:
 
 
 def find_inadmissible_splits(admissible: Admissible, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
-    """The breaches of several populations, counted together; of any column's requirements."""
+    """The inadmissible tests of several populations, by the requirements of all columns."""
     views = [_inadmissible_in_view(view, populations) for view in admissible.views]
     return views[0] if len(views) == 1 else [_combine_views(each) for each in zip(*views, strict=True)]
 
@@ -57,7 +57,7 @@ def _combine_views(several: Sequence[InadmissibleSplits]) -> InadmissibleSplits:
 
 
 def _inadmissible_in_view(view: SecretView, populations: Sequence[Rows]) -> list[InadmissibleSplits]:
-    """The breaches of one column's requirements.
+    """The tests that the requirements of one column forbid.
 
     Between two numbers that follow each other in a population, every cut parts its people alike;
     the stretch is bad when the people up to it, or those above, are not admissible.
@@ -84,7 +84,7 @@ def _inadmissible_in_view(view: SecretView, populations: Sequence[Rows]) -> list
 
 @dataclass(eq=False)
 class Span:
-    """People who cannot be told apart: `rows` of the table, and the leaves they could be in.
+    """People whom the adversary cannot distinguish: `rows` of the table, and the leaves they could be in.
 
     `inadmissible_splits` is filled in when it is first asked for; the people of a span never change.
     """
@@ -97,7 +97,7 @@ class Span:
 
 @dataclass
 class Spans:
-    """Which spans each leaf belongs to (`of`, in order), kept true through every split."""
+    """The spans of each leaf (`of`, in order), updated by every split."""
 
     coded: EncodedTable
     max_spans: int
@@ -117,7 +117,7 @@ class Spans:
         return found
 
     def split(self, node: GrowingNode, choice: Choice) -> tuple[list[GrowingNode], set[GrowingNode]]:
-        """Split a node; returns its sons and the other leaves whose spans changed."""
+        """Split a node; returns its children and the other leaves whose spans changed."""
         feature = self.coded.features[choice.feature]
         spans = self.of.pop(node)
         children = split_node(self.coded, node, choice)
@@ -141,14 +141,14 @@ class Spans:
                 del self.of[leaf][span]
         if self.count > self.max_spans:
             raise InconclusiveError(
-                f"the tree tells more than {self.max_spans} groups apart",
+                f"the tree separates more than {self.max_spans} groups",
                 place="build.max_spans",
                 remedy="declare fewer private columns, raise k, or raise max_spans",
             )
         return children, touched
 
     def _parts(self, span: Span, node: GrowingNode, choice: Choice) -> list[Span]:
-        """A span's non-empty parts, one for each son its people could go to."""
+        """The non-empty parts of a span, one for each child that its people could reach."""
         elsewhere = span.nodes - {node}
         if span.rows is node.rows:
             return [
@@ -178,7 +178,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 @dataclass(frozen=True)
 class SpanFilter:
-    """A judge for which the populations are the spans of each node, wherever their people are.
+    """A split filter whose populations are the spans of each node, including people in other leaves.
 
     A private feature never breaches. A public one breaches when it breaches some span of the node:
     every value that occurs in the span counts, not only those among the node's own people.
@@ -192,7 +192,7 @@ class SpanFilter:
 
     @classmethod
     def of(cls, coded: EncodedTable, admissible: Admissible, spans: Sequence[Sequence[Span]]) -> SpanFilter:
-        """The judge for nodes whose spans are given in the nodes' order; spans remember their breaches."""
+        """The filter for nodes with these spans, in the order of the nodes; spans cache their inadmissible tests."""
         flat = [span for of in spans for span in of]
         fresh = [span for span in dict.fromkeys(flat) if span.inadmissible_splits is None]
         for span, found in zip(fresh, find_inadmissible_splits(admissible, [s.rows for s in fresh]), strict=True):

@@ -1,4 +1,4 @@
-"""From a release and what the adversary knows to one belief for each secret."""
+"""One belief for each secret, from a release and the adversary's knowledge."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ from leafgate_maxent.solve.active_set import solve
 from leafgate_maxent.solve.closed_form import closed_form
 from leafgate_maxent.solve.infeasibility import count_by_kind
 
-# --- Constraints in words: which choice of the tree says something, and where ---
-
 
 def describe_split_constraint(choices: SplitConstraints, constraint: int, walked: TreeIndex) -> str:
-    """Because the tree asks T and not W at a node: what an internal constraint is about."""
+    """A split constraint in words: the tree tests T and not W at a node."""
     inner = walked.inner[int(choices.node[constraint])]
     segment, behind = int(choices.segment[constraint]), int(choices.cut_after[constraint])
     other = choices.cells.names[int(choices.cells.column[segment])]
@@ -43,7 +41,7 @@ def _asked(node: NumericSplit | CategoricalSplit) -> str:
 
 
 def describe_leaf(walked: TreeIndex, leaf: int) -> str:
-    """The answers that lead to a leaf, and what it tells."""
+    """The answers on the path to a leaf, and what the leaf publishes, in words."""
     if leaf < 0:
         return "no leaf"
     path = " and ".join(_answer(node, child) for node, child in walked.answers(walked.paths[leaf])) or "everyone"
@@ -60,12 +58,10 @@ def _answer(node: NumericSplit | CategoricalSplit, child: int) -> str:
     return f"{node.column} = {values[0]}" if len(values) == 1 else f"{node.column} in {{{', '.join(values)}}}"
 
 
-# --- What a belief says of itself: evidence, and words for a group of people ---
-
 MAX_BINDING = 10
-"""How many of the choices that say most are told."""
+"""Split constraints with the largest duals that the evidence names."""
 MAX_LEAVES = 4
-"""How many of the leaves that a group can reach are told."""
+"""Reachable leaves that the explanation of a group names."""
 
 
 def group_explainer(model: Model, groups: Ids) -> Callable[[int], str]:
@@ -82,7 +78,7 @@ def group_explainer(model: Model, groups: Ids) -> Callable[[int], str]:
 
 
 def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
-    """How the belief came about, and how sure it is; what depends on single people's cells is for auditors."""
+    """Solver, constraints and optimality gap of a solution; what depends on cells of people is for auditors only."""
     problem = model.problem
     constraints = count_by_kind(problem.linear) | {"internal": sum(map(len, problem.split_constraints))}
     document: dict[str, Any] = {
@@ -106,7 +102,7 @@ def solution_evidence(model: Model, outcome: Outcome) -> dict[str, Any]:
 
 
 def _because(problem: Problem, outcome: Outcome) -> list[Mapping[str, Any]]:
-    """The choices of the tree that say most: the dearest internal constraints."""
+    """The split constraints with the largest duals, in words."""
     items: list[Mapping[str, Any]] = []
     for each in outcome.binding[:MAX_BINDING]:
         choices = problem.split_constraints[each.tree]

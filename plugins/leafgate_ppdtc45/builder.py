@@ -1,4 +1,4 @@
-"""From options and a table to shared records and a model for original numbers."""
+"""Build perturbed records, and the model learned from them, from the options and a table."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def build(options: Ppdtc45Options, table: Table, rng: np.random.Generator) -> Re
 
 
 def learn(options: Ppdtc45Options, shared: SharedRecords, rng: np.random.Generator) -> Release:
-    """What a miner who sees the shared records alone makes of them."""
+    """The release that a miner learns from the perturbed records alone."""
     release = Release(
         builder=options.described(),
         schema=shared.schema,

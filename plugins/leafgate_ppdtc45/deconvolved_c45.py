@@ -1,4 +1,4 @@
-"""C4.5 on expected people: trees for original numbers, grown on their reconstructed distributions."""
+"""C4.5 on expected counts: trees for original numbers, grown on reconstructed distributions."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def deconvolved_tree(shared: SharedRecords, learner: Learner, groups: Groups, rn
 
     Within a group of one class, columns are taken as independent. Then a box of originals holds, of each group, its
     people times the columns' chances of lying within it, and C4.5 needs no more than that: neither rows nor their
-    noise. Cuts lie at the edges of the columns' cells. `groups` a class; auto: one, or two where held-out people are
-    told by them better.
+    noise. Cuts lie at the edges of the columns' cells. `groups` a class; auto: one, or two where that predicts
+    held-out people better.
 
     Source: Agrawal, Srikant, SIGMOD 2000, section 4 ("ByClass"); Quinlan's C4.5.
     Departure: they sort rows into the reconstructed cells; no row is assigned here.

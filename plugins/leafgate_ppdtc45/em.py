@@ -1,4 +1,4 @@
-"""Columns that depend on each other within a class: several groups of people a class."""
+"""EM reconstruction of original distributions: one column, one class, and mixtures of groups per class."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _shares(logs: Floats) -> Floats:
 def mixture_predicts_better(
     axes: Sequence[NoisyColumn], numbers: Floats, classes: Codes, n_classes: int, rng: np.random.Generator
 ) -> bool:
-    """Do two groups a class tell held-out people's class from their shared numbers better than one?
+    """Do mixtures of two groups per class predict the class of held-out people better than one group?
 
     Better by SURE standard errors of the mean log loss; nobody's original number is needed.
     """

@@ -1,4 +1,4 @@
-"""Growing by probable sides: everyone goes down one side at random, or down both in part."""
+"""Trees grown by the probability of each side of a cut: people take one side at random, or both with weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy says of noise."""
+"""What a policy can set: the noise and the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One party's side: its own rows, perturbed once."""
+"""Perturb the rows of one party once, and pool the files of several parties."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class SystemCoins:
 # --- One table of shared rows from what several parties share ---
 
 MAX_DEVIATIONS = 40.0
-"""So many standard deviations no gaussian noise of 64 bits goes."""
+"""Standard deviations that Gaussian noise from 64 random bits never exceeds."""
 
 SAME_POLICY = "all parties use one policy"
 

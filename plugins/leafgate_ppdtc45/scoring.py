@@ -1,4 +1,4 @@
-"""Which leaves somebody's original numbers may reach, where only shared ones are seen."""
+"""Classification and accuracy where only perturbed numbers are known."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ReconstructedRecords:
 
 
 def reconstruct_records(shared: SharedRecords) -> ReconstructedRecords:
-    """What the noise laws and each column's distribution within each class, reconstructed, tell of everybody."""
+    """The posterior of every original number, from the noise laws and the reconstructed class densities."""
     edges: dict[str, Floats] = {}
     below: dict[str, Floats] = {}
     for i, column in enumerate(shared.schema.features):
@@ -136,7 +136,7 @@ def accuracy_on_perturbed(case: ScoringContext, paths: str) -> float:
     if case.test is None:
         raise InconclusiveError("there is no test table", place="data.test", remedy="name one, or give --test FILE")
     if not case.release.noise:
-        raise InconclusiveError("the release tells no noise", remedy="this is for releases of shared numbers")
+        raise InconclusiveError("the release publishes no noise law", remedy="this is for releases of shared numbers")
     rng = np.random.default_rng(case.known.seed)
     test = case.test if case.noisy_test else perturb_test_table(case.test, case.release, rng)
     right = _predicted(case.release, test, paths, rng) == test.codes(case.release.target)

@@ -1,4 +1,4 @@
-"""What parties share: everyone's numbers with noise on them, and the class as it is."""
+"""Perturbed records: numbers with noise and the exact class, and the file in which parties share them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class SharedRecords:
 def share_table(table: Table, noise: Mapping[str, Noise], rng: Coins) -> tuple[SharedRecords, Codes]:
     """Everyone's shared row, and for each the row of the table it was made from.
 
-    Rows are sorted by what is shared, so that their order tells nothing else.
+    Rows are sorted by what is shared, so that their order discloses nothing else.
     """
     origins = np.repeat(np.arange(len(table)), table.weight)
     features = table.schema.features

@@ -1,4 +1,4 @@
-"""Trees of cuts on probable numbers of people, while they grow."""
+"""Split selection on expected counts, and the methods that move cuts of perturbed numbers to original ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def choose_split(splits: Sequence[Split | None], *, average_gain: bool) -> Split
 
 
 def total_entropy(counts: Floats) -> Floats:
-    """n H of each row of counts, in bits."""
+    """Total entropy n H(counts / n) of each row, in bits."""
 
     def n_log_n(n: Floats) -> Floats:
         return np.where(n > 0, n * np.log2(np.maximum(n, 1e-300)), 0)
@@ -200,13 +200,13 @@ def direct_tree(shared: SharedRecords, learner: Learner) -> Node:
 # --- The threshold method: C4.5 on the shared numbers, every cut moved by a constant ---
 
 THETAS: Sequence[float] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""What `auto` chooses from."""
+"""Candidates for `theta: auto`."""
 
 FOLDS = 3
-"""Everybody is held out once, in one of so many parts."""
+"""Folds of the cross-validation that chooses theta."""
 
 MAX_VALIDATION_PEOPLE = 4000
-"""No more people than that judge in one part."""
+"""Largest number of validation people in one fold; more only cost time."""
 
 
 def threshold_tree(perturbed: Node, noise: Mapping[str, Noise], theta: float) -> Node:
@@ -220,7 +220,7 @@ def threshold_tree(perturbed: Node, noise: Mapping[str, Noise], theta: float) ->
 
 
 def shift_cuts(tree: Node, move: Callable[[str, float], float]) -> Node:
-    """The same tree with every cut elsewhere."""
+    """The same tree with every cut moved."""
     match tree:
         case NumericSplit():
             low, high = shift_cuts(tree.low, move), shift_cuts(tree.high, move)

@@ -1,4 +1,8 @@
-"""What a forest of sampled and thresholded trees promises: one account, with the bound nobody can beat beside it."""
+"""Privacy accounting of forests of sampled, thresholded trees: (epsilon, delta) and a lower bound on epsilon.
+
+`theorem` is the printed guarantee, `pld` the privacy-loss distribution of one counter and its composition. No data is
+read.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +103,7 @@ def at_epsilon(
         delta = _theorem_delta(forest, epsilon, neighbours)
     else:
         delta = pessimistic_losses(forest.k, forest.beta, neighbours).delta(forest.trees, epsilon)
-        delta = min(delta, _theorem_delta(forest, epsilon, neighbours))  # below 1e-14 the library's rounding tells
+        delta = min(delta, _theorem_delta(forest, epsilon, neighbours))  # below 1e-14 rounding in the library dominates
     return _account(forest, delta, epsilon, method, neighbours)
 
 
@@ -157,7 +161,7 @@ def feasible_parameters(
 ) -> Iterator[FeasibleParameters]:
     """One answer for each k and number of trees, by the tight account; no table is looked at.
 
-    More sampling tells more, so the largest rate is found by halving.
+    The loss grows with the rate, so bisection finds the largest rate.
     """
 
     @cache
@@ -236,7 +240,7 @@ def _refusal(why: str) -> PolicyError:
 
 @cache
 def _max_trees(k: int, beta: float, epsilon: float, delta: float, neighbours: Neighbours) -> int:
-    """The most trees, up to MAX_TREES, that keep the promise; found by halving, for more trees tell more."""
+    """The most trees, up to MAX_TREES, that satisfy the guarantee; found by bisection."""
     losses = pessimistic_losses(k, beta, neighbours)
     low, high = 0, MAX_TREES + 1
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""One counter of one tree: how far its distributions with and without a person are apart.
+"""The privacy-loss distribution of one counter, and its composition over the trees of a forest.
 
 A counter of n people is kept by each with probability beta, and shown as 0 when fewer than k are kept: T(Bin(n,
 beta)). Its privacy profile is the largest hockey-stick divergence H_a(P||Q) = sum max(P - a Q, 0), a = e^epsilon,

@@ -1,4 +1,4 @@
-"""Trying to refute a claim of differential privacy, by running the builder where it should betray most."""
+"""Attack a claim of differential privacy: run the builder on worst-case neighbouring tables and bound epsilon."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def seconds_of_a_run(release: Release, people: int, records: int) -> float:
 
 
 def _best_possible_epsilon(options: DistinguishOptions, runs: int, claim: Claim) -> float:
-    """The epsilon that so many runs show if they always tell the person's presence; 0 of fewer than are allowed."""
+    """The lower bound on epsilon if every run guesses right; 0 for fewer runs than FEWEST_RUNS."""
     if runs < FEWEST_RUNS:
         return 0.0
     if options.method == "one_run":
@@ -216,7 +216,7 @@ def _finite(value: float) -> float:
 def choose_test(
     world: NeighbouringTables, mechanism: Mechanism, runs: int, delta: float, rng: np.random.Generator
 ) -> PresenceTest:
-    """What tells best in this world whether the person is there, by so many runs with them and as many without."""
+    """The test that best detects the person, from `runs` releases with the person and as many without."""
     samples = [
         [released_features(mechanism(table, rng), world) for _ in range(runs)]
         for table in (world.without_person, world.with_person)
@@ -241,7 +241,7 @@ def estimate_epsilon(
 
 
 def _best(without: Floats, along: Floats, delta: float) -> tuple[float, tuple[int, int, float]]:
-    """The column, the sign and the line that tell the two samples apart best, and about the epsilon they show."""
+    """The column, sign and threshold that separate the two samples best, and roughly the epsilon they show."""
     best, chosen = -math.inf, (0, 1, 0.0)
     for column in range(without.shape[1]):
         for sign in (1, -1):

@@ -1,4 +1,4 @@
-"""Which cells a forest's tests tell apart in each column, and which of them each leaf holds."""
+"""Cells into which the tests of a forest divide each column, and features of a release that may disclose a person."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class TreeCounters:
         return float(1 / (1 + (self.counts == 0).sum()) ** 2)
 
     def expected(self, cells: Cells, total: Floats) -> Floats:
-        """The counters if columns told nothing of each other within a class of `total` people."""
+        """Expected counters, shape (n_leaves, n_classes), if columns were independent within each class."""
         values = np.tile(total, (len(self.counts), 1))
         for name, box in self.boxes.items():
             values = values * (box @ cells[name])
@@ -121,14 +121,12 @@ def _paths(tree: Node, grid: Grid) -> Iterator[dict[str, Bools]]:
         waiting.extend(reversed(below))
 
 
-# --- What of a release may betray a person: a few numbers a release ---
-
 MAX_LIST_LENGTH = 2_000
 """So many numbers beside the trees are looked at."""
 
 
 def released_features(release: Release, world: NeighbouringTables) -> dict[str, float]:
-    """Numbers that may be larger, or smaller, with the person: their counters, cuts, all else told."""
+    """Numbers that may be larger, or smaller, with the person: their counters, cuts and all other published values."""
     shown, others = _where_counted(release, world)
     fields = {"people shown": shown.sum(), "times shown": (shown > 0).sum(), "most shown": shown.max(initial=0)}
     fields |= {"above the others": np.sign(shown - others).sum(), "evidence": _log_odds(shown, others, release)}

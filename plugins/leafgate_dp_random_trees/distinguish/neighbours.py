@@ -1,4 +1,4 @@
-"""Tables made up to tell a person's presence: pairs that differ by one person."""
+"""Neighbouring tables: worst-case pairs that differ in one person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found of one island."""
+"""The expected counts of one component, and the errors of the counting estimator."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ class Answer:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
-# --- Numbers of people that must be whole, and what is said when something cannot be ---
-
 WHOLE_NUMBER_TOLERANCE = 1e-6
 """Numbers of people this close to a whole number, relative to it, are meant to be whole."""
 TIE_TOLERANCE = 1e-9
@@ -35,7 +33,7 @@ def to_integers(people: Floats) -> Floats:
     near = np.round(people)
     if (np.abs(people - near) > WHOLE_NUMBER_TOLERANCE * np.maximum(np.abs(near), 1)).any():
         raise InconclusiveError(
-            "the leaves do not tell whole numbers of people, and counting takes them at their word",
+            "the leaves do not publish whole numbers of people, and counting needs exact counts",
             remedy="publish shares and error rates unrounded, or use the attack `maxent`",
         )
     return np.asarray(near)

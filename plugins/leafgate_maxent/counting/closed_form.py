@@ -1,6 +1,6 @@
-"""Closed forms for a leaf of which only its own numbers and its label speak.
+"""Closed forms for a component that is a single leaf, constrained only by its own counts and its label.
 
-Everyone of the leaf has the same chances, and classes of which nothing is told have the same chances too.
+Everyone in the leaf has the same posterior, and classes without a published count have equal probability.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leafgate_maxent.counting.components import Component
 from leafgate_maxent.problem.tree_index import Floats
 
 MAX_LABELLED_PEOPLE = 3_000
-"""In a leaf of which only the label is told; the work grows with the power 2.5."""
+"""Largest leaf with only a label that is solved in closed form; the time grows with people^2.5."""
 
 
 def closed_form(component: Component, deadline: float) -> Answer | None:
@@ -32,12 +32,12 @@ def closed_form(component: Component, deadline: float) -> Answer | None:
 
 
 def _orders(component: Component) -> float:
-    """The logarithm of the number of ways to say who has a class that is told, times those to order the rest."""
+    """Logarithm of the number of ways to assign the published counts, times the orders of the rest."""
     return float(component.log_ways - gammaln(np.maximum(component.known_counts[0], 0) + 1).sum())
 
 
 def _label_only(component: Component, deadline: float) -> Answer | None:
-    """No class that is not told outnumbers the label: `label - class >= bound`, the same for all of them."""
+    """No class without a published count outnumbers the label: `label - class >= bound`, the same for all of them."""
     sums, result = component.least.matrix.toarray(), component.known_counts[0]
     others = np.flatnonzero((sums < 0).any(axis=0))
     label = np.flatnonzero((sums > 0).any(axis=0))

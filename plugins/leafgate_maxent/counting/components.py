@@ -1,4 +1,4 @@
-"""All islands: what no constraint joins, and within each, rows that nothing tells apart as one group."""
+"""Connected components of the integer model; within each, interchangeable rows form one group."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from scipy.special import gammaln
 from leafgate_maxent.counting.constraints import CellSums, IntegerModel, Mask, ViolatedSplits
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
-# --- An island: a part of the problem that nothing joins to the rest ---
-
 
 @dataclass(frozen=True)
 class Component:
     """Groups of people whose class is open, sorted by unit, and all that is known of them.
 
-    `row` and `group` place rows of the census. Of group g, `open[g]` people have one of its `free[g]`
-    classes; of unit u, `known_counts[u, x]` have class x (-1: not told). `equal` and `least` are sums over cells
+    `row` and `group` place rows of the integer model. Of group g, `open[g]` people have one of its `free[g]`
+    classes; of unit u, `known_counts[u, x]` have class x (-1: not published). `equal` and `least` are sums over cells
     g * classes + x. Internal constraint i is `coefficients[i] @ impurity(t) >= -tolerance[i]`, where block b
     has t = base[b] + (blocks @ people)[b] people.
     """
@@ -53,7 +51,7 @@ class Component:
 def components_of(
     model: IntegerModel, equal: CellSums, least: CellSums, violated: ViolatedSplits
 ) -> Iterator[Component]:
-    """All islands of those whose class is open."""
+    """Every component that has people with an open class."""
     component = _component_numbers(model, equal, least, violated)
     by_rows, by_sums = (
         np.flatnonzero(model.open > 0),
@@ -71,7 +69,7 @@ def components_of(
 
 
 def _component_numbers(model: IntegerModel, equal: CellSums, least: CellSums, violated: ViolatedSplits) -> Ids:
-    """For each unit the number of its island."""
+    """For each unit the number of its component."""
     by_unit = sp.csr_array((np.ones(model.unit.size), (np.arange(model.unit.size), model.unit)))
     cells = sp.csr_array(sp.kron(by_unit, np.ones((model.free.shape[1], 1)), format="csr"))
     joining = [abs(equal.matrix) @ cells, abs(least.matrix) @ cells, abs(violated.coefficients) @ violated.units]

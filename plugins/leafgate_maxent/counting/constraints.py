@@ -1,4 +1,4 @@
-"""What must add up besides rows and leaves: labels, distributions, background knowledge, further trees."""
+"""The integer model of the counting estimator: certain and open people, sums, and splits that can be violated."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class IntegerModel:
     """`certain[s, x]` people have a class for sure; of row s `open[s]` more have one of its `free` classes.
 
     Rows of a leaf of the first tree are a unit (`unit[s]`), a row in no leaf is one of its own. Of a unit's
-    open people, `known_counts[u, x]` have class x (-1: not told). `log_ways` is the logarithm of the number of ways
-    to say who of a row is certain of what, and who is open.
+    open people, `known_counts[u, x]` have class x (-1: not published). `log_ways` is the logarithm of the number of
+    ways to say who of a row is certain of what, and who is open.
     """
 
     certain: Ids
@@ -74,7 +74,7 @@ def _units(problem: Problem) -> Ids:
 
 
 def _known_counts(problem: Problem, certain: Ids, free: Mask, open_: Ids, unit: Ids) -> Ids:
-    """People of each class among the open ones of each unit; what is left over for a single class is told too."""
+    """People of each class among the open ones of each unit; the remainder for a single class is known too."""
     values = np.full((int(unit.max(initial=-1)) + 1, problem.classes), -1)
     for linear in problem.linear:
         if linear.kind in ("leaf count", "leaf rate") and linear.equal and linear.tree == 0:
@@ -99,7 +99,7 @@ def _known_counts(problem: Problem, certain: Ids, free: Mask, open_: Ids, unit: 
 
 @dataclass(frozen=True)
 class CellSums:
-    """Sums over cells of the open people of a census: of each, how many there must be (at least).
+    """Sums over cells of the open people: the value (or least value) that each must have.
 
     `by_exchange` where it is enough that people exchange classes with each other for the sum to stay.
     """
@@ -138,7 +138,7 @@ class Pieces:
     """The sums cut up: all cells of one class in one unit are a piece.
 
     Piece i is of sum `row[i]`, its cells count `part[i]` each, and hold at most `most[i]` people;
-    where it is all of its unit's and their number is told, it is `settled`. `of` has each entry's piece.
+    where it is all of its unit's and their number is known, it is `settled`. `of` has each entry's piece.
     """
 
     row: Ids

@@ -1,4 +1,4 @@
-"""Counting by sampling: Markov chains over consistent data sets, until they agree with each other."""
+"""Estimate a component by Markov chains over consistent data sets, run until their diagnostics pass."""
 
 from __future__ import annotations
 

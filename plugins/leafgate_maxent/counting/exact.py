@@ -1,4 +1,4 @@
-"""Counting exactly: the numbers of people are written down cell by cell, and states that have the same future merge.
+"""Exact counting by dynamic programming over cells; states with the same future are merged.
 
 A state is what the sums and blocks that are still open have come to. Each step gives one cell (group, class) all
 numbers of people that its equalities leave; a sum or a constraint is checked when its last cell is filled,
@@ -21,7 +21,7 @@ from leafgate_maxent.counting.constraints import CellSums, Mask
 from leafgate_maxent.problem.split_constraints import impurity
 from leafgate_maxent.problem.tree_index import Floats, Ids
 
-# --- The columns of a state: every sum of an island over its cells, in the order in which these are filled ---
+# --- The columns of a state: every sum of a component over its cells, in the order in which these are filled ---
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class SumColumns:
-    """Cell i in filling order is `cells[i]` of the island; it adds to the columns `touched[i]`, `numbers[i]` a person.
+    """Cell i in filling order is `cells[i]` of the component; one person adds `numbers[i]` to the columns `touched[i]`.
 
     A column begins at its `base` and can be forgotten after cell `last`. Those that are `equal` must then
     have come to their bound, those that are `least` to no less.

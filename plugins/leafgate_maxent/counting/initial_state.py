@@ -1,4 +1,4 @@
-"""Data sets to start from: consistent with everything, found by simulated annealing."""
+"""Initial states of the chains: consistent data sets, found by simulated annealing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def initial_chains(component: Component, walker: Sampler, rng: np.random.Generat
         if round_ and found.sum() >= MIN_CHAINS:
             return chains.kept(found)
     raise InconclusiveError(
-        "no data set was found that agrees with everything the release tells, to start the sampler from",
+        "no data set that agrees with the release was found, so the sampler cannot start",
         remedy="use the attack `maxent`, or count without internal constraints",
     )
 
@@ -71,7 +71,7 @@ def _refuse_crossing(component: Component) -> None:
 
 
 def _at_random(component: Component, rng: np.random.Generator) -> Ids:
-    """Everybody's class, as the leaves tell it; what they do not tell at random."""
+    """A class for everybody: the published counts in random order, all else at random."""
     classes = []
     for unit in range(len(component.known_counts)):
         mine = component.unit == unit

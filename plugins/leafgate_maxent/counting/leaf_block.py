@@ -1,4 +1,4 @@
-"""Sites: the people of one leaf of an island, and what changes when some of them change class."""
+"""Leaf blocks: the people of one leaf of a component, and what changes when some of them change class."""
 
 from __future__ import annotations
 

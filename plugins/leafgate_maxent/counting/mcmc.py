@@ -1,7 +1,7 @@
-"""Chains: several data sets at once, each changed by moves that keep every leaf's numbers.
+"""Markov chains over data sets, changed by moves that preserve the counts of every leaf.
 
 Everything is kept for all chains side by side, and every move visits the same leaf in all of them (the
-order of visits does not depend on where the chains are). People are told apart, and every proposal is
+order of visits does not depend on where the chains are). People are distinguishable, and every proposal is
 as likely as its reverse, so that chains that only refuse what breaks a constraint visit all data
 sets they can reach equally often (Metropolis et al. 1953).
 """
@@ -116,7 +116,7 @@ class Chains:
         return self._move(block, who, now[:, ::-1], block.member[g] - block.member[h], now, (g, h))
 
     def change(self, block: LeafBlock, draws: Floats) -> Move:
-        """Somebody whose class is not told takes any other that is not told."""
+        """One person with an unpublished class takes another class that is not published."""
         one = (draws[0] * block.people).astype(np.int64)
         now = self.classes[self.rows, block.first + one]
         wanted = block.open_classes[(draws[1] * len(block.open_classes)).astype(np.int64)]
@@ -191,7 +191,7 @@ JOINT_SHARE = 0.3
 
 
 class Sampler:
-    """Sweeps over one island's leaves.
+    """Metropolis sweeps over the leaves of one component.
 
     Chains that meet everything stay so; one that does not yet may get worse by `heat`, e-fold less often.
     """
@@ -270,7 +270,7 @@ def _single(chains: Chains, block: LeafBlock, draws: Floats, coin: bool) -> Move
 
 
 def _ring(chains: Chains, members: Sequence[LeafBlock], draws: Floats) -> Iterator[Move]:
-    """Somebody at each site takes the class of the next one's, where neither leaf tells of either class."""
+    """One person of each leaf takes the class of the next leaf's person, if neither class has a published count."""
     people = [(u * block.people).astype(np.int64) for u, block in zip(draws, members, strict=False)]
     now = [chains.classes[chains.rows, block.first + one] for block, one in zip(members, people, strict=True)]
     then = [*now[1:], now[0]]

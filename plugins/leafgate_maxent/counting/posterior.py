@@ -44,8 +44,8 @@ def counting_posterior(
 
     Parts of the problem that nothing joins are counted on their own: in closed form, by listing where at most
     `most_states` steps do, else by sampling. Everything repeats by seed. Raises InconclusiveError where
-    time is up, the sampler has not converged, leaves do not tell whole numbers, nothing agrees with everything
-    that is told, or trees ask what the adversary does not know.
+    time is up, the sampler has not converged, leaves do not publish whole numbers, no data set satisfies everything
+    that is known, or trees test columns that the adversary does not know.
 
     Departure: the paper (Zhu, Du 2010) relaxes shares of people to real numbers; its Example 1 argues with
     whole people.

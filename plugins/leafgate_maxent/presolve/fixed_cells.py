@@ -1,4 +1,4 @@
-"""The cells that the equalities settle before anything is solved."""
+"""Presolve: cells that the constraints fix, and linearly independent rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the whole problem to what is left to solve: cells that are fixed, strata that are alike."""
+"""Reduce the problem: substitute fixed cells, aggregate symmetric strata, keep the active constraints."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReducedProblem:
 
 
 def reduce_problem(problem: Problem, active: ActiveSet, start: Floats, fixed: Floats) -> ReducedProblem:
-    """The problem with only the active inequalities, strata that nothing tells apart taken as one.
+    """The problem with only the active inequalities, with symmetric strata merged.
 
     `start` are people[s, x] to start from, `fixed` the cells that are settled (else NaN).
     """

@@ -1,4 +1,4 @@
-"""Strata that nothing tells apart, and are taken as one."""
+"""Symmetry reduction: strata that all constraints treat alike share one variable."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Marks = NDArray[np.uint64]
 
 
 def symmetry_classes(problem: Problem, blocks: sp.csr_array, least: sp.csr_array, fixed: Floats) -> tuple[Ids, Ids]:
-    """For each stratum, and each public row, a number that it shares with those it cannot be told from.
+    """For each stratum, and each public row, the number of its symmetry class.
 
     Strata are alike when every active constraint asks the same of them and the same cells are
-    settled; rows when their strata are. Everything is told apart by random marks of 64 bits.
+    settled; rows when their strata are. Classes are found by sums of random 64-bit marks.
     """
     strata, classes = problem.strata, problem.classes
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""From a release and what the adversary knows to the problem."""
+"""Build the problem from a release and the adversary's knowledge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def build_model(release: Release, known: AdversaryKnowledge, *, internal: bool, 
     """The problem of who has which class, and which unknown cells, given everything the adversary has.
 
     Unless `members`, the adversary knows `AdversaryKnowledge.population` and not who of it is in the table.
-    Raises InconclusiveError where there are too many cases to tell apart.
+    Raises InconclusiveError where there are too many cases to distinguish.
     """
     people = people_of(known, members=members)
     public = people.public
@@ -76,7 +76,7 @@ def build_model(release: Release, known: AdversaryKnowledge, *, internal: bool, 
 
 
 def _separated_columns(release: Release, known: AdversaryKnowledge) -> list[str]:
-    """Unknown columns, besides the class, whose values must be told apart."""
+    """Unknown columns, besides the class, whose values need strata of their own."""
     asked = frozenset[str]().union(*(columns_asked(tree) for tree in release.trees))
     about = {fact.column for fact in known.facts}
     if known.people is not None:

@@ -1,4 +1,4 @@
-"""Finding the tests that competed at every node of a tree."""
+"""The candidate tests that provably competed at every node of a tree."""
 
 from __future__ import annotations
 

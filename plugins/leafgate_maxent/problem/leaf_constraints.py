@@ -1,4 +1,4 @@
-"""What the leaves tell, as constraints."""
+"""Linear constraints: what leaves, labels, distributions and background knowledge imply."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from leafgate.types.schema import Column
 from leafgate.types.tree import Leaf
 from leafgate_maxent.problem.strata import Strata
 from leafgate_maxent.problem.tree_index import Floats, Ids, TreeIndex
-
-# --- The linear constraints: what leaves, labels, distributions and background knowledge say ---
 
 Kind = Literal["row", "leaf count", "leaf rate", "label", "label accuracy", "distribution", "background"]
 
@@ -70,7 +68,7 @@ def class_count_constraints(
     """In each group the people of each class are a known part of the group's people.
 
     `group[s]` is a stratum's group or -1; `shares` has a row a group and a column a class (NaN: not
-    told). With `size`, the people in each group, `shares` are people; else shares.
+    published). With `size`, the people in each group, `shares` are people; else shares.
     """
     classes = shares.shape[1]
     known = np.argwhere(~np.isnan(shares))
@@ -247,12 +245,12 @@ def _exact_constraints(
 
 
 def _leaf_counts(leaf: Leaf, classes: Sequence[str]) -> list[float]:
-    """The leaf's people in each class; NaN where they are not told."""
+    """The leaf's people in each class; NaN where they are not published."""
     return [np.nan if leaf.counts is None else float(leaf.counts.get(name, 0)) for name in classes]
 
 
 def _leaf_shares(leaf: Leaf, classes: Sequence[str], release: Release) -> list[float]:
-    """The shares a leaf tells: of each class, or of its label alone; NaN: not told. In a leaf of nobody all are 0."""
+    """The published share of each class, or of the label alone; NaN: not published. In an empty leaf all are 0."""
     if leaf.counts is None and release.is_empty(leaf):
         return [0.0] * len(classes)
     if leaf.counts is None and leaf.shares is not None:

@@ -1,4 +1,4 @@
-"""The whole problem, unreduced: who is unknown, and every constraint."""
+"""The maximum-entropy problem before any reduction, and the outcome of solving it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Problem:
 
     `public` are the public rows with their people, `allowed` the cells that can hold anybody.
     `split_constraints` are the internal constraints, one entry a tree; `left_out` says why others were not used.
-    `settled` says that the leaves tell every class, so that what the tests that were asked gained is a
+    `settled` says that the leaves publish every class, so that the gain of the chosen splits is a
     number and every internal constraint describes a convex set.
     """
 

@@ -181,11 +181,11 @@ class SplitConstraints:
         return sp.csr_array(part if end == start + 1 else sp.csr_array(np.ones((1, end - start))) @ part)
 
 
-# --- Random marks of 64 bits, by which things are told apart without comparing them ---
+# --- Random 64-bit marks: sets are compared by the sums of their members' marks ---
 
 
 def splitmix64(marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers that do not add up any more: splitmix64.
+    """The finaliser of splitmix64, so that sums of marks of different sets do not collide.
 
     Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
     """

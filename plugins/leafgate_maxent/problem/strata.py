@@ -1,4 +1,4 @@
-"""Who can be where: every public row with each of the ways its unknown cells can fall."""
+"""Strata: each public row combined with every outcome of its unknown cells."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def share_of(way: ReachableCase, cells: Cells, schema: Schema) -> float:
 
 
 MAX_STRATA = 4_000_000
-"""More strata than this are not told apart: too many unknown cells are asked about."""
+"""The largest number of strata that is built; more need too much memory."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Strata:
 
     `share` is the part of the row's possible unknown cells (values of categories, intervals between
     the cuts of numbers) that each stratum holds: what somebody who knows nothing would think.
-    `leaf` has a column for each tree. `value` tells, of unknown columns that are secrets or that
+    `leaf` has a column for each tree. `value` gives, for unknown columns that are secrets or that
     facts speak of, the code of the value; `member` which strata are of the people the tree was
     learned from.
     """
@@ -85,7 +85,7 @@ class Strata:
 def strata_of(
     trees: Sequence[Node], public: Table, schema: Schema, separated: Sequence[str], *, members: bool = True
 ) -> Strata:
-    """All strata of the people in `public`; `separated` are unknown columns whose values must be told apart.
+    """All strata of the people in `public`; `separated` are unknown columns whose values need strata of their own.
 
     Unless `members`, everybody is there twice: among those the trees were learned from, and not.
     Raises InconclusiveError when there are more than MOST.

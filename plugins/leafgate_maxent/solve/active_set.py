@@ -1,4 +1,4 @@
-"""Where the problem has many optima: a bound on them all, and the best that several starts find."""
+"""The active-set method: solve with few inequalities, add the violated ones; multistart where it is not convex."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from leafgate_maxent.solve.infeasibility import raise_infeasible, raise_on_confl
 from leafgate_maxent.solve.interior_point import SolverOptions
 from leafgate_maxent.solve.lifting import make_elastic
 
-# --- Which inequalities are imposed: those that broke, once, when they were not ---
+# --- The active set: inequalities that were violated in an earlier round ---
 
 VIOLATION_TOLERANCE = 1e-8
-"""A constraint that is missed by more people (or people x nats) than this is imposed."""
+"""Inequalities violated by more than this, in people or people x nats, join the active set."""
 
 
 def empty_active_set(problem: Problem) -> ActiveSet:
@@ -39,7 +39,7 @@ def empty_active_set(problem: Problem) -> ActiveSet:
 
 
 def violated(problem: Problem, people: Floats, active: ActiveSet) -> ActiveSet:
-    """The inequalities that are broken and not yet imposed."""
+    """The violated inequalities that are not yet active."""
     choices = [
         np.setdiff1d(np.flatnonzero(each.slack(people) < -VIOLATION_TOLERANCE), had)
         for each, had in zip(problem.split_constraints, active.splits, strict=True)
@@ -70,7 +70,7 @@ def union(first: ActiveSet, second: ActiveSet) -> ActiveSet:
 # --- All starts of a search, side by side in processes where that pays ---
 
 MIN_CELLS_FOR_PROCESSES = 20_000
-"""Cells from which on starting processes costs less than it saves."""
+"""Problems with fewer cells run all starts in one process, because starting processes costs more."""
 
 
 def all_starts(
@@ -87,7 +87,7 @@ def all_starts(
 
 
 START_TOLERANCE = 1e-6
-"""A start that misses a constraint by more people than this has found nothing."""
+"""Largest violation, in people, of a start that counts as feasible."""
 MAX_START_ROUNDS = 25
 """Rounds of one start in which violated constraints are added to the active set; later rounds add none in practice."""
 MAX_BOUND_ROUNDS = 4
@@ -95,9 +95,9 @@ MAX_BOUND_ROUNDS = 4
 MAX_PERTURBATIONS = 3
 """How often a start that is stuck in an infeasible point is perturbed before it ends."""
 RELIEF_COST = 100.0
-"""What it costs to relax an internal constraint while looking for an optimum that needs no relief."""
+"""Cost of relaxing a split constraint in elastic mode, in nats per person x nat."""
 START_UNEVENNESS = (0.3, 0.1, 1.0)
-"""How uneven the starts are, in turn: the closed form is a saddle, equal for classes that no leaf tells apart."""
+"""How uneven the starts are, in turn: the closed form is a saddle point, with equal shares."""
 CERTIFIED_GAP = 1e-6
 """A relaxed optimum that breaks nothing is the optimum, if its gap is smaller than this."""
 ROUGH = SolverOptions(last_barrier=1e-3, stagnation=1e-6, max_steps=150)
@@ -219,13 +219,13 @@ def _local(search: Search, active: ActiveSet, people: Floats, options: SolverOpt
 # --- From the problem to the belief of the largest entropy ---
 
 FINAL_TOLERANCE = 1e-6
-"""No constraint of the full problem may be missed by more people than this at the end."""
+"""Largest violation, in people, that the final solution may have."""
 POOR_GAP = 1e-7
-"""With a larger gap a convex problem may have cells that its constraints together force to be empty."""
+"""A convex problem with a larger relative gap may have cells that the constraints force to be empty."""
 MAX_CELLS_FOR_LP = 20_000
-"""Up to so many cells a linear program looks at once for those that facts force to be empty."""
+"""Problems with at most this many cells are checked by a linear program for cells that facts force to be empty."""
 MAX_CONVEX_ROUNDS = 25
-"""Constraints are added at most so often."""
+"""Rounds in which violated constraints are added."""
 
 
 def solve(problem: Problem, settings: SolveSettings) -> Outcome:

@@ -1,4 +1,4 @@
-"""What each constraint is worth at a point that a solver found, where the solver does not tell."""
+"""Certificates: duals estimated at a given point, and the upper bound on the entropy that they prove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed form: what one tree's leaves say when nothing else is known."""
+"""The closed form: the optimum when the leaves of one tree are all that is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leafgate_maxent.problem.tree_index import Floats
 def closed_form(problem: Problem) -> tuple[Floats, bool]:
     """People by stratum and class: everyone in a leaf has the leaf's shares; and whether that is the optimum.
 
-    What a leaf does not tell is divided evenly. It is the optimum of a problem without internal
+    What a leaf does not publish is divided evenly. It is the optimum of a problem without internal
     constraints when everyone's leaf is known and nothing but one tree, read by its leaves, is.
     """
     strata, weight = problem.strata, problem.reference
@@ -33,7 +33,7 @@ def closed_form(problem: Problem) -> tuple[Floats, bool]:
 
 
 def _leaf_shares(problem: Problem, leaves: LinearConstraints) -> Floats:
-    """For each stratum the shares its leaf tells; NaN where it tells none."""
+    """For each stratum the shares that its leaf publishes; NaN where it publishes none."""
     group = problem.strata.leaf[:, leaves.tree]
     size = np.bincount(group[group >= 0], weights=problem.reference[group >= 0])
     values = np.full((len(size) + 1, problem.classes), np.nan)

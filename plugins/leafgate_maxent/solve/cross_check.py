@@ -1,4 +1,4 @@
-"""The engines, and the second opinion that one gives on the other."""
+"""The engines, and the cross-check of one engine by the other on a small subproblem."""
 
 from __future__ import annotations
 

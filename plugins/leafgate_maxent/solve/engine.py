@@ -1,4 +1,4 @@
-"""What every solve has in common: the problem posed to an engine, and the answer read back."""
+"""Pose the problem to an engine as a subproblem, and read the solution back."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def solve(part: Subproblem, *, time_limit: float) -> SolvedByGekko:
 
 
 def define_variables(model: Any, problem: LiftedProblem, batch: Batch) -> list[Any]:
-    """The variables of a model that is told a batch; their names are GEKKO's own (v1, v2, ...)."""
+    """Add one batch to a model; returns its variables, whose names are GEKKO's own (v1, v2, ...)."""
     variables = [model.Var(value=value, lb=0) for value in problem.start[batch.variables].tolist()]
     names = [""] * len(problem.start)
     for j, variable in zip(batch.variables.tolist(), variables, strict=True):

@@ -1,4 +1,4 @@
-"""When nothing keeps all constraints: the smallest set of them that was found in conflict."""
+"""Infeasibility: an irreducible set of constraints that conflict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reduced part of the problem: what an engine is given, and what it gives back."""
+"""The subproblem that an engine solves, and its solution."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Subproblem:
 
 @dataclass(frozen=True)
 class Solution:
-    """A point, and what each constraint is worth at it: nats of entropy for each person it is relaxed by.
+    """A point and its duals: nats of entropy for each person by which a constraint is relaxed.
 
     `duals` are those of the curved constraints, `inequality_duals` of the linear inequalities, none of
     them negative; `equality_duals` of the equalities. `converged` says whether the engine was content.
