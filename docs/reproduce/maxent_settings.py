@@ -16,7 +16,7 @@ from leafgate.engine.build import build, knowledge
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
-from leafgate_maxent.attack import chances_of
+from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.problem.build import Model
 
 Floats = NDArray[np.float64]
@@ -73,4 +73,4 @@ def true_shares(table: Table) -> Floats:
 
 def believed(model: Model, people: Floats, known: AdversaryKnowledge) -> Floats:
     """P*(x|q)."""
-    return chances_of(model, people, known.schema[SECRET], known).to_numpy(dtype=float)
+    return posterior_of(model, people, known.schema[SECRET], known).to_numpy(dtype=float)

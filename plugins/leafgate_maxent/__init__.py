@@ -1,4 +1,9 @@
-"""The maximum-entropy attack, and counting: what a published tree really tells."""
+"""The maximum-entropy attack and the counting attack on published trees.
+
+`attack` turns a release and the adversary's knowledge into beliefs. `problem` states the constraints that leaves and
+splits imply, `presolve` fixes cells and merges symmetric strata, and `solve` finds the distribution of largest entropy
+with a certificate. `counting` weighs all integer data sets that satisfy the same constraints equally.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +57,10 @@ class MaxEnt(AttackModel):
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_maxent.attack import infer
+        from leafgate_maxent.problem.problem import SolveSettings
 
-        return infer(self, release, known)
+        settings = SolveSettings(self.solver, self.starts, self.time_limit, known.seed)
+        return infer(release, known, settings, internal=self.internal, members=self.members == "all")
 
 
 class Counting(AttackModel):
@@ -77,7 +84,9 @@ class Counting(AttackModel):
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:
         from leafgate_maxent.attack import infer_counting
 
-        return infer_counting(self, release, known)
+        return infer_counting(
+            release, known, internal=self.internal, most_states=self.most_states, time_limit=self.time_limit
+        )
 
 
 @hookimpl

@@ -35,7 +35,7 @@ from leafgate_kadet.options import (
     Required,
     TClosenessRequired,
 )
-from leafgate_kadet.requirements import admissible_of, requirement
+from leafgate_kadet.requirements import admissible_of, make_requirement
 from leafgate_protection import Confidence
 from literal_kadet import LiteralKadet
 from mortgage import MARITAL_STATUS, RISK, SPORTS_CAR, fan, leaf, mortgage
@@ -280,7 +280,7 @@ def together(several: Sequence[Counts]) -> Counts:
 
 def holds(wanted: Required, column: Column, everyone: Counts, counts: Counts) -> bool:
     """What kADET's own requirement says of a group."""
-    made = requirement(wanted, column, np.array(everyone, dtype=float))
+    made = make_requirement(wanted, column, np.array(everyone, dtype=float))
     return bool(made.holds(np.array(counts, dtype=float)))
 
 
@@ -307,7 +307,7 @@ def test_a_requirement_is_what_exact_arithmetic_makes_of_its_definition(
 @given(crowds(4), one_required())
 def test_groups_are_judged_together_as_one_by_one(asked: tuple[Column, list[Counts]], wanted: Required) -> None:
     column, several = asked
-    made = requirement(wanted, column, np.array(together(several), dtype=float))
+    made = make_requirement(wanted, column, np.array(together(several), dtype=float))
     table = np.array(several, dtype=float).reshape(2, 2, -1)
     one_by_one = [holds(wanted, column, together(several), counts) for counts in several]
     assert made.holds(table).reshape(-1).tolist() == one_by_one
