@@ -13,7 +13,7 @@ from leafgate.testing.check import DoesNotApply, NonConformance
 from leafgate.testing.scenarios import SETTINGS, Instance, Scenario, truth_of
 from leafgate.testing.scenarios.releases import DisclosureLevel
 from leafgate.testing.scenarios.tables import Key
-from leafgate.testing.subjects import AttackSubject, chances_of, groups_of
+from leafgate.testing.subjects import AttackSubject, groups_of, posterior_of
 from leafgate.types.belief import Belief
 from leafgate.types.release import Counted, Level
 
@@ -67,12 +67,12 @@ NOT_TRUE: tuple[Counted, ...] = ("noisy", "perturbed")
 
 def respects_noise(subject: AttackSubject) -> None:
     """Numbers that are said to be noisy, or of changed cells, make it certain of nobody."""
-    counted = [each for each in NOT_TRUE if each in subject.attack.reads]
+    counted = [each for each in NOT_TRUE if each in subject.component.reads]
     trees = [setting for setting in SETTINGS if setting.mechanism is None and not setting.cells]
     tried = 0
     for setting in (setting.counting(counted[0]) for setting in trees if counted):
         try:
-            found = subject.beliefs(setting.world())
+            found = subject.run(setting.world())
         except LeafgateError:
             continue
         for belief in (belief for belief in found if belief.secret is not None and belief.record_positions is None):
@@ -92,19 +92,19 @@ LEVELS: tuple[Level, ...] = ("shares", "error_rates")
 
 def _leaking(subject: AttackSubject) -> Iterator[tuple[Scenario, Instance, list[Belief]]]:
     """Every setting; those of trees also with less on their leaves, where the attack reads that."""
-    for setting, believed in subject.first_beliefs:
+    for setting, believed in subject.beliefs:
         yield setting, setting.world(), believed
         for level in LEVELS if setting.world().release.trees and not setting.cells else ():
             result = setting.at_level(level)
             try:
-                found = subject.beliefs(result.world())
+                found = subject.run(result.world())
             except LeafgateError:
                 continue
             yield result, result.world(), found
 
 
 def _told(subject: AttackSubject, telling: DisclosureLevel) -> Iterator[tuple[Scenario, Instance]]:
-    return ((setting, setting.world(telling=telling)) for setting in subject.settings)
+    return ((setting, setting.world(telling=telling)) for setting, _ in subject.beliefs)
 
 
 def _about(setting: Scenario, belief: Belief) -> bool:
@@ -123,7 +123,7 @@ def _refutes(belief: Belief, *, expected: bool) -> None:
 def _believed(setting: Scenario, world: Instance, belief: Belief) -> float:
     """The chance it gives the truth, on average over the people who are exposed."""
     rows, table = _people(setting, world, belief)
-    chances = chances_of(belief, world)
+    chances = posterior_of(belief, world)
     assert chances is not None
     assert belief.secret is not None
     truth = table.codes(belief.secret)
@@ -146,7 +146,7 @@ def uninformative_release_uninformative_belief(subject: AttackSubject) -> None:
     tried = 0
     for setting, world in _told(subject, "nothing"):
         try:
-            found = subject.beliefs(world)
+            found = subject.run(world)
         except LeafgateError:
             continue  # that it cannot tell is right, too
         _tells_nobody_apart(setting, world, found)
@@ -172,7 +172,7 @@ def _tells_nobody_apart(setting: Scenario, world: Instance, found: list[Belief])
 
 
 def _alike(setting: Scenario, world: Instance, belief: Belief) -> None:
-    chances = chances_of(belief, world)
+    chances = posterior_of(belief, world)
     assert chances is not None
     assert belief.secret is not None
     remedy = "what it believes must follow from the release and what is known, and from nothing else"
@@ -221,7 +221,7 @@ def same_beliefs(pairs: Iterator[tuple[Any, Any]], when: str, remedy: str) -> No
 
 
 def _by_key(world: Instance, belief: Belief, keys: list[Key]) -> list[tuple[Key, dict[Any, float]]]:
-    chances = chances_of(belief, world)
+    chances = posterior_of(belief, world)
     if chances is None or belief.secret is None:
         return []
     domain = world.known.schema[belief.secret].domain

@@ -27,8 +27,8 @@ CLOSE = 1e-9
 def sees_a_leak(subject: MetricSubject) -> None:
     """Somebody whose secret is out scores worse than anybody does of whom nothing is known."""
     remedy = (
-        f"check its direction: `{subject.metric.direction}` means that "
-        f"{'more' if subject.metric.direction == 'at_least' else 'less'} is safer; look at every value of the secret"
+        f"check its direction: `{subject.component.direction}` means that "
+        f"{'more' if subject.component.direction == 'at_least' else 'less'} is safer; look at every value of the secret"
     )
     for value in _values(subject):
         for nothing, everything in _told_apart(subject, "nothing", "everything", value):
@@ -40,7 +40,7 @@ def sees_a_leak(subject: MetricSubject) -> None:
 
 def _values(subject: MetricSubject) -> list[str]:
     """The values of the secret that it looks at: those its options name, else all."""
-    named = canonical_text(subject.metric.model_dump())
+    named = canonical_text(subject.component.model_dump())
     return [value for value in ILLNESSES if repr(value) in named] or list(ILLNESSES)
 
 
@@ -76,7 +76,7 @@ def no_information_scores_best(subject: MetricSubject) -> None:
 def _told_apart(
     subject: MetricSubject, some: Learned, more: Learned, value: str = TRUTH
 ) -> Iterator[tuple[float, float]]:
-    if not subject.of_people and type(subject.metric).threat_model.startswith("None"):
+    if not subject.of_people and type(subject.component).threat_model.startswith("None"):
         raise DoesNotApply("it measures what a release is good for, or costs: its threat model is none")
     pairs = 0
     for kind in subject.kinds:
@@ -93,7 +93,7 @@ def _told_apart(
 
 def says_who_moves_it(subject: MetricSubject) -> None:
     """A score of the release that people of the test table move says by how much one of them can."""
-    metric = subject.metric
+    metric = subject.component
     if subject.of_people or metric.private or metric.unit:
         raise DoesNotApply("the public sees its scores as counts, shares or averages of people, or not at all")
     for kind in subject.kinds:

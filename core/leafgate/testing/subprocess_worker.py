@@ -14,10 +14,9 @@ from functools import cache
 from queue import SimpleQueue
 from typing import IO, Any
 
-from leafgate.api.components import AttackModel, Component
-from leafgate.api.metrics import Metric
+from leafgate.api.components import Component
 from leafgate.testing.sandbox import digest
-from leafgate.testing.subjects import AttackSubject, BuilderSubject, MetricSubject
+from leafgate.testing.subjects import subject_of
 
 LONGEST = 600.0
 """Seconds one plugin may take there."""
@@ -98,13 +97,7 @@ def _worker() -> Worker:
 
 def outcomes(component: Component, more: Sequence[Any]) -> dict[str, str]:
     """By the setting's name a digest of what was believed, scored or built."""
-    return {name: digest(text) for name, text in _subject(component, more).first.items()}
-
-
-def _subject(component: Any, more: Sequence[Any]) -> AttackSubject | MetricSubject | BuilderSubject:
-    if isinstance(component, AttackModel):
-        return AttackSubject(component, more)
-    return MetricSubject(component, more) if isinstance(component, Metric) else BuilderSubject(component, more)
+    return {name: digest(text) for name, text in subject_of(component, more).first.items()}
 
 
 # --- The other process: makes a plugin again, and says what comes of it, until there is nothing more to read ---
