@@ -41,9 +41,9 @@ class LeafReader:
 
         The class: counts pooled over the leaves; shares and error rates averaged (by nothing better than equal
         weights, sizes being unknown), and labels likewise, each with its accuracy. Another secret: within a leaf the
-        prior, restricted to what the tests on the way allow; leaves by size where counts tell it, else by the
+        prior, restricted to what the tests on the way allow; leaves by size where counts state it, else by the
         prior, without the leaves that are known to be empty; where all are, the people ended in no leaf. A leaf that
-        counts nobody still tells its label, where the numbers are not of everybody. Numbers of a sample, of changed
+        counts nobody still publishes its label, where the numbers are not of everybody. Numbers of a sample, of changed
         cells or with noise are smooth; all others count as they are.
 
         `class_value` is the people's own class where that is public.
@@ -90,7 +90,7 @@ class LeafReader:
         return np.asarray(total / total.sum()) if total.sum() > 0 else None
 
     def _leaf_row(self, leaf: Leaf) -> Shares | None:
-        """People per class where counts are published, else shares; None for a leaf that tells neither."""
+        """People per class where counts are published, else shares; None for a leaf that publishes neither."""
         classes = self.release.classes
         numbers = leaf.counts if leaf.counts is not None else leaf.shares
         if numbers is not None:

@@ -132,7 +132,7 @@ def specialise(coded: EncodedTable, k: int, groups: Codes) -> Generalisation:
 
 
 def _finer(feature: Feature, codes: Codes) -> list[Codes]:
-    """The parts of a categorical group on the coarsest level that tells some of its values apart."""
+    """The parts of a categorical group on the coarsest level that separates some of its values."""
     for level in reversed(feature.levels):
         names = level[codes]
         if len(np.unique(names)) > 1:
@@ -150,9 +150,6 @@ def _halves(codes: Codes, cells: Floats) -> list[Codes]:
     best = int(np.argmax(np.round(gains / cells.sum(), 12)))
     after = int(held[best])
     return [codes[: after + 1], codes[after + 1 :]]
-
-
-# --- From options and a table to what top-down specialisation releases ---
 
 
 def build(options: Tds, table: Table, test: Table | None) -> Release:

@@ -1,4 +1,4 @@
-"""What must hold of every attack."""
+"""The checks of attacks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def believes(subject: AttackSubject) -> None:
 def _words_of(subject: AttackSubject, belief: Belief, group: int) -> None:
     explain = belief.explain
     if explain is not None and not isinstance(called(subject.component, lambda: explain(group)), str):
-        raise NonConformance("its `explain` gives no text", "say in words what the release tells of a group")
+        raise NonConformance(
+            "its `explain` gives no text", "describe in words what the release publishes about a group"
+        )
 
 
 def respects_weights(subject: AttackSubject) -> None:

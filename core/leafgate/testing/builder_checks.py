@@ -1,4 +1,4 @@
-"""What must hold of every builder."""
+"""The checks of builders."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _same_people(subject: BuilderSubject, change: Callable[[Table], Table], when
 
 
 def partition(release: Release) -> Any:
-    """What a release tells, whatever the order of columns, branches, labels and records.
+    """The content of a release, whatever the order of columns, branches, labels and records.
 
     Of trees what their leaves count; of records the records themselves.
     """

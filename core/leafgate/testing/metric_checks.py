@@ -1,4 +1,4 @@
-"""What must hold of every metric."""
+"""The checks of metrics."""
 
 from __future__ import annotations
 

@@ -153,8 +153,6 @@ def _refuse(event: str, said: tuple[Any, ...]) -> None:
     raise OSError("no network during a conformance check")
 
 
-# --- Does what everybody may read say something of a person? ---
-
 SIGN = "q7x"
 """A text that nobody writes who does not copy it from a row."""
 MARK = 0.738291

@@ -315,7 +315,7 @@ class MetricSubject(Subject[CaseKind, ScoringContext, str]):
         if not (np.isfinite(numbers) | (numbers == unsafe)).all():
             raise NonConformance(
                 "it returns NaN, or is infinite on the safe side",
-                f"where nothing bounds what is learned the score is {unsafe}; where it cannot tell, "
+                f"where nothing bounds what is learned the score is {unsafe}; where it cannot decide, "
                 "raise InconclusiveError",
             )
         return numbers

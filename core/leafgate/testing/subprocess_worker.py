@@ -92,15 +92,9 @@ def _worker() -> Worker:
     return Worker()
 
 
-# --- What comes of a plugin in each setting it can use, as digests that two processes can compare ---
-
-
 def outcomes(component: Component, more: Sequence[Any]) -> dict[str, str]:
     """By the setting's name a digest of what was believed, scored or built."""
     return {name: digest(text) for name, text in subject_of(component, more).first.items()}
-
-
-# --- The other process: makes a plugin again, and says what comes of it, until there is nothing more to read ---
 
 
 def main() -> None:
