@@ -12,6 +12,8 @@ from leafgate import Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hook
 if TYPE_CHECKING:
     import pandas as pd
 
+    from leafgate_structure.metrics import Disclosed
+
 Groups = Literal["each_tree", "all_trees", "outputs"]
 By = Literal["quasi_identifiers", "features"]
 GROUPS = (
@@ -119,14 +121,15 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         return not result(case, self.groups, self.by_public)
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_structure.metrics import disclosed
-
-        return disclosed(self, case).share
+        return self._disclosed(case).share
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
+        return self._disclosed(case).evidence
+
+    def _disclosed(self, case: ScoringContext) -> Disclosed:
         from leafgate_structure.metrics import disclosed
 
-        return disclosed(self, case).evidence
+        return disclosed(case, self.groups, self.by_public, self.form, self.k, derived=self.told_by_release)
 
 
 class ResidualDegreesOfFreedom(ReleaseAtLeast):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from leafgate.types.table import Table
 from leafgate.types.tree import Leaf, Node, children
 from leafgate_structure.evidence import worst_groups
 from leafgate_structure.partitions import Division, class_probabilities, divisions
-
-if TYPE_CHECKING:
-    from leafgate_structure import ClassDisclosure
-
 
 ZERO_SHARE = 1e-8
 """Shares up to this count as 0, as for numpy's `isclose`."""
@@ -33,13 +29,15 @@ class Disclosed:
     evidence: dict[str, Any]
 
 
-def disclosed(metric: ClassDisclosure, case: ScoringContext) -> Disclosed:
+def disclosed(
+    case: ScoringContext, groups: str, by_public: bool, form: str, k: int | None, *, derived: bool
+) -> Disclosed:
     """The share of people in groups of one class, in groups that lack a class, or with a few people of a class."""
     release, table = case.release, case.table
     if release.target not in table.schema:
         raise InconclusiveError("the table has no class")
-    found = divisions(case, metric.groups, metric.by_public)
-    marks = [flagged(_people(metric, case, division), metric.form, metric.k) for division in found]
+    found = divisions(case, groups, by_public)
+    marks = [flagged(_people(case, division, derived=derived), form, k) for division in found]
     beyond = np.zeros(len(table), dtype=bool)
     for division, marked in zip(found, marks, strict=True):
         beyond |= marked[division.group]
@@ -47,7 +45,7 @@ def disclosed(metric: ClassDisclosure, case: ScoringContext) -> Disclosed:
     people = int(table.persons[beyond].sum())
     document["people_beyond"] = AuditorOnly(PeopleCount(people))
     if people:
-        document["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), metric.by_public)
+        document["worst"] = worst_groups(case, list(zip(found, marks, strict=True)), by_public)
     return Disclosed(people / int(table.persons.sum()), document)
 
 
@@ -69,9 +67,9 @@ def flagged(people: NDArray[np.float64], form: str, k: int | None) -> NDArray[np
     return np.asarray(((people > 0) & (people < (k or 0))).any(axis=1))
 
 
-def _people(metric: ClassDisclosure, case: ScoringContext, division: Division) -> NDArray[np.float64]:
+def _people(case: ScoringContext, division: Division, *, derived: bool) -> NDArray[np.float64]:
     """Each group's people by class: as they are, or as many as the release's shares make of them."""
-    if not metric.told_by_release:
+    if not derived:
         target = case.release.target
         return division.counts(case.table.codes(target), len(case.release.classes))
     result = class_probabilities(case.release, case.table)[division.first]
