@@ -20,7 +20,7 @@ from leafgate.engine.build import build, knowledge
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
-from leafgate_divergence.metrics import divergences
+from leafgate_divergence import divergences
 from leafgate_maxent.attack import posterior_of
 from leafgate_maxent.problem.build import Model, build_model
 from leafgate_maxent.problem.problem import Outcome, SolveSettings

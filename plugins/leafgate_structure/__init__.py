@@ -1,4 +1,4 @@
-"""What the shape of a model alone gives away: small leaves, ruled-out classes, too many parameters."""
+"""Metrics of a model's structure: small leaves, classes that leaves rule out, parameters, settings, overfitting."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from leafgate import Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hook
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from leafgate_structure.metrics import Disclosed
 
 Groups = Literal["each_tree", "all_trees", "outputs"]
 By = Literal["quasi_identifiers", "features"]
@@ -39,7 +41,7 @@ class _OfGroups(Metric):
 
     @property
     def by_public(self) -> bool:
-        """Are people told apart by their public columns alone?"""
+        """Do the public columns alone define the groups?"""
         return self.by == "quasi_identifiers" or (
             self.by is None and self.groups != "outputs" and not self.told_by_release
         )
@@ -82,7 +84,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
 
 class ClassDisclosure(_OfGroups, ReleaseAtMost):
-    """The share of people in leaves that tell their class, rule one out, or hold a few people of one."""
+    """The share of people in leaves that disclose their class, rule one out, or hold a few people of one."""
 
     use: Literal["class_disclosure"] = "class_disclosure"
     form: Literal["single", "ruled_out", "few"] = Field(
@@ -95,7 +97,7 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
 
     unit = "share"
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
-    plain_failure = "too many people stand in leaves that tell too much of their class"
+    plain_failure = "too many people are in leaves that disclose too much of their class"
     scale = "from 0 to 1"
     interpretation = "0: nobody; a leaf of two classes or more rules one out as well if there are three"
 
@@ -112,21 +114,22 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         return self
 
     def must_hide(self, case: ScoringContext) -> bool:
-        """True classes that no leaf tells exactly are for auditors, and so are groups that no leaf counts."""
+        """Show true classes to auditors only unless leaves publish them exactly; the same for sizes of groups."""
         from leafgate_structure.evidence import classes_known, sizes_known
 
         result = sizes_known if self.told_by_release else classes_known
         return not result(case, self.groups, self.by_public)
 
     def score(self, case: ScoringContext) -> float:
-        from leafgate_structure.metrics import disclosed
-
-        return disclosed(self, case).share
+        return self._disclosed(case).share
 
     def evidence(self, case: ScoringContext, scores: pd.Series | float) -> Mapping[str, Any]:
+        return self._disclosed(case).evidence
+
+    def _disclosed(self, case: ScoringContext) -> Disclosed:
         from leafgate_structure.metrics import disclosed
 
-        return disclosed(self, case).evidence
+        return disclosed(case, self.groups, self.by_public, self.form, self.k, derived=self.told_by_release)
 
 
 class ResidualDegreesOfFreedom(ReleaseAtLeast):
@@ -170,7 +173,7 @@ class RiskySettings(ReleaseAtMost):
     source = f"{SACRO}; arXiv:2502.09396"
 
     def must_hide(self, case: ScoringContext) -> bool:
-        """People at tests and in leaves are for auditors, where columns that are not public tell how many they are."""
+        """Show people at tests and in leaves to auditors only, if columns that are not public define their numbers."""
         from leafgate_structure.evidence import sizes_known
         from leafgate_structure.hyperparameters import counts_people
 

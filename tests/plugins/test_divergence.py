@@ -362,5 +362,5 @@ def test_own_records_of_an_attack_are_found_by_their_public_cells() -> None:
 def test_cells_of_single_records_are_no_public_records() -> None:
     case = cells_case("everything")
     assert len(case.table.public[0]) < len(case.table)
-    with pytest.raises(UnreadableError, match="speaks of single cells"):
+    with pytest.raises(UnreadableError, match="is about single cells"):
         Divergence(at_least=0).score(case)

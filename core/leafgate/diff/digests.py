@@ -1,4 +1,4 @@
-"""What of two policies' digests no change tells yet: the content of files, the order of lists."""
+"""Differences of two policies' digests that no changed line explains: content of files, order of lists."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _place(policy: Compared, place: Place) -> str:
 def _shown(old: Any, new: Any) -> tuple[Any, Any]:
     """Both values; of lists that hold the same, that their order is another; of files, their digests.
 
-    Of files about people it is told that they are others, and no digest: whoever reads it could try a guess on that.
+    Of files about people the output states that they differ, and no digest, on which a reader could test a guess.
     """
     if any(isinstance(result, str) and result.startswith(ABOUT_PEOPLE) for result in (old, new)):
         return old and "people of one file", new and "those of another"

@@ -61,16 +61,16 @@ def _first(names: Sequence[str]) -> str | None:
 
 
 def finding_of(result: Result, metric: str | None) -> Mapping[str, Any] | None:
-    """The worst finding of a metric at one point: failed before not told before held, then by its score."""
+    """The worst finding of a metric at one point: failed before inconclusive before passed, then by its score."""
     findings = [] if result.report is None else result.report["findings"]
-    mine = [
+    of_metric = [
         finding for finding in findings if finding["metric"] == metric and not finding["id"].startswith("guarantee:")
     ]
-    return min(mine, key=_badness) if mine else None
+    return min(of_metric, key=_badness) if of_metric else None
 
 
 def _badness(finding: Mapping[str, Any]) -> tuple[int, float]:
-    """Failed before not told before held, and among equals the worse score."""
+    """Failed before inconclusive before passed, and among equals the worse score."""
     value = plain(finding["value"])
     worse = 0.0 if value is None else value if "at_least" in finding["limit"] else -value
     return {False: 0, None: 1, True: 2}[finding["passed"]], worse

@@ -51,7 +51,7 @@ class Result:
 
     @property
     def problem(self) -> str:
-        """Why there is no number for something: what could not be run, built or told."""
+        """Why there is no number for something: what could not be run, built or decided."""
         findings = [] if self.report is None else self.report["findings"]
         items = [
             f["evidence"].get("problem") or f["evidence"].get("reason") for f in findings if f["passed"] is not True
