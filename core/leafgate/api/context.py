@@ -1,9 +1,10 @@
-"""Case: everything a metric may look at, with the belief laid out over the table's rows."""
+"""ScoringContext: everything a metric may read, with the belief laid out over the table's rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,29 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
+class Observation(Enum):
+    """What a metric can read of a context that the public may not know; `ScoringContext.observed` records it."""
+
+    POSTERIOR = "the distribution that is scored"
+    COMPOSITION = "each equivalence class's true distribution of the secret"
+    OVERALL = "the secret's distribution in the whole table"
+    TRUTH = "true secrets of single people"
+
+
 @dataclass(frozen=True)
 class ScoringContext:
     """What a metric scores. `belief` is None for metrics of the release alone.
 
     `posterior`, `prior`, `equivalence_class`, `sizes`, `truth` and `weight` have one row for each row of `table`, so
-    that metrics
-    never align anything. `scored` says what `posterior` are: what the adversary believes, or the true
-    composition of each group. Where the belief is about hidden cells, `table` holds the people behind these
-    records, a row for each. `origins` are, where they are known, for each published record its row in
+    that metrics never align anything. `scored` says what `posterior` holds: what the adversary derives, or the true
+    composition of each equivalence class. Where the belief is about hidden cells, `table` holds the people behind
+    these records, one row for each. `origins` gives, where it is known, for each published record its row in
     `table.without_key`. `inconsistency`: the release claims to count the table's people, and does not. `built`:
-    this audit ran the builder, so the coins that it tosses were tossed.
+    this audit ran the builder, so all random numbers of the build were drawn.
+
+    `observed` is the record of what was read. Every property that reads the table's secrets enters an `Observation`
+    before it returns, and `leafgate.algorithms.derivable.must_hide` decides by this record whether the public sees a
+    score. A copy made with `dataclasses.replace` writes into the same record.
     """
 
     table: Table
@@ -44,10 +57,19 @@ class ScoringContext:
     origins: Sequence[int] | None = None
     inconsistency: bool = False
     built: bool = False
+    observed: set[Observation] = field(default_factory=set, repr=False, compare=False, kw_only=True)
+
+    def with_own_record(self, scored: Distribution | None = None) -> ScoringContext:
+        """A copy whose reads are recorded apart from this context's, so that asking the guard adds no observation.
+
+        Args:
+            scored: the distribution that the copy's `posterior` holds; this context's when left out.
+        """
+        return replace(self, scored=self.scored if scored is None else scored, observed=set())
 
     @property
     def noisy_test(self) -> bool:
-        """Has the test table noise on its numbers, as the release's records have?"""
+        """Does the test table have noise on its numbers, as the release's records have?"""
         return self.release.builder.get("test") == "perturbed"
 
     @property
@@ -63,9 +85,9 @@ class ScoringContext:
         believed = self._belief.posterior
         if believed is None:
             raise UnreadableError("the attack says nothing of a secret")
-        if self.scored == "composition":
-            return self._composition
-        return believed.iloc[self._position].reset_index(drop=True)
+        scored = self._composition if self.scored == "composition" else believed.iloc[self._position]
+        self.observed.add(Observation.POSTERIOR)
+        return scored.reset_index(drop=True)
 
     @cached_property
     def prior(self) -> pd.DataFrame:
@@ -90,6 +112,7 @@ class ScoringContext:
         size = len(self.secret.domain)
         cell = group * size + self.table.codes(self.secret.name)
         counts = np.bincount(cell, weights=self.table.weight, minlength=len(groups) * size).reshape(-1, size)
+        self.observed.add(Observation.COMPOSITION)
         return pd.DataFrame(
             (counts / counts.sum(axis=1, keepdims=True))[group], columns=pd.Index(self.secret.domain, dtype=object)
         )
@@ -107,6 +130,7 @@ class ScoringContext:
             raise UnreadableError("the attack says nothing of a secret")
         counts = np.zeros(believed.shape)
         np.add.at(counts, (self._position, self.table.codes(self.secret.name)), self.table.weight)
+        self.observed.add(Observation.TRUTH)
         there = counts.sum(axis=1) > 0
         shares, certain = believed.copy(), believed.copy()
         shares.iloc[there] = counts[there] / counts[there].sum(axis=1, keepdims=True)
@@ -120,6 +144,7 @@ class ScoringContext:
 
         codes = self.table.codes(self.secret.name)
         counts = np.bincount(codes, weights=self.table.weight, minlength=len(self.secret.domain))
+        self.observed.add(Observation.OVERALL)
         return np.asarray(counts / self.table.people)
 
     @cached_property
@@ -180,6 +205,7 @@ class ScoringContext:
         import pandas as pd
 
         column = self.secret
+        self.observed.add(Observation.TRUTH)
         if column.bins is None:
             return self.table.frame[column.name]
         return pd.Series(pd.Categorical.from_codes(self.table.codes(column.name), categories=pd.Index(column.domain)))

@@ -16,7 +16,7 @@ from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_re
 from leafgate.algorithms.derivable import columns_spoken_of, must_hide, undisclosed_reads, uses_background_knowledge
 from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
 from leafgate.api.components import Distribution, Scored
-from leafgate.api.context import ScoringContext
+from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
@@ -284,7 +284,7 @@ def _score_belief(metric: RecordMetric, judged: AuditState, id: str, attempt: At
     errors: dict[Distribution, LeafgateError] = {}
     for distribution in wanted:
         same_as = cases.get("derived")
-        if same_as is not None and "posterior" not in vars(same_as.case):
+        if same_as is not None and Observation.POSTERIOR not in same_as.case.observed:
             break  # whatever the distribution is, the metric does not look at it
         try:
             cases[distribution] = _score_case(metric, judged, judged.case(belief, distribution), same_as)
@@ -314,7 +314,8 @@ def _score_case(
     metric: RecordMetric, judged: AuditState, case: ScoringContext, derived: _ScoredCase | None
 ) -> _ScoredCase:
     """Everybody's scores of a case; those of what is `derived`, where the release tells that both are the same."""
-    if derived is not None and _same_chances(case, derived.case) and "composition" not in set(undisclosed_reads(case)):
+    same = derived is not None and _same_chances(case, derived.case)
+    if derived is not None and same and Observation.COMPOSITION not in undisclosed_reads(case):
         return replace(derived, case=case)
     scores = scores_of(metric, judged.plugins, case)
     return _ScoredCase(case, scores, _evidence(metric, judged, case, scores) if derived is None else {})
@@ -342,13 +343,14 @@ def _secondary_scores(
     would tell something of it that they are not there.
     """
     first = next(iter(cases.values())).case
-    if first.belief is None or first.belief.equivalence_class is None or "posterior" not in vars(first):
+    if first.belief is None or first.belief.equivalence_class is None or Observation.POSTERIOR not in first.observed:
         return {}
-    untold = "composition" in cases and "composition" in set(undisclosed_reads(cases["composition"].case))
+    composed = cases.get("composition")
+    untold = composed is not None and Observation.COMPOSITION in undisclosed_reads(composed.case)
     cases = dict(cases)
     for distribution in DISTRIBUTIONS:
         if scored != "worst" and distribution not in cases and metric.can_score(distribution):
-            case = replace(first, scored=distribution)
+            case = first.with_own_record(distribution)
             try:
                 if untold or not _same_chances(case, first):
                     cases[distribution] = _ScoredCase(case, scores_of(metric, judged.plugins, case), {})

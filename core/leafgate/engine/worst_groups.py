@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ def witnesses(case: ScoringContext, scores: pd.Series, past: NDArray[np.bool_], 
     Each says how many people share it and how many values their secret can still have; for auditors
     also the path that exposes them, what is believed of them and what is true.
     """
-    case = replace(case, scored="derived")  # what is believed stays so, whatever was scored
+    case = case.with_own_record("derived")  # the groups show what is derived, whatever was scored
     sign = 1 if direction == "at_least" else -1
     rows = pd.DataFrame({"group": _groups(case), "score": sign * scores, "people": case.table.persons, "past": past})
     rows["possible"] = _possible_values(case)
