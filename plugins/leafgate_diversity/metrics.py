@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from leafgate import ScoringContext
-from leafgate.api.metrics import lenient
 from leafgate.errors import UnreadableError
+from leafgate.types.report import lenient
 from leafgate_diversity.l_diversity import Floats, distinct_l, entropy_l, largest_share, recursive_l
 from leafgate_diversity.likelihood_ratios import basic_beta, disclosure, enhanced_beta
 from leafgate_diversity.t_closeness import equal_distance, hierarchical_distance, ordered_distance

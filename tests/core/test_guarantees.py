@@ -184,10 +184,10 @@ def test_a_claim_whose_attack_is_no_help_is_inconclusive_and_the_rest_stands(off
 
 
 def test_a_metric_that_cannot_make_sense_of_a_claim_is_inconclusive() -> None:
-    def of_claim(claim: Any) -> Any:
+    def from_claim(claim: Any) -> Any:
         raise KeyError("depth")
 
-    odd = metric_that(sure, checks="calm", of_claim=of_claim)
+    odd = metric_that(sure, checks="calm", from_claim=from_claim)
     assert finding(audited(odd, **CLAIMS), "guarantee:calm").passed is None
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from leafgate.types.report import Scored
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -22,19 +24,14 @@ if TYPE_CHECKING:
     from leafgate.types.table import Table
 
 
-Limit = Annotated[float, Field(allow_inf_nan=False)]
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
-Unit = Literal["", "people", "one over people", "share", "people left", "table"]
 Distribution = Literal["derived", "composition"]
 """A distribution of a secret: what the adversary derives, or the true composition of each person's group."""
-Scored = Literal["worst", "derived", "composition"]
-"""By which distribution a limit is judged; `worst`: for each person the worse of the two scores."""
 DEFAULT_ORDER: tuple[Scored, ...] = ("worst", "derived", "composition")
 """The first of these that a metric can score is its default."""
 ONLY_DERIVED: frozenset[Scored] = frozenset({"derived"})
 """The `scorable` of metrics that compare what is believed with the truth."""
-SLACK = 1e-12
-"""By so much (of limits above 1: by such a part of them) a score may miss its limit, for floating point does."""
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 
 

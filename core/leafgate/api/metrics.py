@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
 
-from leafgate.api.components import DEFAULT_ORDER, SLACK, Component, Limit, Scored, Share, Unit
+from leafgate.api.components import DEFAULT_ORDER, Component, FiniteFloat, Share
 from leafgate.errors import InconclusiveError
+from leafgate.types.report import Direction, Limit, Scored, Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
     from leafgate.api.context import ScoringContext
-
-
-def lenient(limit: float, sign: int = 1) -> float:
-    """A limit with its slack added, or with `sign` -1 taken away."""
-    return limit + sign * SLACK * max(1.0, abs(limit))
 
 
 @dataclass(frozen=True)
@@ -65,8 +61,8 @@ class Metric(Component):
     name: str = Field(default="", description="What findings call it; default: what it uses. Unique.")
 
     scores: ClassVar[Literal["records", "release"]] = "records"
-    direction: ClassVar[Literal["at_least", "at_most"]]
-    unit: ClassVar[Unit] = ""
+    direction: ClassVar[Direction]
+    unit: ClassVar[Unit] = Unit.NONE
     scale: ClassVar[str] = ""
     interpretation: ClassVar[str] = ""
     plain_failure: ClassVar[str] = ""
@@ -83,9 +79,14 @@ class Metric(Component):
         return self.name or self.use
 
     @property
-    def limit(self) -> float:
+    def bound(self) -> float:
         """The bound of the policy, to be read in the metric's direction."""
         return float(getattr(self, self.direction))
+
+    @property
+    def limit(self) -> Limit:
+        """The limit of the policy."""
+        return Limit(self.direction, self.bound)
 
     @classmethod
     def plain_failure_of(cls, secret: str | None) -> str:
@@ -94,7 +95,7 @@ class Metric(Component):
 
     def holds(self, score: float) -> bool:
         """Is this score good enough? What floating point adds or takes away does not count."""
-        return score >= lenient(self.limit, -1) if self.direction == "at_least" else score <= lenient(self.limit)
+        return self.limit.is_kept(score)
 
     def must_hide(self, case: ScoringContext) -> bool:
         """Would its numbers tell what is true of people, and the release does not? The public then sees none.
@@ -171,6 +172,11 @@ class RecordMetric(Metric):
     groups_only: ClassVar[bool] = False
     scorable: ClassVar[frozenset[Scored]] = frozenset({"worst", "derived", "composition"})
 
+    @property
+    def limit(self) -> Limit:
+        """The limit of the policy, and how people's scores are judged by it."""
+        return Limit(self.direction, self.bound, self.average, self.allow, self.scored)
+
     @classmethod
     def can_score(cls, scored: Scored) -> bool:
         """Can a limit on this metric be judged by that distribution?"""
@@ -215,14 +221,14 @@ class AtLeast(RecordMetric):
     """A record metric where more is safer."""
 
     direction = "at_least"
-    at_least: Limit = Field(description="The score must not be lower.")
+    at_least: FiniteFloat = Field(description="The score must not be lower.")
 
 
 class AtMost(RecordMetric):
     """A record metric where less is safer."""
 
     direction = "at_most"
-    at_most: Limit = Field(description="The score must not be higher.")
+    at_most: FiniteFloat = Field(description="The score must not be higher.")
 
 
 class ReleaseAtLeast(Metric):
@@ -230,7 +236,7 @@ class ReleaseAtLeast(Metric):
 
     scores = "release"
     direction = "at_least"
-    at_least: Limit = Field(description="The score must not be lower.")
+    at_least: FiniteFloat = Field(description="The score must not be lower.")
 
 
 class ReleaseAtMost(Metric):
@@ -238,4 +244,4 @@ class ReleaseAtMost(Metric):
 
     scores = "release"
     direction = "at_most"
-    at_most: Limit = Field(description="The score must not be higher.")
+    at_most: FiniteFloat = Field(description="The score must not be higher.")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from leafgate.algorithms.consistency import inconsistent_leaves, inconsistent_records
 from leafgate.algorithms.derivable import columns_spoken_of, must_hide, undisclosed_reads, uses_background_knowledge
 from leafgate.algorithms.node_counts import Contradiction, FileNumbers, first_contradiction
-from leafgate.api.components import Distribution, Scored
+from leafgate.api.components import Distribution
 from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.api.registry import Plugins
@@ -34,8 +34,10 @@ from leafgate.types.report import (
     NOT_SPOKEN_OF,
     VERIFIED_PRIVACY,
     Finding,
+    Scored,
     ScoredPeople,
     SecondaryScore,
+    Unit,
 )
 from leafgate.types.table import Table
 
@@ -268,9 +270,9 @@ def score_one(
     except LeafgateError as error:
         return inconclusive(metric, judged, id, str(error))
     common = _common(metric, judged, id, None, None) | {"private": must_hide(metric, case, None), "sensitivity": moved}
-    people = int(judged.table.persons.sum()) if metric.unit in {"share", "people left"} else None
+    people = int(judged.table.persons.sum()) if Unit(metric.unit).is_of_everyone else None
     passed, evidence = metric.holds(value), is_unbounded(value) | evidence
-    return Finding(value=finite(value), passed=passed, people=people, limit=_limit(metric), evidence=evidence, **common)
+    return Finding(value=finite(value), passed=passed, people=people, limit=metric.limit, evidence=evidence, **common)
 
 
 def _score_belief(metric: RecordMetric, judged: AuditState, id: str, attempt: AttackResult, belief: Belief) -> Finding:
@@ -302,7 +304,7 @@ def _score_belief(metric: RecordMetric, judged: AuditState, id: str, attempt: At
     finding = _judge_people(metric, scores, first.case, common, _told_by(first.case, attempt))
     beside = _secondary_scores(metric, judged, cases, scored, attempt)
     evidence = {**finding.evidence, **first.evidence, **beside, **({"scored_because": reason} if reason else {})}
-    finding = replace(finding, limit=_limit(metric, scored), evidence=evidence)
+    finding = replace(finding, limit=replace(metric.limit, scored=scored), evidence=evidence)
     for distribution, why in errors.items():
         problem = f"{DISTRIBUTION_NAMES[distribution]} could not be scored: {why}"
         passed = None if finding.passed else finding.passed
@@ -386,7 +388,7 @@ def _common(
         "attack": attempt.attack.called if attempt else None,
         "secret": secret,
         "plugin": judged.plugins.origin(metric),
-        "unit": metric.unit,
+        "unit": Unit(metric.unit),
         "of_release": metric.of_release,
         "plain_failure": metric.plain_failure_of(secret),
     }
@@ -450,14 +452,6 @@ def _fewest(case: ScoringContext, rows: NDArray[np.bool_]) -> int | None:
     return int(case.sizes.to_numpy()[rows].min())
 
 
-def _limit(metric: Metric, scored: Scored | None = None) -> dict[str, Any]:
-    """The limit as findings have it; `scored` is what is judged, if that is not what the policy asks for."""
-    limit: dict[str, Any] = {metric.direction: metric.limit}
-    if isinstance(metric, RecordMetric):
-        limit |= {"average": metric.average, "allow": metric.allow, "scored": scored or metric.scored}
-    return limit
-
-
 def inconclusive(metric: Metric, judged: AuditState, id: str, problem: str, scored: Scored | None = None) -> Finding:
     """The finding that it could not be told whether the limit holds."""
     origin = judged.plugins.origin(metric)
@@ -465,7 +459,7 @@ def inconclusive(metric: Metric, judged: AuditState, id: str, problem: str, scor
         id,
         metric.called,
         None,
-        limit=_limit(metric, scored),
+        limit=metric.limit if scored is None else replace(metric.limit, scored=scored),
         evidence={"problem": problem},
         plugin=origin,
         plain_failure=metric.plain_failure_of(None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -27,6 +28,74 @@ class AttackAccuracy:
     correct: float
     majority_baseline: int
     private: bool
+
+
+class Unit(StrEnum):
+    """What a metric's score counts; it decides how a public report masks the score and where histograms have edges.
+
+    `NONE` is a score that counts nothing, such as one person's posterior. `TABLE` is anything else that is computed
+    from the table.
+    """
+
+    NONE = ""
+    PEOPLE = "people"
+    ONE_OVER_PEOPLE = "one over people"
+    SHARE = "share"
+    PEOPLE_LEFT = "people left"
+    TABLE = "table"
+
+    @property
+    def is_of_everyone(self) -> bool:
+        """Does it relate the score to the number of all people, so that the score discloses a count of the others?"""
+        return self in {Unit.SHARE, Unit.PEOPLE_LEFT}
+
+
+Direction = Literal["at_least", "at_most"]
+Scored = Literal["worst", "derived", "composition"]
+"""By which distribution a limit is judged; `worst`: for each person the worse of the two scores."""
+SLACK = 1e-12
+"""A score may miss its limit by this much (for limits above 1: by this share of the limit), as floating point does."""
+
+
+def lenient(limit: float, sign: int = 1) -> float:
+    """The limit plus its slack, or minus it where `sign` is -1."""
+    return limit + sign * SLACK * max(1.0, abs(limit))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The bound that a score must keep, and how people's scores are judged by it.
+
+    `average`: the mean over people is judged, not the worst-off person. `allow` is the share of people, from 0 to
+    below 1, that may lie beyond the bound. `scored` is the distribution of the secret that is judged; None where the
+    limit is on a number of the whole release.
+    """
+
+    direction: Direction
+    bound: float
+    average: bool = False
+    allow: float = 0.0
+    scored: Scored | None = None
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Limit:
+        """The limit of a report's or a waiver's JSON, which has the bound under the name of its direction."""
+        direction: Direction = "at_least" if "at_least" in document else "at_most"
+        others = {key: value for key, value in document.items() if key in {"average", "allow", "scored"}}
+        return cls(direction, float(document[direction]), **others)
+
+    def document(self) -> dict[str, Any]:
+        """The limit as JSON, as reports have it."""
+        judged = {"average": self.average, "allow": self.allow, "scored": self.scored}
+        return {self.direction: self.bound} | (judged if self.scored is not None else {})
+
+    def is_kept(self, value: float) -> bool:
+        """Does the score keep the bound? Rounding errors of floating point do not count."""
+        return value >= lenient(self.bound, -1) if self.direction == "at_least" else value <= lenient(self.bound)
+
+    def margin(self, value: float) -> float:
+        """By how much the score is on the safe side of the bound; negative where it is beyond."""
+        return value - self.bound if self.direction == "at_least" else self.bound - value
 
 
 FORMAT = "leafgate/report/1"
@@ -94,12 +163,12 @@ class Finding:
     attack: str | None = None
     secret: str | None = None
     value: float | None = None
-    limit: Mapping[str, Any] = field(default_factory=dict)
+    limit: Limit | None = None
     people: int | None = None
     violations: int | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     plugin: str = ""
-    unit: str = ""
+    unit: Unit = Unit.NONE
     private: bool = False
     of_release: bool = False
     score_range: float = 0.0
@@ -117,7 +186,14 @@ class Finding:
     @property
     def bound(self) -> float:
         """The number of its limit, to be read in the limit's direction."""
-        return next(float(value) for key, value in self.limit.items() if key.startswith("at_"))
+        if self.limit is None:
+            raise ValueError(f"finding {self.id!r} has no limit")
+        return self.limit.bound
+
+    @property
+    def average(self) -> bool:
+        """Is its value the mean over people?"""
+        return self.limit is not None and self.limit.average
 
     @property
     def fails(self) -> bool:
