@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate import InconclusiveError, Release, ScoringContext
-from leafgate.algorithms.feasible import Possible, branch_domains, has_unrouted_value
+from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.prediction import class_votes
 from leafgate.algorithms.routing import Cells, route, split_rows
 from leafgate.types.schema import Schema
@@ -85,7 +85,7 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
                 nowhere[np.setdiff1d(rows, np.concatenate([mine for _, mine in ways]))] = True
         else:
             waiting.extend(_ways(node, rows, possible, schema))
-            nowhere[rows] |= bool(has_unrouted_value(node, possible, schema))
+            nowhere[rows] |= bool(unrouted_values(node, possible, schema))
     found.part(np.flatnonzero(nowhere))
     return np.unique(found.group, return_inverse=True)[1].astype(np.int64)
 

@@ -197,7 +197,7 @@ def test_leaves_that_count_other_people_make_the_audit_inconclusive(folder: Path
     document["trees"][0]["branches"][0]["node"]["counts"] = {"flu": 3, "cold": 1}
     file.write_text(json.dumps(document))
     report = claiming(folder)
-    assert "leaves tell numbers" in finding(report, "counted").evidence["problem"]
+    assert "leaves have numbers" in finding(report, "counted").evidence["problem"]
     assert report.exit_code == 3
     file.write_text(json.dumps(document | {"counted": "noisy"}))
     assert "counted" not in [found.id for found in claiming(folder).findings]

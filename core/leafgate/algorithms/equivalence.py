@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.feasible import Possible, branch_domains, has_unrouted_value
+from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import Cells, Rows, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -96,7 +96,7 @@ class Remainders:
         ]
         if not self.schema[node.column].public:
             below = [(self._apart(child, rows, left), left) for child, left, rest in ways if rest]
-            if untaken := has_unrouted_value(node, possible, self.schema):
+            if untaken := unrouted_values(node, possible, self.schema):
                 below.append((np.full(len(rows), self._number(NOWHERE)), {**possible, node.column: untaken}))
             ids[rows] = self._join(name, *zip(*below, strict=True))
             return

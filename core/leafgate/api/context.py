@@ -81,30 +81,30 @@ class ScoringContext:
 
     @cached_property
     def posterior(self) -> pd.DataFrame:
-        """What is scored of each record's secret: probabilities over its domain."""
+        """The distribution of each record's secret that is scored: shape (n_rows, n_values), rows sum to 1."""
         believed = self._belief.posterior
         if believed is None:
-            raise UnreadableError("the attack says nothing of a secret")
+            raise UnreadableError("the attack gives no posterior of a secret")
         scored = self._composition if self.scored == "composition" else believed.iloc[self._position]
         self.observed.add(Observation.POSTERIOR)
         return scored.reset_index(drop=True)
 
     @cached_property
     def prior(self) -> pd.DataFrame:
-        """What the release says of each record's secret without the attack's further reasoning, whatever is scored."""
+        """The attack's prior of each record's secret: what the release discloses at once, whatever is scored."""
         result = self._belief.prior
         if result is None:
-            raise UnreadableError("the attack gives no baseline")
+            raise UnreadableError("the attack gives no prior")
         return result.iloc[self._position].reset_index(drop=True)
 
     @property
     def certain_is_true(self) -> bool:
-        """Is whatever `posterior` are certain of so, because it follows from what the release counts?"""
+        """Is what `posterior` is certain of also true, because it follows from what the release counts?"""
         return self._belief.certainty != "guess" and self.scored == "derived" and not self.inconsistency
 
     @cached_property
     def _composition(self) -> pd.DataFrame:
-        """The secret's shares among the people of each record's group, as they are in the table."""
+        """The secret's true shares among the people of each record's equivalence class: shape (n_rows, n_values)."""
         import numpy as np
         import pandas as pd
 
@@ -119,15 +119,15 @@ class ScoringContext:
 
     @property
     def worst_case_posteriors(self) -> tuple[pd.DataFrame, ...]:
-        """What the worst beliefs would be: of each row of the attack's the true shares, and the commonest for certain.
+        """The two worst posteriors of each of the attack's rows: its true shares, and its commonest value for certain.
 
-        Rows of nobody stay as they are.
+        Rows of nobody keep the attack's posterior.
         """
         import numpy as np
 
         believed = self._belief.posterior
         if believed is None:
-            raise UnreadableError("the attack says nothing of a secret")
+            raise UnreadableError("the attack gives no posterior of a secret")
         counts = np.zeros(believed.shape)
         np.add.at(counts, (self._position, self.table.codes(self.secret.name)), self.table.weight)
         self.observed.add(Observation.TRUTH)
@@ -139,7 +139,7 @@ class ScoringContext:
 
     @cached_property
     def overall(self) -> NDArray[np.float64]:
-        """The secret's shares among everyone in the table, over its domain."""
+        """The secret's shares among everyone in the table: shape (n_values,), sums to 1."""
         import numpy as np
 
         codes = self.table.codes(self.secret.name)
@@ -149,10 +149,10 @@ class ScoringContext:
 
     @cached_property
     def population(self) -> pd.Series:
-        """People of the declared population in the group of each record.
+        """People of the declared population in the equivalence class of each record.
 
-        Raises InconclusiveError without a population, where the attack does not speak of it, and when a
-        group has fewer people in it than in the table, who must all be in it.
+        Raises InconclusiveError without a population, where the attack gives no classes of it, and when a
+        class has fewer people in the population than in the table.
         """
         import numpy as np
         import pandas as pd
@@ -163,16 +163,16 @@ class ScoringContext:
         if where is None:
             raise InconclusiveError("the attack does not say where people of the population would be")
         together, _ = pd.factorize(np.concatenate([self.equivalence_class.to_numpy(), where]))
-        mine, theirs = together[: len(self.table)], together[len(self.table) :]
+        own, others = together[: len(self.table)], together[len(self.table) :]
         size = int(together.max()) + 1
-        sizes = np.bincount(theirs, weights=everyone.weight, minlength=size)
-        if (sizes < np.bincount(mine, weights=self.table.weight, minlength=size)).any():
+        sizes = np.bincount(others, weights=everyone.weight, minlength=size)
+        if (sizes < np.bincount(own, weights=self.table.weight, minlength=size)).any():
             raise InconclusiveError(
                 "a group has fewer people in the population than in the table",
                 place="data.population",
                 remedy="name a population that holds everyone in the table",
             )
-        return pd.Series(np.bincount(theirs, weights=everyone.persons, minlength=size)[mine])
+        return pd.Series(np.bincount(others, weights=everyone.persons, minlength=size)[own])
 
     @property
     def secret(self) -> Column:
@@ -183,16 +183,16 @@ class ScoringContext:
 
     @cached_property
     def equivalence_class(self) -> pd.Series:
-        """The number of the group each record is in; equal means: cannot be told apart."""
+        """The number of each record's equivalence class: the adversary cannot distinguish the records of one."""
         import pandas as pd
 
         if self._belief.equivalence_class is None:
-            raise UnreadableError("the attack says nothing of groups of people")
+            raise UnreadableError("the attack gives no equivalence classes")
         return pd.Series(self._belief.equivalence_class[self._position])
 
     @cached_property
     def sizes(self) -> pd.Series:
-        """People of the table in the group of each record, its own among them; rows where weights count no people."""
+        """People of the table in each record's equivalence class; rows where weights count no people."""
         import numpy as np
         import pandas as pd
 
@@ -201,7 +201,7 @@ class ScoringContext:
 
     @cached_property
     def truth(self) -> pd.Series:
-        """The secret of each record, as it is in the table; of a number its bin."""
+        """The secret of each record as the table has it; for a numeric secret the bin."""
         import pandas as pd
 
         column = self.secret
@@ -213,12 +213,12 @@ class ScoringContext:
     @property
     def _belief(self) -> Belief:
         if self.belief is None:
-            raise InconclusiveError("there is no attack to judge by")
+            raise InconclusiveError("there is no belief to score")
         return self.belief
 
     @cached_property
     def _position(self) -> NDArray[np.int64]:
-        """For each row of the table, the belief's row that speaks of it."""
+        """For each row of the table, the number of the belief's row about it."""
         import numpy as np
 
         if self._belief.record_positions is not None:

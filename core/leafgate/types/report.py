@@ -1,4 +1,4 @@
-"""Report: what was found, and the verdict a gate can act on."""
+"""Report: findings on the limits of a policy, and the verdict that a gate acts on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AttackAccuracy:
     """People whose secret an attack's best guess gets right, of `people`, and those the commonest value gets right.
 
     Ties of the attack count in part: of two equally likely values each is the guess half of the time.
-    `private`: that follows from the data, or from what only the policy grants the attack, and not from the release.
+    `private`: the numbers follow from the data or from knowledge that the policy grants, and not from the release.
     """
 
     attack: str
@@ -111,7 +111,7 @@ EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 @dataclass(frozen=True)
 class SecondaryScore:
-    """A score that stands in the evidence beside the judged one: by another distribution of the secret.
+    """A score in a finding's evidence that is by another distribution of the secret than the judged one.
 
     `value` is None where it has no bound. `spread` and `fewest` are a finding's, of these scores: an audience sees the
     number by the same rules as the finding's own.
@@ -124,7 +124,7 @@ class SecondaryScore:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoredPeople:
-    """Every record's score: what pictures of a finding are drawn from, and no report tells as it is.
+    """Every record's score, from which histograms are made; no report prints it.
 
     `weight` people share each record and those of `past` are beyond the limit (nobody, where an average is judged);
     the records are `everyone`'s, in the table's order, or those behind some hidden cells.
@@ -138,22 +138,18 @@ class ScoredPeople:
 
 @dataclass(frozen=True, repr=False)
 class Finding:
-    """One limit held against one score. Its repr says no number: notebooks and logs keep what they print.
+    """One limit compared with one score. Its repr holds no number, because notebooks and logs keep what they print.
 
-    `passed` is None when it could not be told, `value` when there is no number to give: none was
-    found, or it is unbounded (the evidence says so). `people` were judged and `violations` of them lie
-    past the limit (None where that is not a matter of people); `unit` is the metric's. A `private`
-    finding's numbers follow from the data and not from the release: only auditors see them; an `of_release` finding
-    has looked at nobody's data. `score_range` is how far people's scores are apart, so that an average is told no
-    finer than
-    it may be, `sensitivity` by how much one person can move a score of the release, for the same reason.
-    `people_at_value`
-    people are in the smallest group with the score that is told, whose fraction would tell how few; `smallest_group` in
-    any. `where`
-    says which line of which policy file asked for it: {"file", "line"}, empty where that is not known.
-    `waiver` says who let it through although it failed, and until when. `plain_failure` is a clause in plain words:
-    what it
-    means if the limit is broken. `use` is what a metric with a name of its own uses.
+    `passed` is None where the question is inconclusive; `value` is None where there is no number, or an unbounded one
+    (the evidence says so). `people` were judged and `violations` of them lie beyond the limit (None where the score is
+    not about people); `unit` is the metric's. A `private` finding's numbers follow from the data and not from the
+    release, so only auditors see them; an `of_release` finding read nobody's data. `score_range` is the largest of
+    people's scores minus the smallest, and `sensitivity` the most by which one person can move a score of the release:
+    public reports round by them. `people_at_value` people are in the smallest equivalence class with the value, and
+    `smallest_group` in the smallest of all. `where` is the line of the policy file that asked for the limit:
+    {"file", "line"}, empty where it is not known. `waiver` states who lets the finding through although it failed, and
+    until when. `plain_failure` is a clause in plain words: what a broken limit means. `use` is the `use` of a metric
+    with a name of its own.
     """
 
     id: str
@@ -205,9 +201,9 @@ class Finding:
 class Report:
     """One audit's outcome; `leafgate.disclosure.document` turns it into the document an audience may see.
 
-    `method` says how it was made (`leafgate.engine.report_facts`);
-    `waivers` says of each of the policy's what became of it on the day it was `judged_on`. `auditor_notes` are notes
-    that follow from the data: the public is not told that they are there. Its repr says no number.
+    `method` describes how it was made (`leafgate.engine.report_facts`); `waivers` has the status of each waiver of
+    the policy on the day `judged_on`. `auditor_notes` are notes that follow from the data: a public report does not
+    disclose that they exist. Its repr holds no number.
     """
 
     policy: Mapping[str, Any]
@@ -235,7 +231,7 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """Fail if a limit is broken and not waived; else inconclusive if one could not be told; else pass."""
+        """Fail if a limit is broken and not waived; else inconclusive if a finding is; else pass."""
         if any(finding.fails for finding in self.findings):
             return "fail"
         if not self.findings or any(finding.passed is None for finding in self.findings):
