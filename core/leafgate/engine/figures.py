@@ -191,7 +191,7 @@ def _larger_classes(
     """The leaves that fewer people reach than share an equivalence class, which is what limits on groups are about.
 
     For each of them the people of the smallest class that any of its people is in, and the columns of the tests above
-    it that the adversary does not know: who would have to know them to tell these people from the rest of their class.
+    it that the adversary does not know: only who knows them could single these people out of their class.
     """
     smallest: dict[int, int] = {}
     for attempt in state.attempts:
