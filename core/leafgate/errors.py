@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit code each kind of trouble ends in."""
+"""The errors of leafgate, and the exit code of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where, what, and what would be right."""
+    """One thing that is wrong: its location, what is wrong, and a hint at what to do."""
 
     location: str
     message: str
@@ -21,7 +21,7 @@ class Problem:
 
 
 class LeafgateError(Exception):
-    """Trouble that leafgate understands; its text never holds a cell of the user's data."""
+    """Base class of all errors that leafgate raises on purpose; the text never holds a cell of the user's data."""
 
     exit_code = 4
 
@@ -46,7 +46,7 @@ class InvalidError(LeafgateError):
 
 
 class PolicyError(InvalidError):
-    """The policy says something that cannot be meant."""
+    """The policy has a value that is wrong or contradicts another one."""
 
 
 class DataError(InvalidError):
@@ -66,19 +66,19 @@ class OutputError(InvalidError):
 
 
 class InconclusiveError(LeafgateError):
-    """Could not tell; never a pass."""
+    """The question cannot be answered; never a pass."""
 
     exit_code = 3
 
 
 class UnreadableError(InconclusiveError):
-    """This belief does not speak of what the metric needs; another one may."""
+    """This belief lacks what the metric needs; another belief may have it."""
 
 
 class NoReleaseError(LeafgateError):
     """No release keeps the builder's promise.
 
-    The message is for everyone: it tells no number of the data, and nothing that only some of the people have.
+    The message is public: it holds no number of the data, and nothing that only some of the people have.
     `people` is how many people stand in the way; reports show it only where their smallest cell allows. `details`, in
     words, are for auditors alone.
     """
@@ -92,6 +92,6 @@ class NoReleaseError(LeafgateError):
 
 
 def plain(message: str) -> str:
-    """Pydantic's message in the voice of the others."""
+    """Pydantic's message in the style of the other messages."""
     message = message.removeprefix("Value error, ").removeprefix("Input ")
     return message[:1].lower() + message[1:]

@@ -8,8 +8,9 @@ from pydantic import Field, model_validator
 
 from leafgate import AtLeast, AtMost, Example, Metric, ScoringContext, hookimpl
 from leafgate.api.lazy import lazy
-from leafgate.api.metrics import RecordMetric, lenient
+from leafgate.api.metrics import RecordMetric
 from leafgate.errors import UnreadableError
+from leafgate.types.report import Unit, lenient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,7 @@ class AlphaKAnonymity(AtLeast):
     )
 
     stricter_less = frozenset({"alpha"})
-    unit = "people"
+    unit = Unit.PEOPLE
     threat_model = BELIEF
     formula = "people in the group of x if p(v) <= alpha for every sensitive value v, else 0"
     plain_failure = "groups are too small, or agree too much on {secret}"
@@ -196,7 +197,7 @@ class KMap(AtLeast):
     use: Literal["k_map"] = "k_map"
 
     groups_only = True
-    unit = "people"
+    unit = Unit.PEOPLE
     threat_model = "The adversary knows the public columns of the population, and not who of it is in the table."
     formula = "people of `data.population` in the group of x, the table's own among them"
     plain_failure = "too few people of the population could be meant"
@@ -225,7 +226,7 @@ class ReidentificationRisk(AtMost):
     )
 
     groups_only = True
-    unit = "one over people"
+    unit = Unit.ONE_OVER_PEOPLE
     threat_model = "Whatever the attack it judges assumes; in a group everyone is as likely."
     formula = "1 / people in the group of x, of the table or of `data.population`"
     plain_failure = "people can be picked out too surely"
@@ -253,7 +254,7 @@ class Uniques(AtMost):
     use: Literal["uniques"] = "uniques"
 
     groups_only = True
-    unit = "share"
+    unit = Unit.SHARE
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if nobody else is in the group of x, else 0"
     plain_failure = "people are alone in their groups"

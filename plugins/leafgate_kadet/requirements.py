@@ -16,9 +16,9 @@ import numpy as np
 from leafgate.algorithms.induction.encoding import EncodedTable, Rows
 from leafgate.algorithms.induction.growth import class_counts
 from leafgate.algorithms.induction.splits import Floats, Mask, x_log_x
-from leafgate.api.metrics import lenient
 from leafgate.errors import PolicyError
 from leafgate.types.hierarchy import Hierarchy
+from leafgate.types.report import lenient
 from leafgate.types.schema import Column, Schema
 from leafgate_kadet.options import (
     ConfidenceRequired,

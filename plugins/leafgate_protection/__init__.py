@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leafgate import AtLeast, AtMost, Example, InconclusiveError, Metric, ScoringContext, hookimpl
 from leafgate.api.lazy import lazy
+from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ class KAnonymity(AtLeast):
     use: Literal["k_anonymity"] = "k_anonymity"
 
     groups_only = True
-    unit = "people"
+    unit = Unit.PEOPLE
     checks = "k"
     checked_by = "linking"
     threat_model = "Whatever the attack it judges assumes."
@@ -74,7 +75,7 @@ class Exposure(AtMost):
 
     use: Literal["exposure"] = "exposure"
 
-    unit = "share"
+    unit = Unit.SHARE
     threat_model = "Whatever the attack it judges assumes."
     formula = "1 if P(secret = truth | x) = 1 (to 1e-9), else 0"
     plain_failure = "it is certain what some people's {secret} is"

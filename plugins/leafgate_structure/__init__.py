@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from leafgate import Metric, ReleaseAtLeast, ReleaseAtMost, ScoringContext, hookimpl
+from leafgate.types.report import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +59,7 @@ class SmallestLeaf(_OfGroups, ReleaseAtLeast):
 
     use: Literal["smallest_leaf"] = "smallest_leaf"
 
-    unit = "people"
+    unit = Unit.PEOPLE
     formula = "min over groups g that hold anybody of the people of the table in g"
     plain_failure = "a leaf holds too few people"
     scale = "people, from 1"
@@ -95,7 +96,7 @@ class ClassDisclosure(_OfGroups, ReleaseAtMost):
         "composition", description="By the classes people have, or by those the release gives the group."
     )
 
-    unit = "share"
+    unit = Unit.SHARE
     formula = "people in groups of which it is true / people; `each_tree`: in such a leaf of any tree"
     plain_failure = "too many people are in leaves that disclose too much of their class"
     scale = "from 0 to 1"
@@ -137,7 +138,7 @@ class ResidualDegreesOfFreedom(ReleaseAtLeast):
 
     use: Literal["residual_degrees_of_freedom"] = "residual_degrees_of_freedom"
 
-    unit = "people left"
+    unit = Unit.PEOPLE_LEFT
     threat_model = "None: a rule of thumb from the disclosure control of regressions."
     formula = "people - (2 for each cut, m for each test of m ways, classes - 1 for each leaf)"
     plain_failure = "the model has too many parameters for so few people"
@@ -161,7 +162,7 @@ class RiskySettings(ReleaseAtMost):
 
     use: Literal["risky_settings"] = "risky_settings"
 
-    unit = "table"
+    unit = Unit.TABLE
     threat_model = "None: settings whose models membership inference did best against, in a study of many."
     formula = (
         "the fewest settings to change; those that the release does not declare are measured on its trees, and those "

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leafgate import InconclusiveError, Release, ScoringContext
-from leafgate.algorithms.feasible import Possible, branch_domains, has_unrouted_value
+from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.prediction import class_votes
 from leafgate.algorithms.routing import Cells, route, split_rows
 from leafgate.types.schema import Schema
@@ -81,7 +81,7 @@ def spans(tree: Node, public: Table, schema: Schema) -> Ids:
                 nowhere[np.setdiff1d(rows, np.concatenate([taken for _, taken in branches]))] = True
         else:
             waiting.extend(_open_branches(node, rows, possible, schema))
-            nowhere[rows] |= bool(has_unrouted_value(node, possible, schema))
+            nowhere[rows] |= bool(unrouted_values(node, possible, schema))
     partition.split(np.flatnonzero(nowhere))
     return np.unique(partition.group, return_inverse=True)[1].astype(np.int64)
 

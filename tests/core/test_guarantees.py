@@ -184,10 +184,10 @@ def test_a_claim_whose_attack_is_no_help_is_inconclusive_and_the_rest_stands(off
 
 
 def test_a_metric_that_cannot_make_sense_of_a_claim_is_inconclusive() -> None:
-    def of_claim(claim: Any) -> Any:
+    def from_claim(claim: Any) -> Any:
         raise KeyError("depth")
 
-    odd = metric_that(sure, checks="calm", from_claim=of_claim)
+    odd = metric_that(sure, checks="calm", from_claim=from_claim)
     assert finding(audited(odd, **CLAIMS), "guarantee:calm").passed is None
 
 
@@ -197,7 +197,7 @@ def test_leaves_that_count_other_people_make_the_audit_inconclusive(folder: Path
     document["trees"][0]["branches"][0]["node"]["counts"] = {"flu": 3, "cold": 1}
     file.write_text(json.dumps(document))
     report = claiming(folder)
-    assert "leaves tell numbers" in finding(report, "counted").evidence["problem"]
+    assert "leaves have numbers" in finding(report, "counted").evidence["problem"]
     assert report.exit_code == 3
     file.write_text(json.dumps(document | {"counted": "noisy"}))
     assert "counted" not in [found.id for found in claiming(folder).findings]

@@ -17,7 +17,7 @@ from leafgate.engine.audit import audit
 from leafgate.engine.build import grant_knowledge
 from leafgate.policy.protection import protected
 from leafgate.types.release import Records
-from leafgate.types.report import Report
+from leafgate.types.report import Limit, Report
 from leafgate_protection import Confidence, Exposure, KAnonymity
 from random_tables import table_of
 from standins import COLUMNS, ROWS, attack_that, finding, plugins_with, policy_with
@@ -72,7 +72,7 @@ def test_a_belief_about_hidden_cells_is_held_against_the_people_behind_them() ->
     assert exposed.value == pytest.approx(1 / 3)
     assert (sure.people, sure.violations, sure.value) == (3, 1, 1.0)
     for found in (exposed, sure):  # there is no group whose composition could be judged
-        assert found.limit["scored"] == "derived"
+        assert found.limit == Limit("at_most", found.bound, found.average, scored="derived")
         assert found.evidence["scored_because"] == "the belief is about hidden cells of published records"
 
 

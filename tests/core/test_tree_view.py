@@ -22,7 +22,7 @@ from leafgate.engine.tree_layout import ROWS, Drawn, layout_of, unfolded
 from leafgate.reports import Format, view
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Release
-from leafgate.types.report import Finding, Report
+from leafgate.types.report import Finding, Limit, Report
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from patience import ends_soon
@@ -179,7 +179,7 @@ def test_a_test_with_very_many_answers_is_drawn_soon() -> None:
 
 
 RELEASE = {"sha256": "0" * 64, "builder": {"use": "c45"}, "trees": 1, "leaves": 2}
-LIMIT = {"at_least": 5, "average": False}
+LIMIT = Limit("at_least", 5, scored="derived")
 
 
 def marked(
@@ -195,7 +195,7 @@ def marked(
     """The public document of a tree with people past a limit in some of its leaves."""
     root = {"parent": None, "kind": "leaf", "leaves": 9, "risk": risk}
     view = TreeView(1, [root], [{**root, "risk": None}], {"m@a": leaves} if leaves else {})
-    finding = Finding("m@a", "m", passed, "a", people=1000, violations=beyond, limit={**LIMIT, "allow": allow})
+    finding = Finding("m@a", "m", passed, "a", people=1000, violations=beyond, limit=replace(LIMIT, allow=allow))
     report = Report({"name": "p"}, {}, RELEASE, [finding], {}, smallest, tree=view, **facts)
     return document(report, "public")
 

@@ -6,15 +6,16 @@ it were shown where it happens to come out the same, that it is shown would tell
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafgate.algorithms.routing import NOWHERE, route
-from leafgate.api.context import ScoringContext
+from leafgate.api.context import Observation, ScoringContext
 from leafgate.types.belief import Belief
 from leafgate.types.release import Release
 from leafgate.types.schema import Column
@@ -116,20 +117,22 @@ def _tells_shares(leaf: Leaf, release: Release) -> bool:
 
 
 def _believed_alike(case: ScoringContext) -> Ids:
-    """Parts of the people: those of one group of whom the same is believed."""
-    believed = np.column_stack([case.equivalence_class.to_numpy(), case.posterior.to_numpy(dtype=float).round(12)])
+    """The number of each row's part: people of one equivalence class with the same posterior are one part."""
+    posterior = case.with_own_record().posterior
+    believed = np.column_stack([case.equivalence_class.to_numpy(), posterior.to_numpy(dtype=float).round(12)])
     return np.unique(believed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def undisclosed_reads(case: ScoringContext) -> Iterator[str]:
-    """What a metric has read of this case that neither the release nor the public columns tell."""
-    read = set(vars(case))  # asking here reads more
-    if "overall" in read and not overall_shares_derivable(case):
-        yield "overall"
-    if "truth" in read and not group_shares_derivable(case, alike=True):
-        yield "truth"
-    if case.scored == "composition" and "posterior" in read and not group_shares_derivable(case):
-        yield "composition"
+def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
+    """What a metric has read of this context that follows neither from the release nor from the public columns."""
+    derivable: dict[Observation, Callable[[ScoringContext], bool]] = {
+        Observation.OVERALL: overall_shares_derivable,
+        Observation.TRUTH: partial(group_shares_derivable, alike=True),
+        Observation.COMPOSITION: group_shares_derivable,
+    }
+    return frozenset(
+        read for read, is_derivable in derivable.items() if read in case.observed and not is_derivable(case)
+    )
 
 
 def uses_background_knowledge(case: ScoringContext, attempt: AttackResult | None) -> bool:
@@ -155,9 +158,12 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
 
 
 def must_hide(metric: Metric, case: ScoringContext, attempt: AttackResult | None) -> bool:
-    """Would the numbers of a score tell what neither the release nor the public columns do? A matter of these alone."""
-    granted = "posterior" in vars(case) and uses_background_knowledge(case, attempt)
-    return metric.private or metric.must_hide(case) or granted or any(undisclosed_reads(case))
+    """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
+
+    These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record.
+    """
+    granted = Observation.POSTERIOR in case.observed and uses_background_knowledge(case, attempt)
+    return metric.private or metric.must_hide(case.with_own_record()) or granted or bool(undisclosed_reads(case))
 
 
 def columns_spoken_of(release: Release) -> frozenset[str]:

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leafgate.algorithms.feasible import Possible, branch_domains, has_unrouted_value
+from leafgate.algorithms.feasible import Possible, branch_domains, unrouted_values
 from leafgate.algorithms.routing import Cells, Rows, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -97,7 +97,7 @@ class ResidualTrees:
         ]
         if not self.schema[node.column].public:
             below = [(self._branch(child, rows, remaining), remaining) for child, remaining, rest in ways if rest]
-            if untaken := has_unrouted_value(node, possible, self.schema):
+            if untaken := unrouted_values(node, possible, self.schema):
                 below.append((np.full(len(rows), self._number(NOWHERE)), {**possible, node.column: untaken}))
             ids[rows] = self._join(name, *zip(*below, strict=True))
             return

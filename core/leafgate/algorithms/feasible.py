@@ -64,7 +64,7 @@ def branch_domains(
     return ways
 
 
-def has_unrouted_value(node: NumericSplit | CategoricalSplit, possible: Possible, schema: Schema) -> frozenset[Value]:
+def unrouted_values(node: NumericSplit | CategoricalSplit, possible: Possible, schema: Schema) -> frozenset[Value]:
     """The values that the tested column can still have and no branch takes."""
     if isinstance(node, NumericSplit) or node.default is not None:
         return frozenset()

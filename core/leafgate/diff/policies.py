@@ -152,7 +152,7 @@ def _passes(finding: Mapping[str, Any], metric: Metric, audience: str) -> bool |
     direction, stored = metric.direction, finding["limit"]
     if direction not in stored:
         return None
-    stricter = metric.limit - stored[direction] if direction == "at_least" else stored[direction] - metric.limit
+    stricter = -metric.limit.margin(stored[direction])
     average, allow = getattr(metric, "average", False), getattr(metric, "allow", 0.0)
     was_average, allowed = stored.get("average", False), stored.get("allow", 0.0)
     if average == was_average:
@@ -162,7 +162,7 @@ def _passes(finding: Mapping[str, Any], metric: Metric, audience: str) -> bool |
             return True
     if was_average and audience == "public":
         return None  # rounded in the report, and not decidable from it
-    worst = _worst(finding, direction, metric.limit)
+    worst = _worst(finding, direction, metric.bound)
     if average != was_average:
         return worst if worst is not None and worst == average and not allow else None
     if not allow or worst:

@@ -23,7 +23,7 @@ from leafgate.disclosure.masking import (
     shown_in,
 )
 from leafgate.types.evidence import AuditorOnly
-from leafgate.types.report import FORMAT, Finding, Report, SecondaryScore
+from leafgate.types.report import FORMAT, Finding, Report, SecondaryScore, Unit
 
 
 def document(report: Report, audience: Audience) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _finding(finding: Finding, shown: CountMask, audience: Audience, hide_data: 
         **({"use": finding.use} if finding.use else {}),
         "value": _in_steps(finding, step) if step else _value(finding, shown, hide_data),
         **({"step": step} if 0 < step <= COARSEST else {}),
-        "limit": dict(finding.limit),
+        "limit": {} if finding.limit is None else finding.limit.document(),
         "passed": finding.passed,
         "people": shown.total_count(total) if known and total is not None else None,
         "beyond": None if beyond is None or total is None or hide_data else shown.part(beyond, total),
@@ -146,20 +146,20 @@ def _with_secondary_scores(finding: Finding, shown: CountMask, hide_data: bool) 
 def _value(finding: Finding, shown: CountMask, hide_data: bool) -> Any:
     """A score; one that is itself a count or a share of people is shown like a count."""
     value, total, people = finding.value, finding.people, share_count(finding)
-    average = finding.limit.get("average") and finding.unit != "share"
+    average = finding.average and finding.unit != Unit.SHARE
     if value is None or shown.smallest == 1:
         return value
     if is_plain(finding):
         return score_shown(value, finding, shown.smallest)
     if average:
         return _average(value, finding, shown)
-    if finding.unit == "people":
+    if finding.unit == Unit.PEOPLE:
         result = shown.count(int(value))
         return result if isinstance(result, dict) else value
-    if finding.unit == "one over people":
+    if finding.unit == Unit.ONE_OVER_PEOPLE:
         result = shown.count(round(1 / value))
         return _one_over(result) if isinstance(result, dict) else value
-    if finding.unit == "people left" and total is not None:
+    if finding.unit == Unit.PEOPLE_LEFT and total is not None:
         result = shown.total_count(total)
         return {key: n - total + int(value) for key, n in result.items()} if isinstance(result, dict) else value
     if people is None or total is None:
@@ -174,7 +174,7 @@ def _average(value: float, finding: Finding, shown: CountMask) -> Any:
     """An average of people's scores; of groups that are all alike it is each one's."""
     if not finding.unit and has_small_groups(finding, shown.smallest):
         return round_to_grid(value)
-    few = finding.unit == "people" and 0 < value < shown.smallest
+    few = finding.unit == Unit.PEOPLE and 0 < value < shown.smallest
     return {"fewer_than": shown.smallest} if few else _coarse(value, finding, shown)
 
 

@@ -77,5 +77,5 @@ def _may_be_coloured(report: Report) -> bool:
     Where a limit allows for some people past it, nobody may know whether there are any.
     """
     judged = [finding for finding in report.findings if finding.attack is not None]
-    safe = all(finding.passed and not finding.limit.get("allow") for finding in judged)
+    safe = all(finding.passed and not (finding.limit and finding.limit.allow) for finding in judged)
     return safe and not report.differentially_private

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from leafgate.api.metrics import lenient
+from leafgate.types.report import lenient
 
 ROUNDED = 1e-6
 """Veiled shares are told to six digits."""

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leafgate.api.metrics import lenient
-from leafgate.disclosure.intervals import Direction, range_of, share
-from leafgate.types.report import Finding, Report
+from leafgate.disclosure.intervals import range_of, share
+from leafgate.types.report import Finding, Limit, Report, Unit, lenient
 
 SMALL = (
     "whether {metric} is {limit} tells of groups of fewer than {cell} people, which public reports do not show: "
@@ -34,26 +33,19 @@ class LimitQuery:
     """A limit on a score of this unit, that one person can move by so much, as findings and waivers have it."""
 
     metric: str
-    unit: str
-    limit: Mapping[str, Any]
+    unit: Unit
+    limit: Limit
     moved_by_one: float = 0.0
-
-    @property
-    def direction(self) -> Direction:
-        return "at_least" if "at_least" in self.limit else "at_most"
-
-    @property
-    def bound(self) -> float:
-        return float(self.limit[self.direction])
 
     @property
     def people(self) -> int | None:
         """How many people a group must have at least; None where the limit is about something else."""
-        if self.limit.get("average"):
+        if self.limit.average:
             return None
-        if self.unit == "people":
-            return math.ceil(lenient(self.bound, -1))
-        return math.ceil(1 / lenient(self.bound)) if self.unit == "one over people" and self.bound > 0 else None
+        if self.unit == Unit.PEOPLE:
+            return math.ceil(lenient(self.limit.bound, -1))
+        above_zero = self.unit == Unit.ONE_OVER_PEOPLE and self.limit.bound > 0
+        return math.ceil(1 / lenient(self.limit.bound)) if above_zero else None
 
     def small(self, cell: int) -> bool:
         """Is it about groups that are too small to be shown?"""
@@ -62,26 +54,28 @@ class LimitQuery:
     def describe(self, words: str, cell: int) -> str:
         from leafgate.disclosure.text import wanted
 
-        limit = wanted({"limit": dict(self.limit)})
+        limit = wanted({"limit": self.limit.document()})
         return words.format(metric=self.metric, limit=limit, cell=cell, people=self.people)
 
 
 def leakage_notes(report: Report, published: Sequence[Mapping[str, Any]]) -> list[str]:
     """Notes of a public report on limits and waived limits whose verdict discloses more than what is `published`."""
-    pairs = [
-        pair for pair in zip(report.findings, published, strict=True) if {"at_least", "at_most"} & set(pair[0].limit)
+    limits = [
+        (found, found.limit, shown)
+        for found, shown in zip(report.findings, published, strict=True)
+        if found.limit is not None
     ]
-    asked = [(_asked(found, found.limit), shown) for found, shown in pairs if found.passed is not None]
-    by_id = {found.id: (found, shown) for found, shown in pairs}
+    asked = [(_asked(found, limit), shown) for found, limit, shown in limits if found.passed is not None]
+    by_id = {found.id: (found, limit, shown) for found, limit, shown in limits}
     for waiver in report.waivers:
         if waiver.get("limit") and waiver["finding"] in by_id:
-            found, shown = by_id[waiver["finding"]]
-            asked.append((_asked(found, {**found.limit, **waiver["limit"]}), shown))
+            found, limit, shown = by_id[waiver["finding"]]
+            asked.append((_asked(found, Limit.from_document(limit.document() | waiver["limit"])), shown))
     said = (_note(each, shown, report.smallest_cell) for each, shown in asked)
     return list(dict.fromkeys(f"{note[0].upper()}{note[1:]}." for note in said if note))
 
 
-def _asked(finding: Finding, limit: Mapping[str, Any]) -> LimitQuery:
+def _asked(finding: Finding, limit: Limit) -> LimitQuery:
     return LimitQuery(finding.metric, finding.unit, limit, finding.sensitivity)
 
 
@@ -100,16 +94,16 @@ def _narrows(asked: LimitQuery, shown: Mapping[str, Any]) -> bool:
 
     What a verdict tells of numbers from the smallest cell up narrows a count that might be shown.
     """
-    if not asked.limit.get("average") and _few(shown["value"]) and asked.people != 1:
+    if not asked.limit.average and _few(shown["value"]) and asked.people != 1:
         result = range_of(shown["value"])
         if result is not None and "fewer_than" in shown["value"]:  # and somebody
             whole = isinstance(shown["value"]["fewer_than"], int)
             result = replace(result, low=1 if whole else 0, above=not whole)
-        if result is not None and result.holds(asked.direction, asked.bound) is None:
+        if result is not None and result.holds(asked.limit.direction, asked.limit.bound) is None:
             return True
-    allowed = asked.limit.get("allow")
+    allowed = asked.limit.allow
     beyond = share(shown["beyond"], shown["people"]) if allowed and _few(shown["beyond"]) else None
-    return beyond is not None and beyond.holds("at_most", float(asked.limit["allow"])) is None
+    return beyond is not None and beyond.holds("at_most", allowed) is None
 
 
 def _few(shown: Any) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
-from leafgate.types.report import Finding, Report
+from leafgate.types.report import Finding, Report, Unit
 
 Audience = Literal["public", "auditor"]
 
@@ -61,8 +61,8 @@ def shown_in(report: Report, smallest: int) -> CountMask:
 
 def share_count(finding: Finding) -> int | None:
     """The people behind a score that is a share of them."""
-    of_people = finding.limit.get("average", finding.attack is None)
-    if finding.unit != "share" or finding.value is None or finding.people is None or not of_people:
+    of_people = finding.average or finding.attack is None
+    if finding.unit != Unit.SHARE or finding.value is None or finding.people is None or not of_people:
         return None
     return round(finding.value * finding.people)
 
@@ -115,7 +115,7 @@ STEP = 0.05
 
 def is_plain(finding: Finding) -> bool:
     """Is the score one person's, and no count, no share of people and no average?"""
-    return finding.scored is not None and not finding.unit and not finding.limit.get("average")
+    return finding.scored is not None and not finding.unit and not finding.average
 
 
 def round_to_grid(value: float) -> dict[str, float]:

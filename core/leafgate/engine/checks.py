@@ -73,11 +73,9 @@ def _slack(finding: Finding) -> float:
 
     Nor where there is none for the public: which of several is the worst would tell of it.
     """
-    limits = {key: limit for key, limit in finding.limit.items() if key in {"at_least", "at_most"}}
-    if finding.value is None or finding.private or not limits:
+    if finding.value is None or finding.private or finding.limit is None:
         return -math.inf
-    (direction, limit), *_ = limits.items()
-    return float(finding.value - limit if direction == "at_least" else limit - finding.value)
+    return finding.limit.margin(finding.value)
 
 
 def _each(promised: Any) -> list[Any]:

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from leafgate.api.components import STRICT, Limit
+from leafgate.api.components import STRICT, FiniteFloat
 from leafgate.api.paths import PeopleFile
 from leafgate.errors import DataError, PolicyError, Problem
 from leafgate.types.adversary import Between, Fact
@@ -37,8 +37,8 @@ class Bounds(BaseModel):
 
     model_config = STRICT
 
-    low: Limit | None = Field(None, alias="from", description="The lowest.")
-    high: Limit | None = Field(None, alias="to", description="The highest.")
+    low: FiniteFloat | None = Field(None, alias="from", description="The lowest.")
+    high: FiniteFloat | None = Field(None, alias="to", description="The highest.")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

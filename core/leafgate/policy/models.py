@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.components import AttackModel, Component, Limit, Strict, TreeBuilder
+from leafgate.api.components import AttackModel, Component, FiniteFloat, Strict, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.api.paths import DataFile, PeopleFile
 from leafgate.errors import DataError
@@ -40,9 +40,11 @@ class ColumnSpec(Strict):
         description="Who knows it and what it is for; one role or a list."
     )
     values: tuple[str, ...] | None = Field(None, description="Every value a categorical column may have, as texts.")
-    bounds: tuple[Limit, Limit] | None = Field(None, description="Lowest and highest number of a numeric column.")
+    bounds: tuple[FiniteFloat, FiniteFloat] | None = Field(
+        None, description="Lowest and highest number of a numeric column."
+    )
     hierarchy: DataFile | None = Field(None, description="A `;`-separated file: value;group;coarser group;...")
-    bins: Annotated[tuple[Limit, ...], Field(min_length=3)] | None = Field(
+    bins: Annotated[tuple[FiniteFloat, ...], Field(min_length=3)] | None = Field(
         None, description="Of a secret number, or a class of numbers: the edges of the intervals it is told in, rising."
     )
     ordered: bool = Field(False, description="Do the `values` stand in a meaningful order?")

@@ -21,6 +21,7 @@ from leafgate.policy.models import ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
 from leafgate.policy.waivers import metric_of
+from leafgate.types.report import Limit
 from leafgate.types.schema import Column
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
@@ -213,6 +214,6 @@ def small_limits(policy: Policy) -> Iterator[Problem]:
     ]
     for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
         average = isinstance(metric, RecordMetric) and metric.average
-        asked = LimitQuery(metric.called, metric.unit, {metric.direction: metric.limit, "average": average})
+        asked = LimitQuery(metric.called, metric.unit, Limit(metric.direction, metric.bound, average))
         if asked.small(cell):
             yield Problem(place, asked.describe(SMALL, cell))

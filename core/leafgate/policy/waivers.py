@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from leafgate.api.components import STRICT, Limit, Share
+from leafgate.api.components import STRICT, FiniteFloat, Share
 from leafgate.api.metrics import Metric, RecordMetric
 from leafgate.errors import Problem
 from leafgate.io.contacts import address_of, same_person, visible_text
@@ -41,8 +41,8 @@ class WaivedLimit(BaseModel):
 
     model_config = STRICT
 
-    at_least: Limit | None = Field(None, description="The score must not be lower.")
-    at_most: Limit | None = Field(None, description="The score must not be higher.")
+    at_least: FiniteFloat | None = Field(None, description="The score must not be lower.")
+    at_most: FiniteFloat | None = Field(None, description="The score must not be higher.")
     allow: Share | None = Field(None, description="The share of people that may lie beyond; the metric's if left out.")
 
     @model_validator(mode="after")
@@ -185,6 +185,6 @@ def _limit_problems(waiver: Waiver, metric: Metric | None, place: str) -> Iterat
         yield Problem(f"{place}.allow", f"{metric.called} judges nobody by themselves", "leave it out")
     else:
         allow = lenient if limit.allow is None else limit.allow
-        slack = metric.limit - bound if metric.direction == "at_least" else bound - metric.limit
+        slack = -metric.limit.margin(bound)
         if slack < 0 or allow < lenient or (slack == 0 and allow == lenient):
             yield Problem(place, "is not weaker than the policy's own limit", "say what must hold all the same")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from leafgate.api.context import ScoringContext
+from leafgate.api.context import Observation, ScoringContext
 from leafgate.api.metrics import RecordMetric
 from leafgate.api.registry import use_of
 from leafgate.errors import InconclusiveError, LeafgateError
@@ -124,7 +124,7 @@ def _by_person(subject: MetricSubject, case: ScoringContext) -> list[tuple[Key, 
 
 
 def scores_what_it_declares(subject: MetricSubject) -> None:
-    """`scorable` lists the distributions that it scores: by composition, it goes by `case.chances` and scores too."""
+    """`scorable` lists the distributions that it scores: by composition, it reads `case.posterior` and scores too."""
     metric = subject.component
     if not isinstance(metric, RecordMetric):
         raise DoesNotApply("it scores the release, and no distribution of a secret")
@@ -141,17 +141,18 @@ def scores_what_it_declares(subject: MetricSubject) -> None:
         if case.belief is None or case.belief.equivalence_class is None:
             continue
         subject.scores(case)
-        reads = "posterior" in vars(case)
-        if reads and metric.groups_only:
-            raise NonConformance("it is `groups_only`, and reads `case.chances`", "leave `groups_only` out")
-        if not reads and metric.can_score("composition"):
+        if metric.groups_only and Observation.POSTERIOR in case.observed:
+            raise NonConformance("it is `groups_only`, and reads `case.posterior`", "leave `groups_only` out")
+        if not metric.can_score("composition"):
+            continue
+        composed = case.with_own_record("composition")
+        subject.scores(composed)
+        if Observation.COMPOSITION not in composed.observed:
             raise NonConformance(
-                "it says that it can score the composition, and does not read `case.chances`",
-                "read `case.chances`, which are of what `scored` says, and not `case.belief`; or say "
+                "it says that it can score the composition, and does not read `case.posterior`",
+                "read `case.posterior`, which is of what `scored` says, and not `case.belief`; or say "
                 "`groups_only = True` or `scorable = ONLY_DERIVED` (leafgate.api.components)",
             )
-        if metric.can_score("composition"):
-            subject.scores(replace(case, scored="composition"))
 
 
 def raises_clean_errors(subject: MetricSubject) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from leafgate.algorithms.feasible import Domain, Possible, branch_domains, has_unrouted_value, rest_of
+from leafgate.algorithms.feasible import Domain, Possible, branch_domains, rest_of, unrouted_values
 from leafgate.algorithms.routing import NOWHERE, split_rows
 from leafgate.types.schema import Schema
 from leafgate.types.table import Table
@@ -123,7 +123,7 @@ def _lost(
 ) -> tuple[Ids, Possible]:
     """The rows that no branch takes, and what their unknown cells then are."""
     if not schema[node.column].public:
-        if not has_unrouted_value(node, possible, schema):
+        if not unrouted_values(node, possible, schema):
             return rows[:0], possible
         rest = rest_of(schema[node.column], possible)
         assert isinstance(node, CategoricalSplit)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pydantic import Field, model_validator
 
-from leafgate.api.components import Limit, Strict
+from leafgate.api.components import FiniteFloat, Strict
 from leafgate.errors import Problem, ReleaseError
 from leafgate.io.json import parse_number
 from leafgate.models.ir.features import (
@@ -100,8 +100,10 @@ class Encoding(Strict):
 
     column: str | None = Field(None, description="The policy's column; when left out, the one of the feature's name.")
     value: str | None = Field(None, description="The feature is 1 where the column has this value, else 0.")
-    codes: dict[str, Limit] | None = Field(None, description="The number that stands for each value.")
-    missing: Limit | None = Field(None, description="The number of a missing cell; when left out, a missing number.")
+    codes: dict[str, FiniteFloat] | None = Field(None, description="The number that stands for each value.")
+    missing: FiniteFloat | None = Field(
+        None, description="The number of a missing cell; when left out, a missing number."
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> Encoding:
