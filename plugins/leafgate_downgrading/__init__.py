@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
 
 Portion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -147,17 +147,17 @@ class Downgrading(TreeBuilder):
     formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
     source = f"{PAPER}; corrections and departures: docs/sources.md"
 
-    def missing_requirements(self, policy: Policy) -> str:
-        if not policy.data.protect and not any("sensitive" in spec.role for spec in policy.data.columns.values()):
+    def missing_requirements(self, plan: Declarations) -> str:
+        if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):
             return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
-            strange = [name for name in names if name not in policy.data.columns]
+            strange = [name for name in names if name not in plan.columns]
             if strange:
                 return f"`{option}` names {strange[0]!r}, which is no column"
-            keys = [name for name in names if "key" in policy.data.columns[name].role]
+            keys = [name for name in names if "key" in plan.columns[name].roles]
             if keys:
                 return f"`{option}` names {keys[0]!r}, which is the key and not published"
-        if self.release == "both" and not any("class" in spec.role for spec in policy.data.columns.values()):
+        if self.release == "both" and not any("class" in spec.roles for spec in plan.columns.values()):
             return "`release: both` needs a column with the role `class`, which the tree predicts"
         return ""
 
@@ -211,8 +211,8 @@ class Functionality(ReleaseAtMost):
     interpretation = "nothing of safety: it is what is lost for it"
     source = f"{PAPER}, section 4 (F)"
 
-    def missing_requirements(self, policy: Policy) -> str:
-        strange = [name for name in self.columns or () if name not in policy.data.columns]
+    def missing_requirements(self, plan: Declarations) -> str:
+        strange = [name for name in self.columns or () if name not in plan.columns]
         return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
     def score(self, case: ScoringContext) -> float:

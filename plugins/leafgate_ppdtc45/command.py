@@ -54,6 +54,7 @@ def mine_command(
 
     from leafgate.engine.build import publish
     from leafgate.io.files import EVERYONE, make_folder, write_file
+    from leafgate.policy.load import compile_plan
     from leafgate_ppdtc45.builder import learned
     from leafgate_ppdtc45.party import pooled
     from leafgate_ppdtc45.shared import agreed, read_shared
@@ -64,7 +65,7 @@ def mine_command(
     together = pooled(
         [read_shared(path, schema) for path in shared], schema, agreed(builder.noise, schema), common=common
     )
-    sealed = publish(chosen, plugins, learned(builder, together, np.random.default_rng(chosen.seed)))
+    sealed = publish(compile_plan(chosen), plugins, learned(builder, together, np.random.default_rng(chosen.seed)))
     write_file(out, sealed.content, EVERYONE)
     people = f"{len(together.classes):,} people of {len(shared)} file(s)"
     typer.echo(f"{out}: from {people}, sha256 {sealed.sha256[:16]}")

@@ -14,7 +14,7 @@ from leafgate.errors import InvalidError, OutputError, PolicyError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, remove_files, write_file
 from leafgate.reports import Format
 from leafgate.session.results import RESULTS, write_results
-from leafgate.session.run import Session, open_session
+from leafgate.session.run import Session, build_release, open_session
 from leafgate.session.stale_results import RELEASE, is_release_file
 
 if TYPE_CHECKING:
@@ -135,8 +135,6 @@ def build(
 ) -> int:
     """Build the release alone and write it; nothing is attacked, so nothing is said about it."""
     make_folder(out.parent)
-    from leafgate.engine.build import build as build_release
-
     run = open_session(policy, data, root, org=org)
     _keep_what_was_drawn(run.policy, out)
     sealed = build_release(run.policy, run.plugins, run.table, run.test)

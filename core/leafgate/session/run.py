@@ -9,15 +9,18 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leafgate.api.plan import IN_MEMORY, PolicyOrigin
 from leafgate.api.registry import Plugins
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.json import canonical
-from leafgate.policy.load import each_org, load_policy
+from leafgate.policy.load import compile_plan, each_org, load_policy
 from leafgate.policy.models import Policy
-from leafgate.policy.sources import IN_MEMORY, PolicyOrigin, shown_file
+from leafgate.policy.sources import shown_file
 
 if TYPE_CHECKING:
     from leafgate.engine.audit import Audit
+    from leafgate.io.release_codec import ReleaseArtifact
+    from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.table import Table
 
 
@@ -39,11 +42,68 @@ class Session:
 
         Waivers are judged on `today`, or on the day it is in UTC. `announce` is given a line before a long attack.
         """
-        from leafgate.engine.audit import audit
-
         tables = (self.table, self.test, self.population, self.people)
-        audited = audit(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
+        audited = audit_policy(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
+
+
+def audit_policy(
+    policy: Policy,
+    plugins: Plugins,
+    table: Table,
+    test: Table | None = None,
+    population: Table | None = None,
+    people: Table | None = None,
+    *,
+    source: PolicyOrigin = IN_MEMORY,
+    today: date | None = None,
+    announce: Callable[[str], None] = lambda line: None,
+) -> Audit:
+    """Audit by a policy whose tables are open: compile it, build or load the release, attack it, judge it.
+
+    Args:
+        policy: a valid policy.
+        plugins: the plugins that the policy was read with.
+        table: the people whom the release is learned from.
+        test: the table for metrics of utility.
+        population: the public columns of the population.
+        people: the people whose secrets the adversary knows.
+        source: where the policy was read from.
+        today: the day on which waivers are judged; the present day in UTC when left out.
+        announce: is called with a line before an attack that forecasts a long run.
+
+    Raises:
+        InvalidError: the policy or the data are wrong.
+        InconclusiveError: the builder failed.
+    """
+    from leafgate.engine.audit import audit
+    from leafgate.models.checks import FILE_CHECKS
+
+    plan = compile_plan(policy, source, table=table)
+    tables = (table, test, population, people)
+    return audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce)
+
+
+def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:
+    """The release that the policy builds from the table, as its file has it; nothing is attacked.
+
+    Raises:
+        PolicyError: the release discloses more than the policy publishes and cannot be cut down.
+        InconclusiveError: the builder failed or made a release that no file can hold.
+    """
+    from leafgate.engine.build import build
+    from leafgate.models.checks import FILE_CHECKS
+
+    return build(compile_plan(policy), plugins, table, test, file_checks=FILE_CHECKS)
+
+
+def granted_knowledge(
+    policy: Policy, table: Table, sealed: ReleaseArtifact, population: Table | None = None, people: Table | None = None
+) -> AdversaryKnowledge:
+    """What the policy grants an adversary who has the release `sealed`; errors as `compile_plan` raises them."""
+    from leafgate.engine.build import knowledge
+
+    return knowledge(compile_plan(policy, table=table), table, sealed, population, people)
 
 
 def open_session(
