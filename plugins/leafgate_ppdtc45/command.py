@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.audit import PolicyFile
-from leafgate.cli.exit_codes import guarded
+from leafgate.console.exit_codes import guarded
+from leafgate.console.options import PolicyFile
 from leafgate.errors import PolicyError
 
 if TYPE_CHECKING:

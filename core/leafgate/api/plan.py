@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from leafgate.types.report import Finding
 
 
+MOST_DAYS = 365
+"""How many days a waiver may last at most, whatever a policy says."""
+
+
 @dataclass(frozen=True)
 class SourceLine:
     """One line of a policy: the file's name, never an absolute path; the line number, from 1; the text."""

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audit import Root
-from leafgate.cli.output import say
+from leafgate.console.options import Root
+from leafgate.console.output import say
 from leafgate.io.files import EVERYONE, OWNER_ONLY, make_folder, refuse_same, write_file
 
 
@@ -68,8 +68,11 @@ def scrub(
     proofs = [("random points", compare_on_random_points(found, less, seed=0))]
     if policy is not None:
         from leafgate.models.scrub.equivalence import on_data
+        from leafgate.session.run import open_session
 
-        proofs.append(("records of the table", on_data(found, less, policy, root, model.name)))
+        session = open_session(policy, None, root)
+        encoding = getattr(session.policy.build, "encoding", {})
+        proofs.append(("records of the table", on_data(found, less, session.table, encoding, model.name)))
     refuse_different(proofs, leaves.value, model.name, digits)
     less = with_unproved(found, less) if policy is None else less
     write_file(out, written(less), EVERYONE)

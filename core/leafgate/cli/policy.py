@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from leafgate.cli.audit import Json, Org, Root, warn, warnings_of
-from leafgate.cli.output import print_document, say
+from leafgate.cli.audit import warn, warnings_of
+from leafgate.console.options import Json, Org, Root
+from leafgate.console.output import print_document, say
 from leafgate.errors import InvalidError, LeafgateError
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.json import readable

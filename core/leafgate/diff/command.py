@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.cli.audit import Json
-from leafgate.cli.output import print_document
+from leafgate.console.options import Json
+from leafgate.console.output import print_document
 from leafgate.disclosure.text import printable
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file

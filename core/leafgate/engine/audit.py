@@ -57,13 +57,6 @@ class Audit:
     def __repr__(self) -> str:
         return f"Audit(verdict={self.report.verdict!r})"
 
-    def _repr_html_(self) -> str:
-        """The public report, for notebooks: these are passed on."""
-        from leafgate.disclosure.document import document
-        from leafgate.reports.notebook import report_frame
-
-        return report_frame(document(self.report, "public"))
-
 
 def audit(
     plan: AuditPlan,

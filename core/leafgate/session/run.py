@@ -18,8 +18,8 @@ from leafgate.policy.models import Policy
 from leafgate.policy.sources import shown_file
 
 if TYPE_CHECKING:
-    from leafgate.engine.audit import Audit
     from leafgate.io.release_codec import ReleaseArtifact
+    from leafgate.session.notebook import NotebookAudit
     from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.table import Table
 
@@ -37,7 +37,7 @@ class Session:
     people: Table | None = None
     source: PolicyOrigin = IN_MEMORY
 
-    def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> Audit:
+    def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> NotebookAudit:
         """Build, attack and judge; the seconds it took to read are part of its timings.
 
         Waivers are judged on `today`, or on the day it is in UTC. `announce` is given a line before a long attack.
@@ -58,7 +58,7 @@ def audit_policy(
     source: PolicyOrigin = IN_MEMORY,
     today: date | None = None,
     announce: Callable[[str], None] = lambda line: None,
-) -> Audit:
+) -> NotebookAudit:
     """Audit by a policy whose tables are open: compile it, build or load the release, attack it, judge it.
 
     Args:
@@ -78,10 +78,11 @@ def audit_policy(
     """
     from leafgate.engine.audit import audit
     from leafgate.models.checks import FILE_CHECKS
+    from leafgate.session.notebook import NotebookAudit
 
     plan = compile_plan(policy, source, table=table)
     tables = (table, test, population, people)
-    return audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce)
+    return NotebookAudit.of(audit(plan, plugins, *tables, file_checks=FILE_CHECKS, today=today, announce=announce))
 
 
 def build_release(policy: Policy, plugins: Plugins, table: Table, test: Table | None = None) -> ReleaseArtifact:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from leafgate.errors import ExitCode
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -37,7 +39,11 @@ HIDDEN_CELLS = "the belief is about hidden cells of published records"
 VERIFIED_PRIVACY = "the release's claim of differential privacy was verified"
 NOT_SPOKEN_OF = "the release neither predicts nor tests nor publishes this column"
 """Why a limit is judged by what is derived and not by the worse of two distributions."""
-EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+EXIT_CODES: Mapping[Verdict, ExitCode] = {
+    "pass": ExitCode.PASS,
+    "fail": ExitCode.FAIL,
+    "inconclusive": ExitCode.INCONCLUSIVE,
+}
 
 
 @dataclass(frozen=True)
