@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,18 @@ from leafgate.types.tree import Leaf, Node, columns_asked, leaves
 if TYPE_CHECKING:
     import pandas as pd
 
+    from leafgate.api.components import AttackModel
     from leafgate.api.metrics import Metric
-    from leafgate.engine.attack import AttackResult
 
 
 Ids = NDArray[np.int64]
+
+
+class RanAttack(Protocol):
+    """The result of running an attack: here only which attack it was."""
+
+    @property
+    def attack(self) -> AttackModel: ...
 
 
 def asks_public(release: Release, table: Table) -> bool:
@@ -132,7 +139,7 @@ def undisclosed_reads(case: ScoringContext) -> Iterator[str]:
         yield "composition"
 
 
-def uses_background_knowledge(case: ScoringContext, attempt: AttackResult | None) -> bool:
+def uses_background_knowledge(case: ScoringContext, attempt: RanAttack | None) -> bool:
     """Does an attack take in what the policy grants it, and the release does not tell?"""
     known, belief = case.known, case.belief
     shares = bool(known.distribution) and not (
@@ -154,7 +161,7 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
 
 
-def must_hide(metric: Metric, case: ScoringContext, attempt: AttackResult | None) -> bool:
+def must_hide(metric: Metric, case: ScoringContext, attempt: RanAttack | None) -> bool:
     """Would the numbers of a score tell what neither the release nor the public columns do? A matter of these alone."""
     granted = "posterior" in vars(case) and uses_background_knowledge(case, attempt)
     return metric.private or metric.must_hide(case) or granted or any(undisclosed_reads(case))
