@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from leafgate.engine.figures import TreeView
-
 
 @dataclass(frozen=True, repr=False)
 class AttackAccuracy:
@@ -129,6 +127,21 @@ class Finding:
     def fails(self) -> bool:
         """Is a limit broken, and not waived?"""
         return self.passed is False and self.waiver is None
+
+
+@dataclass(frozen=True, repr=False)
+class TreeView:
+    """The first tree of the release that asks anything, drawn twice.
+
+    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
+    `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
+    """
+
+    trees: int
+    coloured: Sequence[Mapping[str, Any]]
+    plain: Sequence[Mapping[str, Any]]
+    leaves_past: Mapping[str, int]
+    number: int = 1
 
 
 @dataclass(frozen=True, repr=False)
