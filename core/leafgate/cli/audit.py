@@ -62,7 +62,7 @@ def audit(
 
 
 def warn(path: Path, warnings: Iterable[str]) -> None:
-    """Say on stderr what limits tell of groups too small to be shown, for whoever can still choose others."""
+    """Print warnings about a policy on stderr, one line each."""
     for problem in warnings:
         say(f"warning: {path.name}: {problem}", err=True)
 

@@ -1,4 +1,4 @@
-"""Commands to look around: plugins, explain, demo."""
+"""Commands about plugins, and the demonstration: plugins, explain, demo."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def validate(
     if partial and (root or org):
         raise InvalidError("what others extend is looked at by itself", place="--partial", remedy="leave out the rest")
     if as_json and len(policies) > 1:
-        raise InvalidError("one document tells of one policy", place="--json", remedy="name one, or leave it out")
+        raise InvalidError("one document is about one policy", place="--json", remedy="name one, or leave it out")
     wanted = _dependents(policies, org) if depending else [(policy, partial) for policy in policies]
     failed: list[LeafgateError] = []
     for policy, incomplete in wanted:

@@ -1,5 +1,6 @@
-"""What every command shares: the options it takes, what it prints, the exit code it ends in.
+"""What commands share; those of plugins and of sweep and diff import it, and leafgate.cli assembles them all.
 
-Commands of plugins and of applications (sweep, diff) import this package; `leafgate.cli`, above all of them, assembles
-the command line.
+options      options and arguments that several commands take
+output       prints lines and documents safely
+exit_codes   ends a command in one of the exit codes, whatever happens
 """

@@ -1,4 +1,4 @@
-"""What every command that touches data does first: read the policy, and the tables it names."""
+"""A run: the policy and the tables that it names, opened, and the plan that the engine carries out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """A policy with its plugins and tables, the command line's overrides taken in."""
+    """A policy with its plugins and tables, after the overrides of the command line."""
 
     policy: Policy
     plugins: Plugins
@@ -38,10 +38,7 @@ class Session:
     source: PolicyOrigin = IN_MEMORY
 
     def audit(self, today: date | None = None, announce: Callable[[str], None] = lambda line: None) -> NotebookAudit:
-        """Build, attack and judge; the seconds it took to read are part of its timings.
-
-        Waivers are judged on `today`, or on the day it is in UTC. `announce` is given a line before a long attack.
-        """
+        """Build, attack and judge as `audit_policy` does; the timings include the reading of the tables."""
         tables = (self.table, self.test, self.population, self.people)
         audited = audit_policy(self.policy, self.plugins, *tables, source=self.source, today=today, announce=announce)
         return replace(audited, seconds={**self.seconds, **audited.seconds})
@@ -116,11 +113,19 @@ def open_session(
     *,
     before_data: Callable[[Policy], None] | None = None,
 ) -> Session:
-    """Read a policy and the tables it names; `data`, `test` and `org` come from the command line, any folder will do.
+    """Read a policy and the tables it names.
 
-    `org` may be several policies, each of which must be kept to.
-    `before_data` is called with the policy before any table is read.
-    Raises PolicyError and DataError, listing everything that is wrong.
+    Args:
+        path: the policy file.
+        data: the table, in place of `data.path`.
+        root: the folder that the policy's data files are below; the policy's own when left out.
+        test: the test table, in place of `data.test`.
+        org: one policy or several that this policy must complete or tighten.
+        before_data: is called with the policy before any table is read.
+
+    Raises:
+        PolicyError: the policy is wrong; every problem is listed.
+        DataError: a table does not fit the policy; every problem is listed.
     """
     loaded = load_policy(path, root, org)
     if before_data is not None:
@@ -136,7 +141,7 @@ def open_session(
 def _given(
     policy: Path, data: Path | None, root: Path | None, orgs: Sequence[Path], test: Path | None
 ) -> Iterator[str]:
-    """What the command line named beside the policy, as a report may tell it."""
+    """The other arguments of the command line, as a report may print them."""
     if data is not None:
         yield shown_file(data, policy, "DATA")
     held = [("--org", org, "ORG") for org in orgs]
@@ -149,7 +154,12 @@ Read = tuple["Table", "Table | None", "Table | None", "Table | None"]
 
 
 def read_tables(policy: Policy) -> Read:
-    """The table, the test table, the population and the known people a policy names."""
+    """The table, the test table, the population and the known people that a policy names.
+
+    Raises:
+        PolicyError: the policy names no table.
+        DataError: a table does not fit the policy.
+    """
     data, known = policy.data, policy.knows.people
     if data.path is None:
         raise PolicyError("says not where the table is", place="data.path", remedy="name it there, or give DATA")
@@ -168,7 +178,7 @@ def read_tables(policy: Policy) -> Read:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of several policies, read when first asked for: policies with the same files share them."""
+    """The tables of several policies, read on first use; policies that read the same files alike share them."""
 
     read: dict[bytes, Read] = field(default_factory=dict)
 
@@ -187,7 +197,7 @@ def _data_key(policy: Policy) -> bytes:
 
 
 def _refuse_one_class(table: Table) -> None:
-    """A table whose people all have one class has nothing to learn and nothing to protect."""
+    """DataError for a table whose people all have one class: nothing can be learned from it."""
     for column in table.schema.having("class"):
         if column.values is not None and len(set(table.codes(column.name).tolist())) < 2:
             raise DataError(
