@@ -1,4 +1,7 @@
-"""The command line: the only part of leafgate that prints.
+"""The command line, above all other packages: `app` assembles the commands of core, sweep, diff and plugins.
+
+    audit      audit, build, attack (`attack`: one attack on one release file);  model: convert, scrub
+    policy     validate, init, schema;  report: shows a stored report;  plugins: plugins, explain, demo
 
 Whatever is heavy is imported after the verdicts of earlier runs have been withdrawn (`leafgate.session.stale_results`).
 """
