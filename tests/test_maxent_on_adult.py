@@ -16,8 +16,7 @@ import pytest
 
 from adult import POLICIES, data_root, value
 from leafgate.engine.audit import Audit
-from leafgate.engine.build import build, knowledge
-from leafgate.session.run import Session, open_session
+from leafgate.session.run import Session, build_release, granted_knowledge, open_session
 from leafgate.types.release import Level
 from leafgate.types.table import Table
 from leafgate_divergence import divergences
@@ -52,8 +51,8 @@ def published(builder: Mapping[str, Any], level: Level) -> Session:
 def attacked(measure: str, level: Level, internal: bool) -> tuple[Model, Outcome, Floats]:
     """The problem, what solving it came to, and D_individual of each public record."""
     run = published({"use": "id3", "measure": measure, "min_split": 6}, level)
-    sealed = build(run.policy, run.plugins, run.table)
-    known = replace(knowledge(run.policy, run.table, sealed), label_accuracies=None)  # the paper's adversary has none
+    sealed = build_release(run.policy, run.plugins, run.table)
+    known = replace(granted_knowledge(run.policy, run.table, sealed), label_accuracies=None)
     model = build_model(sealed.release, known, internal=internal)
     outcome = solve(model.problem, SolveSettings(starts=1, time_limit=3600))
     believed = posterior_of(model, outcome.people, known.schema["education"], known).to_numpy(dtype=float)

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Every exit code of a command: scripts and pipelines depend on these numbers."""
+
+    PASS = 0
+    FAIL = 1
+    INVALID = 2
+    INCONCLUSIVE = 3
+    INTERNAL = 4
+    INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,7 @@ class Problem:
 class LeafgateError(Exception):
     """Base class of all errors that leafgate raises on purpose; the text never holds a cell of the user's data."""
 
-    exit_code = 4
+    exit_code = ExitCode.INTERNAL
 
     def __init__(self, message: str, *, place: str = "", remedy: str = "") -> None:
         self.problems: tuple[Problem, ...] = (Problem(place, message, remedy),)
@@ -42,7 +54,7 @@ class LeafgateError(Exception):
 class InvalidError(LeafgateError):
     """The policy, the command or the data cannot be used as it is."""
 
-    exit_code = 2
+    exit_code = ExitCode.INVALID
 
 
 class PolicyError(InvalidError):
@@ -68,7 +80,7 @@ class OutputError(InvalidError):
 class InconclusiveError(LeafgateError):
     """The question cannot be answered; never a pass."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCONCLUSIVE
 
 
 class UnreadableError(InconclusiveError):
@@ -83,7 +95,7 @@ class NoReleaseError(LeafgateError):
     words, are for auditors alone.
     """
 
-    exit_code = 1
+    exit_code = ExitCode.FAIL
 
     def __init__(self, message: str, *, people: int | None = None, remedy: str = "", details: str = "") -> None:
         super().__init__(message, place="build", remedy=remedy)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from leafgate.policy.models import ColumnSpec, Policy
+    from leafgate.api.declarations import Declarations, DeclaredColumn
     from leafgate_diversity import measures
     from leafgate_diversity.measures import Floats
 else:
@@ -91,9 +91,9 @@ class AlphaKAnonymity(AtLeast):
         Example({"flu": 3, "cold": 1}, {"flu": 5, "cold": 5}, 0.0, {"alpha": 0.5}),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
-        strange = set(self.values or ()) - {v for spec in _secrets(self, policy) for v in spec.values or ()}
-        open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, policy))
+    def missing_requirements(self, plan: Declarations) -> str:
+        strange = set(self.values or ()) - {v for spec in _secrets(self, plan) for v in spec.values or ()}
+        open_domain = any(spec.values is None and spec.bins is None for spec in _secrets(self, plan))
         return "some of its `values` are no values of a secret" if strange and not open_domain else ""
 
     def score(self, case: ScoringContext) -> pd.Series:
@@ -129,10 +129,10 @@ class TCloseness(AtMost):
         Example({"low": 2}, {"low": 2, "mid": 1, "high": 1}, 0.375, {"distance": "ordered"}),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
-        if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, policy)):
+    def missing_requirements(self, plan: Declarations) -> str:
+        if self.distance == "ordered" and not any(spec.ordered for spec in _secrets(self, plan)):
             return "no secret has `values` in a declared order; list them so and say `ordered: true`"
-        if self.distance == "hierarchical" and not any(spec.hierarchy for spec in _secrets(self, policy)):
+        if self.distance == "hierarchical" and not any(spec.has_hierarchy for spec in _secrets(self, plan)):
             return "no secret has a `hierarchy`"
         return ""
 
@@ -206,8 +206,8 @@ class KMap(AtLeast):
     source = 'L. Sweeney, "Computational Disclosure Control", PhD thesis, MIT, 2001 (k-map)'
     examples = (Example({"flu": 2}, {"flu": 5, "cold": 5}, 30.0, population=30),)
 
-    def missing_requirements(self, policy: Policy) -> str:
-        return super().missing_requirements(policy) or _no_population(policy)
+    def missing_requirements(self, plan: Declarations) -> str:
+        return super().missing_requirements(plan) or _no_population(plan)
 
     def score(self, case: ScoringContext) -> pd.Series:
         return case.population
@@ -238,8 +238,8 @@ class ReidentificationRisk(AtMost):
         Example({"flu": 2, "cold": 2}, {"flu": 5, "cold": 5}, 0.05, {"among": "population"}, population=20),
     )
 
-    def missing_requirements(self, policy: Policy) -> str:
-        return super().missing_requirements(policy) or (_no_population(policy) if self.among == "population" else "")
+    def missing_requirements(self, plan: Declarations) -> str:
+        return super().missing_requirements(plan) or (_no_population(plan) if self.among == "population" else "")
 
     def score(self, case: ScoringContext) -> pd.Series:
         return 1 / (case.sizes if self.among == "table" else case.population)
@@ -267,14 +267,14 @@ class Uniques(AtMost):
         return (case.sizes == 1).astype(float)
 
 
-def _secrets(metric: RecordMetric, policy: Policy) -> list[ColumnSpec]:
+def _secrets(metric: RecordMetric, plan: Declarations) -> list[DeclaredColumn]:
     """The secrets a metric is about, as the policy declares them."""
-    columns = policy.data.columns.items()
-    return [spec for name, spec in columns if "sensitive" in spec.role and metric.secret in {None, name}]
+    columns = plan.columns.items()
+    return [spec for name, spec in columns if "sensitive" in spec.roles and metric.secret in {None, name}]
 
 
-def _no_population(policy: Policy) -> str:
-    return "" if policy.data.population else "there is no `data.population` to look among"
+def _no_population(plan: Declarations) -> str:
+    return "" if plan.grants.population else "there is no `data.population` to look among"
 
 
 def _score_groups(case: ScoringContext, form: Callable[[Floats], Floats]) -> pd.Series:

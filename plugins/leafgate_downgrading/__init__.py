@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from leafgate import Table
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
 
 __all__ = [
     "CellAttack",
@@ -96,8 +96,8 @@ class Functionality(ReleaseAtMost):
     interpretation = "nothing of safety: it is what is lost for it"
     source = f"{PAPER}, section 4 (F)"
 
-    def missing_requirements(self, policy: Policy) -> str:
-        strange = [name for name in self.columns or () if name not in policy.data.columns]
+    def missing_requirements(self, plan: Declarations) -> str:
+        strange = [name for name in self.columns or () if name not in plan.columns]
         return f"`columns` names {strange[0]!r}, which is no column" if strange else ""
 
     def score(self, case: ScoringContext) -> float:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, TreeBuilder
 
 if TYPE_CHECKING:
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
     from leafgate_downgrading.adversaries import FittedAdversary
     from leafgate_downgrading.c45_missing import TreeOptions
     from leafgate_downgrading.grid import Grid, Shares
@@ -169,16 +169,16 @@ class DowngradingOptions(TreeBuilder):
     formula = "hide few visible cells of threatened rows until max belief <= tau, of hidden cells <= rho, F <= v"
     source = f"{PAPER}; corrections and departures: docs/sources.md"
 
-    def missing_requirements(self, policy: Policy) -> str:
-        if not policy.data.protect and not any("sensitive" in spec.role for spec in policy.data.columns.values()):
+    def missing_requirements(self, plan: Declarations) -> str:
+        if not plan.protected_columns and not any("sensitive" in spec.roles for spec in plan.columns.values()):
             return "nothing is secret: name cells in `data.protect`, or give a column the role `sensitive`"
         for option, names in (("columns", self.columns or ()), ("weights", self.weights)):
-            strange = [name for name in names if name not in policy.data.columns]
+            strange = [name for name in names if name not in plan.columns]
             if strange:
                 return f"`{option}` names {strange[0]!r}, which is no column"
-            keys = [name for name in names if "key" in policy.data.columns[name].role]
+            keys = [name for name in names if "key" in plan.columns[name].role]
             if keys:
                 return f"`{option}` names {keys[0]!r}, which is the key and not published"
-        if self.release == "both" and not any("class" in spec.role for spec in policy.data.columns.values()):
+        if self.release == "both" and not any("class" in spec.roles for spec in plan.columns.values()):
             return "`release: both` needs a column with the role `class`, which the tree predicts"
         return ""

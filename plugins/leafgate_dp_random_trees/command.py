@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.exit_codes import guarded
+from leafgate.console.exit_codes import guarded
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, write_file
 from leafgate.io.json import readable

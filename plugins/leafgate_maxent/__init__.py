@@ -15,7 +15,7 @@ from pydantic import Field
 from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, hookimpl
 
 if TYPE_CHECKING:
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
 
 SOURCE = (
     'Z. Zhu, W. Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, LNCS 6166, 33-48, '
@@ -51,8 +51,8 @@ class MaxEnt(AttackModel):
     )
     source = SOURCE
 
-    def missing_requirements(self, policy: Policy) -> str:
-        stranded = self.members != "all" and policy.data.population is None
+    def missing_requirements(self, plan: Declarations) -> str:
+        stranded = self.members != "all" and not plan.grants.population
         return "`members: subset` needs `data.population`, of whom the adversary takes the people" if stranded else ""
 
     def infer(self, release: Release, known: AdversaryKnowledge) -> Sequence[Belief]:

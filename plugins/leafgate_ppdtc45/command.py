@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leafgate.cli.audit import PolicyFile
-from leafgate.cli.exit_codes import guarded
+from leafgate.console.exit_codes import guarded
+from leafgate.console.options import PolicyFile
 from leafgate.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def mine_command(
 
     from leafgate.engine.build import publish
     from leafgate.io.files import EVERYONE, make_folder, write_file
+    from leafgate.policy.load import compile_plan
     from leafgate_ppdtc45.builder import learn
     from leafgate_ppdtc45.party import pool_files
     from leafgate_ppdtc45.shared import agreed_noise, read_shared
@@ -64,7 +65,7 @@ def mine_command(
     together = pool_files(
         [read_shared(path, schema) for path in shared], schema, agreed_noise(builder.noise, schema), common=common
     )
-    sealed = publish(chosen, plugins, learn(builder, together, np.random.default_rng(chosen.seed)))
+    sealed = publish(compile_plan(chosen), plugins, learn(builder, together, np.random.default_rng(chosen.seed)))
     write_file(out, sealed.content, EVERYONE)
     people = f"{len(together.classes):,} people of {len(shared)} file(s)"
     typer.echo(f"{out}: from {people}, sha256 {sealed.sha256[:16]}")

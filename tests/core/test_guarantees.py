@@ -11,9 +11,9 @@ from leafgate import AdversaryKnowledge, AttackModel, Belief, Release, ScoringCo
 from leafgate.cli import run
 from leafgate.disclosure.document import document
 from leafgate.disclosure.text import summary
-from leafgate.engine.audit import audit
 from leafgate.io.release_codec import serialize
 from leafgate.policy.load import policy_of
+from leafgate.session.run import audit_policy
 from leafgate.types.report import Report
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
 from random_tables import table_of
@@ -54,7 +54,7 @@ def claiming(folder: Path, **claims: Any) -> Report:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"guarantee": claims}))
     loaded = policy_of(POLICY, folder)
     columns = loaded.policy.data.meaning().columns
-    return audit(loaded.policy, loaded.plugins, table_of(columns, [("1", "flu"), ("2", "cold")], (4, 2))).report
+    return audit_policy(loaded.policy, loaded.plugins, table_of(columns, [("1", "flu"), ("2", "cold")], (4, 2))).report
 
 
 def test_a_release_that_claims_nothing_is_judged_by_the_policy_alone(folder: Path) -> None:

@@ -17,12 +17,12 @@ from leafgate.demo import run_demo
 from leafgate.disclosure.document import document
 from leafgate.disclosure.schema import NodeDocument
 from leafgate.engine.audit import Audit
-from leafgate.engine.figures import TreeView, first_asking
+from leafgate.engine.figures import first_asking
 from leafgate.engine.tree_layout import ROWS, Drawn, layout_of, unfolded
 from leafgate.reports import Format, view
 from leafgate.session.run import Session, open_session
 from leafgate.types.release import Release
-from leafgate.types.report import Finding, Limit, Report
+from leafgate.types.report import Finding, Limit, Report, TreeView
 from leafgate.types.schema import Column, Schema
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf, Node, NumericSplit
 from patience import ends_soon

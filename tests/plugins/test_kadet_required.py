@@ -19,8 +19,9 @@ from leafgate import Belief, Release, ScoringContext
 from leafgate.algorithms.induction.encoding import encode
 from leafgate.algorithms.induction.growth import finished
 from leafgate.api.registry import load_plugins
-from leafgate.engine.audit import Audit, audit
+from leafgate.engine.audit import Audit
 from leafgate.engine.build import grant_knowledge
+from leafgate.session.run import audit_policy
 from leafgate.types.hierarchy import Hierarchy
 from leafgate.types.schema import Column, Schema
 from leafgate.types.table import Table, make_table
@@ -181,7 +182,7 @@ POLICY = policy_for_any_table([{"use": "k_anonymity", "at_least": 1}])
 
 def audited(table: Table, **options: Any) -> Audit:
     """The audit of the tree that these options grow."""
-    return audit(POLICY.model_copy(update={"build": Kadet(**options)}), PLUGINS, table)
+    return audit_policy(POLICY.model_copy(update={"build": Kadet(**options)}), PLUGINS, table)
 
 
 def first_groups(table: Table) -> list[People]:
@@ -371,7 +372,7 @@ def test_a_limit_the_groups_keep_is_not_what_an_adversary_derives_from_pooled_le
     table = table_of((MARITAL_STATUS, SPORTS_CAR, RISK), rows)
     metrics = (Confidence(at_most=0.5), Confidence(name="true", scored="composition", at_most=0.5))
     building = {"build": Kadet(k=2, prune=False, require=(ConfidenceRequired(at_most=0.5),)), "metrics": metrics}
-    done = audit(POLICY.model_copy(update=building), PLUGINS, table)
+    done = audit_policy(POLICY.model_copy(update=building), PLUGINS, table)
     assert done.sealed is not None
     assert done.sealed.release.trees == (
         fan("sports_car", yes=fan("marital_status", Unmarried=leaf(1, 1), Married=leaf(1, 0)), no=leaf(0, 1)),

@@ -24,9 +24,9 @@ from leafgate import (
 )
 from leafgate.api.components import Component
 from leafgate.api.registry import Plugin, Plugins
-from leafgate.engine.audit import audit
 from leafgate.policy.load import policy_model
 from leafgate.policy.models import Policy
+from leafgate.session.run import audit_policy
 from leafgate.types.release import Counted
 from leafgate.types.report import Finding, Limit, Report, Unit
 from leafgate.types.tree import Branch, CategoricalSplit, Leaf
@@ -161,7 +161,7 @@ def audited(*offers: type[Component], weight: Sequence[int] = WEIGHT, **said: An
     """The report on eight people (or others, by weight), with a stranger's classes at hand."""
     plugins = plugins_with(*offers)
     policy = policy_with(plugins, **said)
-    return audit(policy, plugins, table_of(policy.data.meaning().columns, ROWS, weight)).report
+    return audit_policy(policy, plugins, table_of(policy.data.meaning().columns, ROWS, weight)).report
 
 
 def finding(report: Report, id: str) -> Finding:

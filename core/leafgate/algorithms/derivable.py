@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,18 @@ from leafgate.types.tree import Leaf, Node, columns_asked, leaves
 if TYPE_CHECKING:
     import pandas as pd
 
+    from leafgate.api.components import AttackModel
     from leafgate.api.metrics import Metric
-    from leafgate.engine.attack import AttackResult
 
 
 Ids = NDArray[np.int64]
+
+
+class RanAttack(Protocol):
+    """The result of running an attack: here only which attack it was."""
+
+    @property
+    def attack(self) -> AttackModel: ...
 
 
 def asks_public(release: Release, table: Table) -> bool:
@@ -135,7 +142,7 @@ def undisclosed_reads(case: ScoringContext) -> frozenset[Observation]:
     )
 
 
-def uses_background_knowledge(case: ScoringContext, attempt: AttackResult | None) -> bool:
+def uses_background_knowledge(case: ScoringContext, attempt: RanAttack | None) -> bool:
     """Does an attack take in what the policy grants it, and the release does not tell?"""
     known, belief = case.known, case.belief
     shares = bool(known.distribution) and not (
@@ -157,7 +164,7 @@ def _may_use_label_accuracies(case: ScoringContext) -> bool:
     return secret is not None and (secret in columns_spoken_of(case.release) or case.table.schema.target.public)
 
 
-def must_hide(metric: Metric, case: ScoringContext, attempt: AttackResult | None) -> bool:
+def must_hide(metric: Metric, case: ScoringContext, attempt: RanAttack | None) -> bool:
     """Would the numbers of a score disclose what follows neither from the release nor from the public columns?
 
     These and the record of what the metric has read decide, and nobody's secrets. Asking adds nothing to the record.

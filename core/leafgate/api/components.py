@@ -17,7 +17,7 @@ from leafgate.types.report import Scored
 if TYPE_CHECKING:
     import numpy as np
 
-    from leafgate.policy.models import Policy
+    from leafgate.api.declarations import Declarations
     from leafgate.types.adversary import AdversaryKnowledge
     from leafgate.types.belief import Belief
     from leafgate.types.release import Release
@@ -52,8 +52,11 @@ class Component(BaseModel):
     stricter_more: ClassVar[frozenset[str]] = frozenset()
     stricter_less: ClassVar[frozenset[str]] = frozenset()
 
-    def missing_requirements(self, policy: Policy) -> str:
-        """What the policy does not have and this one needs; empty where there is nothing. No data is read."""
+    def missing_requirements(self, plan: Declarations) -> str:
+        """A sentence about what this component needs and the policy does not declare; empty where nothing is missing.
+
+        It is called before any table is read.
+        """
         return ""
 
 

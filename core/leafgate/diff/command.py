@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leafgate.cli.audit import Json
-from leafgate.cli.output import print_document
+from leafgate.console.options import Json
+from leafgate.console.output import print_document
 from leafgate.disclosure.text import printable
 from leafgate.errors import InvalidError
 from leafgate.io.files import EVERYONE, OWNER_ONLY, clear_file, write_file
 from leafgate.io.json import readable
 
 if TYPE_CHECKING:
+    from leafgate.api.plan import SourceLine
     from leafgate.diff.policies import ExpectedOutcome
     from leafgate.diff.reports import Moved
-    from leafgate.policy.sources import SourceLine
     from leafgate.policy.strictness import Change
 
 Old = Annotated[Path, typer.Argument(metavar="OLD", help="A policy, or a stored report.")]

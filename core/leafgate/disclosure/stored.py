@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from leafgate.api.plan import MOST_DAYS
 from leafgate.disclosure.intervals import Direction, range_of_value, share
 from leafgate.disclosure.schema import ReportTold
 from leafgate.errors import Problem, ReportError, plain
 from leafgate.io.contacts import same_person
 from leafgate.io.json import canonical, parse_json
 from leafgate.io.release_codec import FORMAT as RELEASE_FORMAT
-from leafgate.policy.waivers import MOST_DAYS
 
 # --- Stored reports held against themselves: a verdict must follow from the numbers beside it, and a waiver be
 #     one ---

@@ -11,11 +11,11 @@ from leafgate.algorithms.consistency import counts_missing_cells, follows_from_r
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.components import AttackModel
 from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.plan import AuditPlan
 from leafgate.api.registry import Plugins
 from leafgate.engine.attack import AttackResult, isolate_plugin_errors
 from leafgate.engine.score import AuditState, inconclusive, score_beliefs, score_one
 from leafgate.errors import InconclusiveError, LeafgateError
-from leafgate.policy.models import Policy
 from leafgate.types.evidence import AuditorOnly
 from leafgate.types.report import Finding
 
@@ -143,10 +143,10 @@ def _attempts(checker: type[Metric], judged: AuditState, attack: Attack) -> list
 # --- What leaves an audit inconclusive whatever its limits say ---
 
 
-def soundness_checks(policy: Policy, plugins: Plugins, judged: AuditState) -> list[Finding]:
+def soundness_checks(plan: AuditPlan, plugins: Plugins, judged: AuditState) -> list[Finding]:
     """A finding for each reason why a pass would prove nothing."""
-    origin = plugins.origin(policy.build)
-    items = [*_rehearsed(policy, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
+    origin = plugins.origin(plan.builder)
+    items = [*_rehearsed(plan, judged), *_counted(judged), *_unread_parts(judged), *_unattacked(judged)]
     evidence = _evidence(judged)
     return [
         Finding(
@@ -166,9 +166,9 @@ SoundnessProblem = tuple[str, str | None, str]
 """A finding's id, the secret it is about, and what is doubtful."""
 
 
-def _rehearsed(policy: Policy, judged: AuditState) -> Iterator[SoundnessProblem]:
+def _rehearsed(plan: AuditPlan, judged: AuditState) -> Iterator[SoundnessProblem]:
     """Coins that a seed repeats, which others may know."""
-    if policy.build.is_rehearsal or judged.release.builder.get("rehearsal") is True:
+    if plan.builder.is_rehearsal or judged.release.builder.get("rehearsal") is True:
         problem = "a rehearsal repeats by a seed that others may know, so it is not fit to be published"
         yield "rehearsal", None, problem
 

@@ -20,26 +20,11 @@ from leafgate.errors import InconclusiveError, UnreadableError
 from leafgate.types.belief import Belief
 from leafgate.types.evidence import AuditorOnly, PeopleCount, ReleaseOnly
 from leafgate.types.release import Release
-from leafgate.types.report import AttackAccuracy, Finding
+from leafgate.types.report import AttackAccuracy, Finding, TreeView
 from leafgate.types.tree import Leaf
 
 Risk = Literal["past", "allowed", "within", "nobody"]
 ORDER: Sequence[Risk] = ("past", "allowed", "within", "nobody")
-
-
-@dataclass(frozen=True, repr=False)
-class TreeView:
-    """The first tree of the release that asks anything, drawn twice.
-
-    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
-    `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
-    """
-
-    trees: int
-    coloured: Sequence[Mapping[str, Any]]
-    plain: Sequence[Mapping[str, Any]]
-    leaves_past: Mapping[str, int]
-    number: int = 1
 
 
 @dataclass(frozen=True)

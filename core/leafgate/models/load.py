@@ -91,11 +91,6 @@ def _shows_numbers(release: Release, name: str) -> bool:
     return any(is_number(row[position]) for row in release.records.rows)
 
 
-def with_policy_columns(release: Release, schema: Schema) -> Release:
-    """The release with the policy's roles and domains of its columns: what a file says of roles is never believed."""
-    return replace(release, schema=Schema(tuple(schema[column.name] for column in release.schema.columns)))
-
-
 WORD = re.compile(r"[a-z][a-z0-9_]{0,19}")
 """A setting in words, or the name of an option; longer texts could speak of people."""
 

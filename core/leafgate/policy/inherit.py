@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
+from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
-from leafgate.policy.sources import Chain, PolicyDocument, SourceLine, name_of
+from leafgate.policy.sources import Chain, PolicyDocument, name_of
 from leafgate.policy.strictness import Change, compared
 
 Steps = tuple[str | int, ...]

@@ -13,11 +13,12 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from leafgate.api.components import AttackModel, Component, FiniteFloat, Strict, TreeBuilder
 from leafgate.api.metrics import Metric
 from leafgate.api.paths import DataFile, PeopleFile
+from leafgate.api.plan import MOST_DAYS
 from leafgate.errors import DataError
 from leafgate.io.json import canonical
 from leafgate.policy.knowledge import Knows
 from leafgate.policy.protection import Protect
-from leafgate.policy.waivers import MAX_DAYS, MOST_DAYS, Approvals, Waiver
+from leafgate.policy.waivers import MAX_DAYS, Approvals, Waiver
 from leafgate.types.hierarchy import Hierarchy, parse_hierarchy
 from leafgate.types.release import Level
 from leafgate.types.schema import Column, Role, Schema, bin_names

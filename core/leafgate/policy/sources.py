@@ -10,55 +10,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from leafgate.api.paths import inside
+from leafgate.api.plan import Lines, SourceLine
 from leafgate.errors import PolicyError
 from leafgate.io.yaml import MAX_BYTES, Kept, Node, read_yaml
 
 # --- Where each key of a policy stands: its place as errors write it (`metrics[0].at_least`), and its line ---
 
 LONGEST = 200
-
-
-@dataclass(frozen=True)
-class SourceLine:
-    """One line of a policy: the file's name, never a path of this machine; the number, from 1; the text."""
-
-    file: str
-    number: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.number}: {self.text}"
-
-
-Lines = Mapping[str, SourceLine]
-
-
-@dataclass(frozen=True)
-class PolicyOrigin:
-    """The file a policy is in and, as it was called, its folder; where everything stands, and what it extends.
-
-    `folder` is told from the root of the repository that the policy is in, and is empty outside one: no path of this
-    machine is told, and nothing depends on where leafgate was called. `elsewhere` are such folders of files that do
-    not lie below the policy's. `given` is what else the command line named, its paths likewise or as words that stand
-    for them.
-    """
-
-    file: str = ""
-    lines: Lines = field(default_factory=dict)
-    extends: tuple[str, ...] = ()
-    folder: str = ""
-    given: tuple[str, ...] = ()
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What a report tells of it."""
-        fields = {"file": self.file, "folder": self.folder, "extends": list(self.extends), "given": list(self.given)}
-        return {key: value for key, value in fields.items() if value}
-
-
-IN_MEMORY = PolicyOrigin()
-"""A policy that is in no file."""
 
 
 def display_path(path: Path, word: str) -> str:

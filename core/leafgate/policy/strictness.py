@@ -13,10 +13,11 @@ from pydantic_core import to_jsonable_python
 
 from leafgate.api.components import Component
 from leafgate.api.metrics import RecordMetric
+from leafgate.api.plan import SourceLine
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
-from leafgate.policy.sources import PolicyDocument, SourceLine, name_of
+from leafgate.policy.sources import PolicyDocument, name_of
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
 
 Kind = Literal["tighter", "looser", "different"]

@@ -12,16 +12,13 @@ from pydantic import BaseModel, ValidationError
 
 from leafgate.api.components import AttackModel, Component, TreeBuilder
 from leafgate.api.describe import models_of
-from leafgate.api.metrics import Metric, RecordMetric
+from leafgate.api.metrics import Metric
 from leafgate.api.registry import Plugins, use_of
-from leafgate.disclosure.limit_leakage import SMALL, LimitQuery
 from leafgate.errors import Problem, plain
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
-from leafgate.policy.waivers import metric_of
-from leafgate.types.report import Limit
 from leafgate.types.schema import Column
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
@@ -202,18 +199,3 @@ def _unknown_key(loc: list[Any], used: type[BaseModel] | None) -> tuple[str, str
         return f"{used.model_fields['use'].default} is limited by `{direction}`", f"write {direction} instead of {key}"
     close = get_close_matches(key.casefold(), known, 1)
     return "unknown key", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
-
-
-def small_limits(policy: Policy) -> Iterator[Problem]:
-    """Every limit of a policy, and weaker one of its waivers, that is about groups too small to be shown."""
-    cell = policy.report.smallest_cell
-    weaker = [
-        (f"waivers[{i}].limit", waiver.weaker(metric))
-        for i, waiver in enumerate(policy.waivers)
-        if waiver.limit is not None and (metric := metric_of(waiver, policy.metrics)) is not None
-    ]
-    for place, metric in [*((f"metrics[{i}]", metric) for i, metric in enumerate(policy.metrics)), *weaker]:
-        average = isinstance(metric, RecordMetric) and metric.average
-        asked = LimitQuery(metric.called, metric.unit, Limit(metric.direction, metric.bound, average))
-        if asked.small(cell):
-            yield Problem(place, asked.describe(SMALL, cell))

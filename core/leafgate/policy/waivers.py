@@ -19,8 +19,8 @@ from leafgate.io.json import canonical
 if TYPE_CHECKING:
     from leafgate.policy.models import Policy
 
-MAX_DAYS, MOST_DAYS = 90, 365
-"""How many days a waiver may last unless the policy says otherwise, and how many any policy may allow."""
+MAX_DAYS = 90
+"""How many days a waiver may last unless the policy says otherwise."""
 Words = Annotated[str, Field(min_length=1, max_length=2000)]
 DIGEST = r"^[0-9a-f]{64}$"
 

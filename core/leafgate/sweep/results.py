@@ -15,6 +15,7 @@ from leafgate.disclosure.text import number
 from leafgate.policy.models import Policy
 from leafgate.sweep.axes import display_value
 from leafgate.sweep.worker import Result
+from leafgate.types.report import EXIT_CODES
 
 FORMAT = "leafgate/sweep/1"
 MARKS = {"pass": "pass", "fail": "FAIL", "inconclusive": "????"}
@@ -44,7 +45,7 @@ class Outcome:
     def exit_code(self) -> int:
         """0 when some release passes, 1 when one fails and none passes, else 3."""
         verdicts = {result.verdict for result in self.results}
-        return 0 if "pass" in verdicts else 1 if "fail" in verdicts else 3
+        return EXIT_CODES["pass" if "pass" in verdicts else "fail" if "fail" in verdicts else "inconclusive"]
 
 
 def outcome_of(results: Sequence[Result], policies: Sequence[Policy]) -> Outcome:

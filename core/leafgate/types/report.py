@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
+from leafgate.errors import ExitCode
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from leafgate.engine.figures import TreeView
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +106,11 @@ HIDDEN_CELLS = "the belief is about hidden cells of published records"
 VERIFIED_PRIVACY = "the release's claim of differential privacy was verified"
 NOT_SPOKEN_OF = "the release neither predicts nor tests nor publishes this column"
 """Why a limit is judged by what is derived and not by the worse of two distributions."""
-EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+EXIT_CODES: Mapping[Verdict, ExitCode] = {
+    "pass": ExitCode.PASS,
+    "fail": ExitCode.FAIL,
+    "inconclusive": ExitCode.INCONCLUSIVE,
+}
 
 
 @dataclass(frozen=True)
@@ -195,6 +199,21 @@ class Finding:
     def fails(self) -> bool:
         """Is a limit broken, and not waived?"""
         return self.passed is False and self.waiver is None
+
+
+@dataclass(frozen=True, repr=False)
+class TreeView:
+    """The first tree of the release that asks anything, drawn twice.
+
+    `coloured` by risk, unfolded where it is, and `plain`, by shape alone; `number` is the tree's, from 1.
+    `leaves_past` says for each finding with people past its limit in how many leaves of this tree they are.
+    """
+
+    trees: int
+    coloured: Sequence[Mapping[str, Any]]
+    plain: Sequence[Mapping[str, Any]]
+    leaves_past: Mapping[str, int]
+    number: int = 1
 
 
 @dataclass(frozen=True, repr=False)
