@@ -386,7 +386,7 @@ def _common(
         "plugin": judged.plugins.origin(metric),
         "unit": metric.unit,
         "of_release": metric.of_release,
-        "alarm": metric.plain_failure_of(secret),
+        "plain_failure": metric.plain_failure_of(secret),
     }
 
 

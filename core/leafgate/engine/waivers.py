@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api.metrics import Metric
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.policy.models import Policy
-from leafgate.policy.sources import SourceLine
+from leafgate.policy.paths import Path
+from leafgate.policy.sources import Lines
 from leafgate.policy.waivers import Waiver, metric_of
 from leafgate.types.report import Finding
 
@@ -45,7 +46,7 @@ class Waiving:
     others: Sequence[Finding]
     holds: Holds
     file: str | None = None
-    lines: Mapping[str, SourceLine] = field(default_factory=dict)
+    lines: Lines = field(default_factory=dict)
 
     def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
         """The limits' findings with the waivers that apply, and what became of every waiver."""
@@ -62,7 +63,7 @@ class Waiving:
         return findings, items
 
     def _where(self, number: int) -> dict[str, Any]:
-        line = self.lines.get(f"waivers[{number}]")
+        line = self.lines.get(("waivers", number))
         return {} if line is None else {"where": {"file": line.file, "line": line.number}}
 
     def _status(self, waiver: Waiver) -> tuple[str, str]:
@@ -141,21 +142,21 @@ class SourceLocations:
     """
 
     policy: Policy
-    lines: Mapping[str, SourceLine] = field(default_factory=dict)
+    lines: Lines = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
         """What the judge found, each with the line of its metric, or of the attack that failed."""
-        metrics = {metric.called: f"metrics[{i}]" for i, metric in enumerate(self.policy.metrics)}
-        attacks = {attack.called: f"attacks[{i}]" for i, attack in enumerate(self.policy.attacks)}
-        return [self._at(metrics.get(found.metric) or attacks.get(found.attack or "", ""), found) for found in findings]
+        attacks: dict[str, Path] = {attack.called: ("attacks", i) for i, attack in enumerate(self.policy.attacks)}
+        metrics: dict[str, Path] = {metric.called: ("metrics", i) for i, metric in enumerate(self.policy.metrics)}
+        return [self._at(metrics.get(f.metric) or attacks.get(f.attack or "", ()), f) for f in findings]
 
     def of_build(self, findings: Iterable[Finding]) -> list[Finding]:
         """What was found about the release itself, its claims and its making, with the line of the builder."""
-        return [self._at("build", found) for found in findings]
+        return [self._at(("build",), found) for found in findings]
 
-    def _at(self, place: str, finding: Finding) -> Finding:
-        line = self.lines.get(place)
+    def _at(self, path: Path, finding: Finding) -> Finding:
+        line = self.lines.get(path)
         if line is None:
             return finding
         folder = {"folder": self.elsewhere[line.file]} if line.file in self.elsewhere else {}

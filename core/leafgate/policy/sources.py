@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from leafgate.api.paths import inside
 from leafgate.errors import PolicyError
 from leafgate.io.yaml import MAX_BYTES, Kept, Node, read_yaml
-
-# --- Where each key of a policy stands: its place as errors write it (`metrics[0].at_least`), and its line ---
+from leafgate.policy import paths
+from leafgate.policy.paths import format_path, locate
 
 LONGEST = 200
 
@@ -30,7 +30,8 @@ class SourceLine:
         return f"{self.file}:{self.number}: {self.text}"
 
 
-Lines = Mapping[str, SourceLine]
+Lines = Mapping[paths.Path, SourceLine]
+"""The line of each key and of each item of a list, by its path."""
 
 
 @dataclass(frozen=True)
@@ -94,24 +95,21 @@ def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
 
 
 def lines_of(kept: Kept, name: str) -> Lines:
-    """The line of every key and every item of a list, by its place; of two equal places the first."""
+    """Return the line of every key and of every item of a list, by its path."""
     texts = kept.text.splitlines()
-    found: dict[str, SourceLine] = {}
-    for place, number in _places(kept.root, ""):
-        found.setdefault(place, SourceLine(name, number + 1, _shown(texts[number])))
-    return found
+    numbers = _line_numbers(kept.root, ())
+    return {path: SourceLine(name, number + 1, _shown(texts[number])) for path, number in numbers}
 
 
-def _places(node: Node, place: str) -> Iterator[tuple[str, int]]:
+def _line_numbers(node: Node, path: paths.Path) -> Iterator[tuple[paths.Path, int]]:
     if node.id == "mapping":
         for key, value in node.value:
-            here = f"{place}.{key.value}" if place else key.value
-            yield here, key.start_mark.line
-            yield from _places(value, here)
+            yield (*path, key.value), key.start_mark.line
+            yield from _line_numbers(value, (*path, key.value))
     elif node.id == "sequence":
         for i, item in enumerate(node.value):
-            yield f"{place}[{i}]", item.start_mark.line
-            yield from _places(item, f"{place}[{i}]")
+            yield (*path, i), item.start_mark.line
+            yield from _line_numbers(item, (*path, i))
 
 
 def _shown(text: str) -> str:
@@ -140,51 +138,36 @@ class PathResolver:
 
     own: str
     folders: Mapping[str, Home]
-    lines: Mapping[str, SourceLine]
+    lines: Lines
     document: Mapping[str, Any]
     root: Path | None = None
 
     def resolve(self, policy: Model) -> Model:
         """The policy with every file that another policy of the chain names taken from beside that one."""
-        changed = {name: self._settled(result, name) for name, result in _fields(policy)}
+        changed = {name: self._resolved(value, (name,)) for name, value in policy}
         return policy.model_copy(update=changed)
 
-    def _settled(self, document: Any, place: str) -> Any:
-        if isinstance(document, Path):
-            return self._file(document, place)
-        if isinstance(document, BaseModel):
-            return document.model_copy(update={k: self._settled(v, f"{place}.{k}") for k, v in _fields(document)})
-        if isinstance(document, tuple):
-            return tuple(self._settled(one, f"{place}[{i}]") for i, one in enumerate(document))
-        if isinstance(document, dict):
-            return {key: self._settled(one, f"{place}.{key}") for key, one in document.items()}
-        return document
+    def _resolved(self, value: Any, at: paths.Path) -> Any:
+        if isinstance(value, Path):
+            return self._file(value, at)
+        if isinstance(value, BaseModel):
+            return value.model_copy(update={name: self._resolved(inner, (*at, name)) for name, inner in value})
+        if isinstance(value, tuple):
+            return tuple(self._resolved(inner, (*at, i)) for i, inner in enumerate(value))
+        if isinstance(value, dict):
+            return {key: self._resolved(inner, (*at, key)) for key, inner in value.items()}
+        return value
 
-    def _file(self, path: Path, place: str) -> Path:
-        line, name = self.lines.get(place), _at(self.document, place)
+    def _file(self, path: Path, at: paths.Path) -> Path:
+        line, name = self.lines.get(at), locate(self.document, at)
         home = None if line is None or line.file == self.own else self.folders.get(line.file)
         if home is None or (self.root is not None and not home.held and path == inside(self.root, name)):
             return path
         try:
             return inside(home.folder, name)
         except ValueError as error:
-            raise PolicyError(str(error).partition(";")[0], place=place, remedy="name a file beside it") from None
-
-
-def _fields(model: BaseModel) -> Iterator[tuple[str, Any]]:
-    yield from model
-
-
-def _at(document: Any, place: str) -> Any:
-    """What stands at a place; columns may have dots in their names."""
-    if not place:
-        return document
-    keys = document if isinstance(document, dict) else ()
-    for key in sorted(keys, key=len, reverse=True):
-        if place == key or place.startswith((f"{key}.", f"{key}[")):
-            return _at(document[key], place[len(key) :].removeprefix("."))
-    number, _, rest = place[1:].partition("]")
-    return _at(document[int(number)], rest.removeprefix("."))
+            message = str(error).partition(";")[0]
+            raise PolicyError(message, place=format_path(at), remedy="name a file beside it") from None
 
 
 DEEPEST = 8
@@ -200,7 +183,7 @@ class PolicyDocument:
 
     document: dict[str, Any]
     file: str
-    lines: Mapping[str, SourceLine]
+    lines: Lines
     extends: tuple[str, ...] = ()
     homes: Mapping[str, Home] = field(default_factory=dict, compare=False)
 
@@ -212,18 +195,18 @@ def read_policy(path: Path, name: str = "") -> PolicyDocument:
     homes = {name: Home(path.parent)}
     if isinstance(document.get("waivers"), str):
         waivers, where = _list_beside(path.parent, document["waivers"], "waivers", "waivers")
-        document, lines = document | {"waivers": waivers}, {**_without(lines, "waivers"), **where}
+        document, lines = document | {"waivers": waivers}, {**_without(lines, ("waivers",)), **where}
     approvals = _dict(document.get("approvals"))
     if isinstance(approvals.get("reviewers"), str):
-        place = "approvals.reviewers"
-        reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", place)
+        at = ("approvals", "reviewers")
+        reviewers, listed = _list_beside(path.parent, approvals["reviewers"], "reviewers", format_path(at))
         document = document | {"approvals": approvals | {"reviewers": reviewers}}
-        lines = {**_without(lines, place), **{f"approvals.{inner}": line for inner, line in listed.items()}}
+        lines = {**_without(lines, at), **{("approvals", *inner): line for inner, line in listed.items()}}
     return PolicyDocument(document, name, lines, homes=homes)
 
 
-def _without(lines: Mapping[str, SourceLine], place: str) -> dict[str, SourceLine]:
-    return {where: line for where, line in lines.items() if not where.startswith(place)}
+def _without(lines: Lines, path: paths.Path) -> Lines:
+    return {at: line for at, line in lines.items() if at[: len(path)] != path}
 
 
 @dataclass(frozen=True)
@@ -322,7 +305,7 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDoc
         here = _beside(here.parent, parent, f"{name}: extends")
 
 
-def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Mapping[str, SourceLine]]:
+def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Lines]:
     """What a file below the policy's folder lists under its one key, wherever the data are."""
     document, lines = _read(_beside(folder, name, place), name)
     if set(document) != {key} or isinstance(document[key], str):
@@ -348,7 +331,7 @@ def _beside(folder: Path, name: object, place: str) -> Path:
         raise PolicyError(message, place=place, remedy="name a file below the policy's folder") from None
 
 
-def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Mapping[str, SourceLine]]:
+def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Lines]:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)

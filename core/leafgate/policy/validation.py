@@ -18,6 +18,7 @@ from leafgate.disclosure.limit_leakage import SMALL, LimitQuery
 from leafgate.errors import Problem, plain
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
+from leafgate.policy.paths import Path, format_path
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
 from leafgate.policy.waivers import metric_of
@@ -26,13 +27,13 @@ from leafgate.types.schema import Column
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 
 
-def resolve_error_path(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any], type[BaseModel] | None]:
-    """The place as the policy has it, and the model that holds the last key of it.
+def resolve_error_path(loc: Path, plugins: Plugins) -> tuple[Path, type[BaseModel] | None]:
+    """Return the path in the policy that pydantic's path of an error means, and the model that has its last key.
 
-    Where a section may be one of several models, pydantic's path has the chosen one's name in it; the
-    policy has not.
+    Where a section may be one of several models, pydantic's path contains the name of the chosen one; the path in the
+    policy does not.
     """
-    place: list[Any] = []
+    path: list[str | int] = []
     model: type[BaseModel] | None = Policy
     options: list[type[BaseModel]] = []
     for part in loc:
@@ -40,11 +41,11 @@ def resolve_error_path(loc: tuple[Any, ...], plugins: Plugins) -> tuple[list[Any
         if chosen:
             model, options = chosen[0], []
             continue
-        place.append(part)
-        if model is not None and part in model.model_fields:
-            options = list(plugins.kind(KINDS[part])) if len(place) == 1 and part in KINDS else models_of(model, part)
+        path.append(part)
+        if isinstance(part, str) and model is not None and part in model.model_fields:
+            options = list(plugins.kind(KINDS[part])) if len(path) == 1 and part in KINDS else models_of(model, part)
             model = options[0] if len(options) == 1 else None
-    return place, model
+    return tuple(path), model
 
 
 def _use_of(model: type[BaseModel]) -> Any:
@@ -155,19 +156,19 @@ def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugi
     ]
 
 
-def _is_section(loc: tuple[Any, ...]) -> bool:
+def _is_section(loc: Path) -> bool:
     """Is it a builder, an attack or a metric itself, not something inside of one?"""
     return len(loc) == (1 if loc[0] == "build" else 2)
 
 
 def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     loc, used = resolve_error_path(wrong["loc"], plugins)
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+    place = format_path(loc)
     kind, message = wrong["type"], plain(wrong["msg"])
-    if _is_section(tuple(loc)) and kind == "union_tag_invalid":
+    if _is_section(loc) and kind == "union_tag_invalid":
         return Problem(place, f"nobody offers {wrong['ctx']['tag']!r}", f"installed: {_offered(loc, plugins)}")
     if kind == "literal_error" and loc[-1] == "use":
-        return Problem(place, f"nobody offers {_at(document, loc)!r}", f"installed: {_offered(loc, plugins)}")
+        return Problem(place, f"nobody offers {_written(document, loc)!r}", f"installed: {_offered(loc, plugins)}")
     if kind == "union_tag_invalid":
         return Problem(place, f"there is no {wrong['ctx']['tag']!r}", f"one of {wrong['ctx']['expected_tags']}")
     if kind == "union_tag_not_found":
@@ -177,22 +178,23 @@ def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     if kind == "missing":
         return Problem(place, "is missing")
     if kind == "literal_error" and "ctx" in wrong:
-        close = get_close_matches(str(_at(document, loc)), re.findall("'([^']*)'", wrong["ctx"]["expected"]), 1)
+        close = get_close_matches(str(_written(document, loc)), re.findall("'([^']*)'", wrong["ctx"]["expected"]), 1)
         return Problem(place, message, f"did you mean {close[0]!r}?" if close else "")
     return Problem(place, message, REMEDIES.get(kind, ""))
 
 
-def _at(thing: Any, loc: list[Any]) -> Any:
-    for part in loc:
-        thing = thing if isinstance(thing, str) else thing[part]
-    return thing
+def _written(document: Any, loc: Path) -> Any:
+    """Return what is written at a path of the model; a text is the short form of all that lies within it."""
+    for step in loc:
+        document = document if isinstance(document, str) else document[step]
+    return document
 
 
-def _offered(loc: list[Any], plugins: Plugins) -> str:
-    return ", ".join(use_of(component) for component in plugins.kind(KINDS[loc[0]]))
+def _offered(loc: Path, plugins: Plugins) -> str:
+    return ", ".join(use_of(component) for component in plugins.kind(KINDS[str(loc[0])]))
 
 
-def _unknown_key(loc: list[Any], used: type[BaseModel] | None) -> tuple[str, str]:
+def _unknown_key(loc: Path, used: type[BaseModel] | None) -> tuple[str, str]:
     key = str(loc[-1])
     known = [] if used is None else [field.alias or name for name, field in used.model_fields.items()]
     turned = (DIRECTIONS - {key}) & set(known) if key in DIRECTIONS else set()
