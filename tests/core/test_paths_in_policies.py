@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from leafgate.errors import PolicyError
 from leafgate.policy.load import load_policy
-from leafgate.policy.paths import Path, format_path, locate, parse_path, paths_of
+from leafgate.types.paths import DocumentPath, format_path, locate, parse_path, paths_of
 from survey import survey
 
 NAMES = st.text("ab.[]01", min_size=1, max_size=6)
@@ -54,7 +54,7 @@ def test_a_path_of_something_missing_leads_to_what_is_around_it(document: dict[s
         ("metrics[1]", ("metrics",)),
     ],
 )
-def test_the_columns_decide_what_a_printed_path_means(text: str, path: Path) -> None:
+def test_the_columns_decide_what_a_printed_path_means(text: str, path: DocumentPath) -> None:
     spec = {"role": ["class", "sensitive"]}
     document = {"data": {"columns": {"a": spec, "a.b": spec, "a[0]": spec}}, "metrics": [{"use": "exposure"}]}
     assert parse_path(text, document) == path
@@ -72,7 +72,7 @@ def test_every_path_of_a_document_has_its_value(document: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("name", ["job.title", "job[0]", "job.title[0].role"])
-def test_mistakes_in_a_column_with_dots_say_in_which_file_it_is(tmp_path: FilePath, name: str) -> None:
+def test_mistakes_in_a_column_with_dots_say_in_which_file_it_is(tmp_path: Path, name: str) -> None:
     org = {"leafgate": 1, "data": {"columns": {name: {"role": "private", "vaules": []}}}}
     (tmp_path / "org.yaml").write_text(json.dumps(org, indent=1))
     with pytest.raises(PolicyError) as refused:

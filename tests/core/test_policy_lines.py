@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from leafgate.disclosure.document import document
 from leafgate.policy.load import load_policy
-from leafgate.policy.paths import format_path
-from leafgate.policy.sources import LONGEST, Lines, SourceLine, read_lines, read_policy
+from leafgate.policy.sources import MAX_LINE_LENGTH, Lines, SourceLine, read_lines, read_policy
 from leafgate.session.run import open_session
+from leafgate.types.paths import format_path
 from survey import PEOPLE, survey
 
 LETTERS = st.characters(min_codepoint=32, exclude_categories=["C", "Zl", "Zp"])
@@ -86,7 +86,7 @@ def test_a_key_written_on_a_line_of_its_own_is_found_there(document: dict[str, A
 
 def test_what_is_quoted_is_short_and_moves_no_cursor() -> None:
     _, lines = read_lines(f"name: \N{RIGHT-TO-LEFT OVERRIDE}{'x' * 10_000}\n".encode(), "p.yaml")
-    assert len(lines["name",].text) == LONGEST
+    assert len(lines["name",].text) == MAX_LINE_LENGTH
     assert lines["name",].text.isprintable()
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from leafgate.api.paths import ABOUT_PEOPLE, UNREADABLE
 from leafgate.diff.partial import Compared
-from leafgate.policy.paths import Path, format_path
 from leafgate.policy.sources import name_of
 from leafgate.policy.strictness import Change, line_of
+from leafgate.types.paths import DocumentPath, format_path
 
 NAMED = ("attacks", "metrics")
 
@@ -51,7 +51,7 @@ def uncompared(old: Compared, new: Compared) -> Iterator[Change]:
         yield Change("different", was, UNREADABLE, UNREADABLE, *lines)
 
 
-def _unread(digested: Any, path: Path) -> Iterator[Path]:
+def _unread(digested: Any, path: DocumentPath) -> Iterator[DocumentPath]:
     """The paths of files that could not be read."""
     if isinstance(digested, dict):
         for key, inner in digested.items():
@@ -63,7 +63,7 @@ def _unread(digested: Any, path: Path) -> Iterator[Path]:
         yield path
 
 
-def _named_path(change: Change) -> Path:
+def _named_path(change: Change) -> DocumentPath:
     """The path of a change with the names of attacks and metrics, as digests have it, and up to an item of a list."""
     if change.name:
         return (change.path[0], change.name, *change.path[2:])
@@ -82,7 +82,7 @@ def _by_name(digested: Mapping[str, Any], common: set[str]) -> dict[str, Any]:
     return {**digested, **{key: {**items, "": list(items)} for key, items in kept.items()}}
 
 
-def _apart(old: Any, new: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
+def _apart(old: Any, new: Any, path: DocumentPath) -> Iterator[tuple[DocumentPath, Any, Any]]:
     """The innermost paths at which two documents differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old | new:
@@ -91,7 +91,7 @@ def _apart(old: Any, new: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
         yield path, old, new
 
 
-def _written_path(policy: Compared, path: Path) -> Path:
+def _written_path(policy: Compared, path: DocumentPath) -> DocumentPath:
     """The path in a policy's file of what digests have at `path`."""
     if path[0] not in NAMED or len(path) < 2 or not path[1]:
         return tuple(filter(None, path))

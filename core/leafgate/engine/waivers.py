@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from leafgate.api.metrics import Metric
 from leafgate.io.release_codec import ReleaseArtifact
 from leafgate.policy.models import Policy
-from leafgate.policy.paths import Path
 from leafgate.policy.sources import Lines
 from leafgate.policy.waivers import Waiver, metric_of
+from leafgate.types.paths import DocumentPath
 from leafgate.types.report import Finding
 
 if TYPE_CHECKING:
@@ -147,15 +147,19 @@ class SourceLocations:
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
         """What the judge found, each with the line of its metric, or of the attack that failed."""
-        attacks: dict[str, Path] = {attack.called: ("attacks", i) for i, attack in enumerate(self.policy.attacks)}
-        metrics: dict[str, Path] = {metric.called: ("metrics", i) for i, metric in enumerate(self.policy.metrics)}
+        attacks: dict[str, DocumentPath] = {
+            attack.called: ("attacks", i) for i, attack in enumerate(self.policy.attacks)
+        }
+        metrics: dict[str, DocumentPath] = {
+            metric.called: ("metrics", i) for i, metric in enumerate(self.policy.metrics)
+        }
         return [self._at(metrics.get(f.metric) or attacks.get(f.attack or "", ()), f) for f in findings]
 
     def of_build(self, findings: Iterable[Finding]) -> list[Finding]:
         """What was found about the release itself, its claims and its making, with the line of the builder."""
         return [self._at(("build",), found) for found in findings]
 
-    def _at(self, path: Path, finding: Finding) -> Finding:
+    def _at(self, path: DocumentPath, finding: Finding) -> Finding:
         line = self.lines.get(path)
         if line is None:
             return finding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -11,15 +11,16 @@ from typing import Any
 
 from leafgate.api.registry import Plugins, load_plugins
 from leafgate.errors import InvalidError, PolicyError, Problem
-from leafgate.policy.paths import Path, parse_path, paths_of
+from leafgate.io.text import printable, shorten
 from leafgate.policy.sources import Chain, Lines, PolicyDocument, SourceLine, name_of
 from leafgate.policy.strictness import Change, compared, nearest_line
+from leafgate.types.paths import DocumentPath, parse_path, paths_of
 
-KEYED: set[Path] = {("attacks",), ("metrics",)}
+KEYED: set[DocumentPath] = {("attacks",), ("metrics",)}
 """Lists whose items have names: equal names are one item."""
-JOINED: set[Path] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
+JOINED: set[DocumentPath] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
 """Lists a child adds to."""
-SECTIONS: set[Path] = {
+SECTIONS: set[DocumentPath] = {
     (),
     ("data",),
     ("data", "csv"),
@@ -46,9 +47,9 @@ def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
 class _Paths:
     """The path of one value in the parent, in the child and in the merged document."""
 
-    parent: Path = ()
-    child: Path = ()
-    merged: Path = ()
+    parent: DocumentPath = ()
+    child: DocumentPath = ()
+    merged: DocumentPath = ()
 
     def step(self, parent: str | int, child: str | int, merged: str | int) -> _Paths:
         return _Paths((*self.parent, parent), (*self.child, child), (*self.merged, merged))
@@ -59,7 +60,7 @@ class _Merging:
     parent: Lines
     child: Lines
     nameless: bool = False
-    lines: dict[Path, SourceLine] = field(default_factory=dict)
+    lines: dict[DocumentPath, SourceLine] = field(default_factory=dict)
 
     def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Paths) -> dict[str, Any]:
         """Key by key; columns in the child's order, for it knows the file.
@@ -114,7 +115,7 @@ class _Merging:
         if at.child in self.child:
             self.lines[at.merged] = self.child[at.child]
 
-    def _take(self, value: Any, lines: Lines, path: Path, merged: Path) -> Any:
+    def _take(self, value: Any, lines: Lines, path: DocumentPath, merged: DocumentPath) -> Any:
         """Return one side's value as it is, and record the lines of everything in it at its path in the result."""
         for inner in paths_of(value):
             if line := lines.get((*path, *inner)):
@@ -128,7 +129,7 @@ def _without_header(document: dict[str, Any]) -> bool:
     return isinstance(csv, dict) and csv.get("header") is False
 
 
-def _by_key(parent: dict[str, Any], child: dict[str, Any], path: Path) -> bool:
+def _by_key(parent: dict[str, Any], child: dict[str, Any], path: DocumentPath) -> bool:
     """Is this mapping merged key by key? What uses something else, or lies deeper, is replaced as a whole."""
     component = path == ("build",) or (len(path) == 2 and path[:1] in KEYED)
     if component:
@@ -136,7 +137,8 @@ def _by_key(parent: dict[str, Any], child: dict[str, Any], path: Path) -> bool:
     return path in SECTIONS or (len(path) == 3 and path[:2] == ("data", "columns"))
 
 
-LONGEST = 60
+MAX_VALUE_LENGTH = 60
+"""Signs of a policy's value that are quoted in a sentence."""
 REMEDY = "what extends a policy may only tighten it"
 
 
@@ -171,7 +173,11 @@ def _held_in_turn(policies: Sequence[PolicyDocument]) -> tuple[PolicyDocument, l
 
 
 def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:
-    return [_problem(change) for change in compared(parent, whole, _plugins(whole)) if loosens(change)]
+    try:
+        plugins = load_trusted(whole.document)
+    except PolicyError:
+        plugins = Plugins()  # load_policy reports what is wrong with the pins
+    return [_problem(change) for change in compared(parent, whole, plugins) if loosens(change)]
 
 
 def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
@@ -181,14 +187,15 @@ def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
         raise PolicyError.listing(wider)
 
 
-def _plugins(whole: PolicyDocument) -> Plugins:
-    """What the policy trusts, for the defaults of its options; what is wrong with that is told when it is loaded."""
-    pins = whole.document.get("plugins")
+def load_trusted(document: Mapping[str, Any]) -> Plugins:
+    """Load the plugins that a policy trusts; every installed one where its `plugins` is no list of texts.
+
+    Raises:
+        PolicyError: the installed distributions are not those that the policy trusts.
+    """
+    pins = document.get("plugins")
     pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
-    try:
-        return load_plugins(pins if pinned else None)
-    except PolicyError:
-        return Plugins()
+    return load_plugins(pins if pinned else None)
 
 
 def loosens(change: Change) -> bool:
@@ -209,12 +216,11 @@ def _quoted(line: SourceLine | None) -> str:
 
 
 def quoted_value(value: Any) -> str:
-    """A value of a policy as it may stand in a sentence."""
+    """Return a value of a policy as a sentence can quote it: in one line, at most MAX_VALUE_LENGTH signs."""
     if value is None:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    return printable(shorten(text, MAX_VALUE_LENGTH))
 
 
 @contextmanager

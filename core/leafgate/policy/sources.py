@@ -11,11 +11,12 @@ from pydantic import BaseModel
 
 from leafgate.api.paths import inside
 from leafgate.errors import PolicyError
+from leafgate.io.text import printable, shorten
 from leafgate.io.yaml import MAX_BYTES, Kept, Node, read_yaml
-from leafgate.policy import paths
-from leafgate.policy.paths import format_path, locate
+from leafgate.types.paths import DocumentPath, format_path, locate
 
-LONGEST = 200
+MAX_LINE_LENGTH = 200
+"""Signs of a line that are quoted."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class SourceLine:
         return f"{self.file}:{self.number}: {self.text}"
 
 
-Lines = Mapping[paths.Path, SourceLine]
+Lines = Mapping[DocumentPath, SourceLine]
 """The line of each key and of each item of a list, by its path."""
 
 
@@ -98,10 +99,13 @@ def lines_of(kept: Kept, name: str) -> Lines:
     """Return the line of every key and of every item of a list, by its path."""
     texts = kept.text.splitlines()
     numbers = _line_numbers(kept.root, ())
-    return {path: SourceLine(name, number + 1, _shown(texts[number])) for path, number in numbers}
+    return {
+        path: SourceLine(name, number + 1, shorten(printable(texts[number].strip()), MAX_LINE_LENGTH))
+        for path, number in numbers
+    }
 
 
-def _line_numbers(node: Node, path: paths.Path) -> Iterator[tuple[paths.Path, int]]:
+def _line_numbers(node: Node, path: DocumentPath) -> Iterator[tuple[DocumentPath, int]]:
     if node.id == "mapping":
         for key, value in node.value:
             yield (*path, key.value), key.start_mark.line
@@ -111,15 +115,6 @@ def _line_numbers(node: Node, path: paths.Path) -> Iterator[tuple[paths.Path, in
             yield (*path, i), item.start_mark.line
             yield from _line_numbers(item, (*path, i))
 
-
-def _shown(text: str) -> str:
-    """A line as it may be quoted: without indentation, not too long, nothing that moves a cursor."""
-    text = text.strip()
-    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
-
-
-# --- Files that an extended policy names: read beside it, not beside whoever extends it ---
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -147,7 +142,7 @@ class PathResolver:
         changed = {name: self._resolved(value, (name,)) for name, value in policy}
         return policy.model_copy(update=changed)
 
-    def _resolved(self, value: Any, at: paths.Path) -> Any:
+    def _resolved(self, value: Any, at: DocumentPath) -> Any:
         if isinstance(value, Path):
             return self._file(value, at)
         if isinstance(value, BaseModel):
@@ -158,7 +153,7 @@ class PathResolver:
             return {key: self._resolved(inner, (*at, key)) for key, inner in value.items()}
         return value
 
-    def _file(self, path: Path, at: paths.Path) -> Path:
+    def _file(self, path: Path, at: DocumentPath) -> Path:
         line, name = self.lines.get(at), locate(self.document, at)
         home = None if line is None or line.file == self.own else self.folders.get(line.file)
         if home is None or (self.root is not None and not home.held and path == inside(self.root, name)):
@@ -205,7 +200,7 @@ def read_policy(path: Path, name: str = "") -> PolicyDocument:
     return PolicyDocument(document, name, lines, homes=homes)
 
 
-def _without(lines: Lines, path: paths.Path) -> Lines:
+def _without(lines: Lines, path: DocumentPath) -> Lines:
     return {at: line for at, line in lines.items() if at[: len(path)] != path}
 
 

@@ -16,9 +16,9 @@ from leafgate.api.metrics import RecordMetric
 from leafgate.api.registry import Plugins
 from leafgate.io.json import is_number
 from leafgate.policy.models import AS_ROLES, Unlisted
-from leafgate.policy.paths import Path, format_path, locate
 from leafgate.policy.sources import PolicyDocument, SourceLine, name_of
 from leafgate.policy.waivers import MAX_DAYS, addresses_of
+from leafgate.types.paths import DocumentPath, format_path, locate
 
 Kind = Literal["tighter", "looser", "different"]
 LEVELS = ("labels", "error_rates", "shares", "counts")
@@ -106,7 +106,7 @@ def counts_change(old: Any, new: Any) -> Kind:
     return "different"
 
 
-ORDERED: list[tuple[Path, Any, Callable[[Any, Any], Kind]]] = [
+ORDERED: list[tuple[DocumentPath, Any, Callable[[Any, Any], Kind]]] = [
     (("publish", "leaves"), "counts", _level),
     (("publish", "measure"), True, _less),
     (("knows", "distribution"), False, _more),
@@ -131,7 +131,7 @@ def removed_or_added(lost: set[str], won: set[str]) -> Kind:
     return "looser" if lost else "tighter" if won else "different"
 
 
-READ: tuple[Path, ...] = (("data", "missing"), ("data", "on_missing"), ("data", "csv"))
+READ: tuple[DocumentPath, ...] = (("data", "missing"), ("data", "on_missing"), ("data", "csv"))
 """What decides which rows of a file are people at all."""
 RENAMING = frozenset({"aliases"})
 """What of a column makes one value another: who says who somebody is says who is alike."""
@@ -156,7 +156,7 @@ class Change:
     """
 
     kind: Kind
-    path: Path
+    path: DocumentPath
     old: Any
     new: Any
     old_line: SourceLine | None = None
@@ -305,7 +305,7 @@ class _Comparing:
 
     def lists(self) -> Iterator[Change]:
         """Protected cells and facts the adversary knows: more are tighter. Waivers: fewer are."""
-        lists: list[tuple[Path, Kind]] = [
+        lists: list[tuple[DocumentPath, Kind]] = [
             (("data", "protect"), "tighter"),
             (("knows", "facts"), "tighter"),
             (("waivers",), "looser"),
@@ -323,10 +323,10 @@ class _Comparing:
     def rest(self) -> Iterator[Change]:
         """What has no order: what a policy is called, its files and how they are read, its seed."""
         has_columns = bool(locate(self.older.document, ("data", "columns")))
-        stated: list[Path] = [("knows", "people"), ("data", "population"), ("report", "digest_key")]
+        stated: list[DocumentPath] = [("knows", "people"), ("data", "population"), ("report", "digest_key")]
         for path in stated:
             yield from self._stated(path, *self._both(path), grants=path == ("knows", "people"))
-        described: list[Path] = [("name",), ("data", "path"), ("data", "test"), ("seed",), *READ]
+        described: list[DocumentPath] = [("name",), ("data", "path"), ("data", "test"), ("seed",), *READ]
         for path in described:
             old, new = self._both(path)
             if old != new:  # the policy that describes the columns also decides which rows are people
@@ -334,7 +334,7 @@ class _Comparing:
                 yield self._change("different", path, old, new, free=free)
 
     def _options(
-        self, old: dict[str, Any], new: dict[str, Any], path: Path, now: Path, name: str = ""
+        self, old: dict[str, Any], new: dict[str, Any], path: DocumentPath, now: DocumentPath, name: str = ""
     ) -> Iterator[Change]:
         """The options of one component that is used in both."""
         kind = self.plugins.by_name.get(str(old.get("use")))
@@ -344,33 +344,43 @@ class _Comparing:
                 change = option_change(kind, key, before, after, new)
                 yield self._change(change, (*path, key), before, after, (*now, key), name=name)
 
-    def _stated(self, path: Path, old: Any, new: Any, *, grants: bool = False, free: bool = True) -> Iterator[Change]:
+    def _stated(
+        self, path: DocumentPath, old: Any, new: Any, *, grants: bool = False, free: bool = True
+    ) -> Iterator[Change]:
         """What has no order, but may be said where it was not, if it is `free`."""
         if old != new:
             kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
             yield self._change(kind, path, old, new, free=free and old is None)
 
-    def _granted(self, written: PolicyDocument, path: Path) -> list[tuple[int, Any]]:
+    def _granted(self, written: PolicyDocument, path: DocumentPath) -> list[tuple[int, Any]]:
         items = _items(locate(written.document, path), anything=True)
         known = locate(written.document, ("knows", "facts_known")) if path == ("knows", "facts") else None
         return items[:known] if isinstance(known, int) and known >= 0 else items
 
-    def _both(self, path: Path) -> tuple[Any, Any]:
+    def _both(self, path: DocumentPath) -> tuple[Any, Any]:
         return locate(self.older.document, path), locate(self.newer.document, path)
 
     def _change(
-        self, kind: Kind, path: Path, old: Any, new: Any, now: Path = (), *, free: bool = False, name: str = ""
+        self,
+        kind: Kind,
+        path: DocumentPath,
+        old: Any,
+        new: Any,
+        now: DocumentPath = (),
+        *,
+        free: bool = False,
+        name: str = "",
     ) -> Change:
         lines = line_of(self.older, path, value=old), line_of(self.newer, now or path, value=new)
         return Change(kind, path if old is not None else now or path, old, new, *lines, free, name)
 
 
-def line_of(written: PolicyDocument, path: Path, *, value: Any) -> SourceLine | None:
+def line_of(written: PolicyDocument, path: DocumentPath, *, value: Any) -> SourceLine | None:
     """Return the line of the value at a path, or of the nearest value around it; of a missing item, its list's."""
     return nearest_line(written, path[:-1] if value is None and isinstance(path[-1], int) else path)
 
 
-def nearest_line(written: PolicyDocument, path: Path) -> SourceLine | None:
+def nearest_line(written: PolicyDocument, path: DocumentPath) -> SourceLine | None:
     """Return the line of a path or of the innermost path around it; None where none of them has a line."""
     while path and path not in written.lines:
         path = path[:-1]

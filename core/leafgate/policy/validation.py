@@ -18,16 +18,16 @@ from leafgate.disclosure.limit_leakage import SMALL, LimitQuery
 from leafgate.errors import Problem, plain
 from leafgate.policy.knowledge import fact_problems, place_of
 from leafgate.policy.models import ColumnSpec, Policy, column_of
-from leafgate.policy.paths import Path, format_path
 from leafgate.policy.protection import place_of as place_of_rule
 from leafgate.policy.protection import protect_problems
 from leafgate.policy.waivers import metric_of
+from leafgate.types.paths import DocumentPath, format_path
 from leafgate.types.schema import Column
 
 KINDS: dict[str, type[Component]] = {"build": TreeBuilder, "attacks": AttackModel, "metrics": Metric}
 
 
-def resolve_error_path(loc: Path, plugins: Plugins) -> tuple[Path, type[BaseModel] | None]:
+def resolve_error_path(loc: DocumentPath, plugins: Plugins) -> tuple[DocumentPath, type[BaseModel] | None]:
     """Return the path in the policy that pydantic's path of an error means, and the model that has its last key.
 
     Where a section may be one of several models, pydantic's path contains the name of the chosen one; the path in the
@@ -156,7 +156,7 @@ def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugi
     ]
 
 
-def _is_section(loc: Path) -> bool:
+def _is_section(loc: DocumentPath) -> bool:
     """Is it a builder, an attack or a metric itself, not something inside of one?"""
     return len(loc) == (1 if loc[0] == "build" else 2)
 
@@ -183,18 +183,18 @@ def _problem(wrong: Any, document: dict[str, Any], plugins: Plugins) -> Problem:
     return Problem(place, message, REMEDIES.get(kind, ""))
 
 
-def _written(document: Any, loc: Path) -> Any:
+def _written(document: Any, loc: DocumentPath) -> Any:
     """Return what is written at a path of the model; a text is the short form of all that lies within it."""
     for step in loc:
         document = document if isinstance(document, str) else document[step]
     return document
 
 
-def _offered(loc: Path, plugins: Plugins) -> str:
+def _offered(loc: DocumentPath, plugins: Plugins) -> str:
     return ", ".join(use_of(component) for component in plugins.kind(KINDS[str(loc[0])]))
 
 
-def _unknown_key(loc: Path, used: type[BaseModel] | None) -> tuple[str, str]:
+def _unknown_key(loc: DocumentPath, used: type[BaseModel] | None) -> tuple[str, str]:
     key = str(loc[-1])
     known = [] if used is None else [field.alias or name for name, field in used.model_fields.items()]
     turned = (DIRECTIONS - {key}) & set(known) if key in DIRECTIONS else set()

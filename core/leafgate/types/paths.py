@@ -1,4 +1,4 @@
-"""Paths inside a policy: tuples of keys and positions, such as `("metrics", 0, "at_least")`.
+"""Paths inside a document, such as a policy: tuples of keys and positions, such as `("metrics", 0, "at_least")`.
 
 Code compares and walks the tuples, because a column may have dots and brackets in its name. Only errors, reports and
 the command line have a path as text, such as `metrics[0].at_least`.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-Path = tuple[str | int, ...]
+DocumentPath = tuple[str | int, ...]
 
 
-def format_path(path: Path) -> str:
+def format_path(path: DocumentPath) -> str:
     """Return the path as errors and reports print it.
 
     >>> format_path(("metrics", 0, "at_least"))
@@ -21,7 +21,7 @@ def format_path(path: Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def parse_path(text: str, document: Any) -> Path:
+def parse_path(text: str, document: Any) -> DocumentPath:
     """Return the path of the innermost value of `document` that a printed path names or lies within.
 
     The document decides how the text is read: `columns.a.b` is the column `a.b` where there is one, else the key `b` of
@@ -34,7 +34,7 @@ def parse_path(text: str, document: Any) -> Path:
     return min(readings, key=lambda reading: len(reading[1]))[0]
 
 
-def _readings(document: Any, text: str, path: Path) -> Iterator[tuple[Path, str]]:
+def _readings(document: Any, text: str, path: DocumentPath) -> Iterator[tuple[DocumentPath, str]]:
     """Yield each path that the text begins with, and the rest of the text."""
     yield path, text
     for step, value in _items(document):
@@ -44,7 +44,7 @@ def _readings(document: Any, text: str, path: Path) -> Iterator[tuple[Path, str]
             yield from _readings(value, rest, (*path, step))
 
 
-def locate(document: Any, path: Path) -> Any:
+def locate(document: Any, path: DocumentPath) -> Any:
     """Return the value at a path, None where the document has nothing there."""
     for step in path:
         if isinstance(step, int):
@@ -54,7 +54,7 @@ def locate(document: Any, path: Path) -> Any:
     return document
 
 
-def paths_of(document: Any, path: Path = ()) -> Iterator[Path]:
+def paths_of(document: Any, path: DocumentPath = ()) -> Iterator[DocumentPath]:
     """Yield the path of the document itself, then of everything in it, each below `path`."""
     yield path
     for step, value in _items(document):
