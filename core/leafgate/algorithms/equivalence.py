@@ -1,11 +1,11 @@
-"""Which people a tree cannot tell apart by their public cells.
+"""Equivalence classes of people whom a tree does not distinguish by their public cells.
 
-Fill a person's public cells into a tree: public tests vanish, private tests stay, and branches no
-private value can reach go. People with equal remainders are in one group. For one tree that is the
-paper's span (Definition 4): the remainder and the set of its leaves determine each other. Forests
-are grouped by the vector of remainders, never coarser than the joint Definition 4.
+Evaluating a tree on a person's public cells removes its public tests and leaves a remainder of private tests, without
+the branches that no private value can reach. People with equal remainders are in one equivalence class. For one tree
+this is the paper's span (Definition 4): the remainder and the set of its leaves determine each other. For a forest the
+class is the vector of remainders, which is never coarser than the joint Definition 4.
 
-This shares no code with kADET's bookkeeping of spans: it is the independent check of it.
+This module shares no code with kADET's own computation of spans, so that it can check it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from leafgate.types.tree import Leaf, Node
 
 Ids = NDArray[np.int64]
 NOWHERE = (-1,)
-"""What is left where no branch takes a value: a bin of its own."""
+"""The remainder of people whose value no branch takes: an equivalence class of its own."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A leaf somebody can reach, and what the tests on the way leave of each column they asked."""
+    """A leaf that somebody can reach, and the remaining domain of each column tested on its path."""
 
     leaf: Leaf
     possible: Possible
@@ -38,9 +38,9 @@ class Reached:
 
 @dataclass
 class Remainders:
-    """The different remainders of one tree, numbered; each is a leaf or a private test over others.
+    """The distinct remainders of one tree, numbered; each is a leaf or a private test above other remainders.
 
-    `untaken` says of a private test what is left of each column on those of its ways that end in no leaf.
+    `untaken` has for a private test the remaining domains on each of its branches that end in no leaf.
     """
 
     public: Table
@@ -57,11 +57,11 @@ class Remainders:
     def leaves(self, number: int) -> list[Reached]:
         """The leaves a remainder can end in, from left to right; the same list at every call."""
         if number not in self._leaves:
-            self._leaves[number] = self._found(number)
+            self._leaves[number] = self._reachable(number)
         return self._leaves[number]
 
     def ends_nowhere(self, number: int) -> list[Possible]:
-        """What the tests leave of each column where a remainder's private tests lead to no leaf."""
+        """The remaining domains on each path of a remainder's private tests that leads to no leaf."""
         if number not in self._ends:
             below = [self.ends_nowhere(child) for child in self.asked.get(number, ())]
             self._ends[number] = [*self.untaken.get(number, ()), *(each for ends in below for each in ends)]
@@ -69,18 +69,18 @@ class Remainders:
 
     @property
     def may_end_nowhere(self) -> bool:
-        """Is there a private value, among those a test may be asked for, that no branch takes?"""
+        """Is there a private value that reaches a test and that none of its branches takes?"""
         nowhere = self._numbers.get(NOWHERE)
         return any(nowhere in below for below in self.asked.values())
 
-    def _found(self, number: int) -> list[Reached]:
-        found, waiting = [], [number]
+    def _reachable(self, number: int) -> list[Reached]:
+        leaves, waiting = [], [number]
         while waiting:
             here = waiting.pop()
             if here in self.reached:
-                found.append(self.reached[here])
+                leaves.append(self.reached[here])
             waiting.extend(reversed(self.asked.get(here, ())))
-        return found
+        return leaves
 
     def fill_in(self, node: Node, rows: Rows, possible: Possible, ids: Ids) -> None:
         """Write into `ids`, at each of `rows`, the number of the remainder of the tree below `node`."""
@@ -90,31 +90,32 @@ class Remainders:
             ids[rows] = number = self._number((name,))
             self.reached[number] = Reached(node, possible)
             return
-        ways = [
+        children = [
             (child, {**possible, node.column: rest}, rest)
             for child, rest in branch_domains(node, possible, self.schema)
         ]
         if not self.schema[node.column].public:
-            below = [(self._apart(child, rows, left), left) for child, left, rest in ways if rest]
+            below = [(self._remainders(child, rows, domains), domains) for child, domains, rest in children if rest]
             if untaken := has_unrouted_value(node, possible, self.schema):
                 below.append((np.full(len(rows), self._number(NOWHERE)), {**possible, node.column: untaken}))
             ids[rows] = self._join(name, *zip(*below, strict=True))
             return
         ids[rows] = self._number(NOWHERE)
-        for (child, left, _), (_, mine) in zip(ways, split_rows(node, self.public, rows, self._cells), strict=True):
-            if len(mine):
-                self.fill_in(child, mine, left, ids)
+        parts = split_rows(node, self.public, rows, self._cells)
+        for (child, domains, _), (_, part) in zip(children, parts, strict=True):
+            if len(part):
+                self.fill_in(child, part, domains, ids)
 
-    def _apart(self, child: Node, rows: Rows, possible: Possible) -> Ids:
-        """The remainders of one way out of a private test, for each of `rows`."""
+    def _remainders(self, child: Node, rows: Rows, possible: Possible) -> Ids:
+        """The number of the remainder below one branch of a private test, for each of `rows`."""
         ids = np.empty(len(self.public), dtype=np.int64)
         self.fill_in(child, rows, possible, ids)
         return ids[rows]
 
     def _join(self, name: int, below: Sequence[Ids], possible: Sequence[Possible]) -> Ids:
-        """Number a private test's remainders: one for each combination of its children's.
+        """Number a private test's remainders: one for each combination of its children's remainders.
 
-        `possible` is what the tests leave of each column on the way to each child.
+        `possible` has the remaining domains on the path to each child.
         """
         if len(below) == 1:
             return below[0]
@@ -133,15 +134,22 @@ class Remainders:
 
 
 def remainders(tree: Node, public: Table, schema: Schema) -> tuple[Ids, Remainders]:
-    """For each row of `public` the number of its remainder of the tree, and what the numbers mean."""
-    found = Remainders(public, schema)
+    """Return the number of each row's remainder of the tree, shape (n_rows,), and what the numbers mean."""
+    numbered = Remainders(public, schema)
     ids = np.empty(len(public), dtype=np.int64)
-    found.fill_in(tree, np.arange(len(public)), {}, ids)
-    return ids, found
+    numbered.fill_in(tree, np.arange(len(public)), {}, ids)
+    return ids, numbered
 
 
 def grouped(keys: Sequence[Ids]) -> tuple[Ids, Ids]:
-    """Groups of rows that agree on every key, numbered as they appear: each row's, and each one's first row."""
+    """Group the rows that agree on every key, groups numbered in order of appearance.
+
+    Args:
+        keys: one or more arrays of shape (n_rows,).
+
+    Returns:
+        The group of each row, shape (n_rows,), and the first row of each group, shape (n_groups,).
+    """
     group, _ = pd.factorize(keys[0])
     for ids in keys[1:]:
         other, distinct = pd.factorize(ids)
