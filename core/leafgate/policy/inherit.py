@@ -1,4 +1,4 @@
-"""A policy and the one it extends, as one: what a child leaves out stays as the parent has it."""
+"""Merging of policies that extend each other, and the check that no policy loosens what it extends."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from leafgate.policy.strictness import Change, compared, nearest_line
 from leafgate.types.paths import DocumentPath, parse_path, paths_of
 
 KEYED: set[DocumentPath] = {("attacks",), ("metrics",)}
-"""Lists whose items have names: equal names are one item."""
+"""Lists whose items have names: items with equal names are merged."""
 JOINED: set[DocumentPath] = {("data", "protect"), ("knows", "facts"), ("waivers",)}
-"""Lists a child adds to."""
+"""Lists to which a child adds items."""
 SECTIONS: set[DocumentPath] = {
     (),
     ("data",),
@@ -30,12 +30,12 @@ SECTIONS: set[DocumentPath] = {
     ("report",),
     ("approvals",),
 }
-"""Mappings that are merged key by key; a column, a builder, an attack and a metric are, too."""
+"""Mappings that are merged key by key, besides each column, builder, attack and metric."""
 
 
 def merged(parent: PolicyDocument, child: PolicyDocument) -> PolicyDocument:
-    """The child's policy with all it leaves out taken from the parent; every place keeps the line it came from."""
-    own = {key: result for key, result in child.document.items() if key != "extends"}
+    """Return the child's policy with all it leaves out taken from the parent; each value keeps its source line."""
+    own = {key: value for key, value in child.document.items() if key != "extends"}
     merging = _Merging(parent.lines, child.lines, nameless=_without_header(parent.document))
     document = merging.mapping(parent.document, own, _Paths())
     document.pop("extends", None)
@@ -63,13 +63,14 @@ class _Merging:
     lines: dict[DocumentPath, SourceLine] = field(default_factory=dict)
 
     def mapping(self, parent: dict[str, Any], child: dict[str, Any], at: _Paths) -> dict[str, Any]:
-        """Key by key; columns in the child's order, for it knows the file.
+        """Merge key by key, columns in the child's order because the child names the data file.
 
-        Without a header the order is what the parent said, as long as the child says nothing else.
+        For a file without a header, whose columns are known by their order, the parent's order stays unless the child
+        has another.
         """
-        keys, childs = list(parent | child), list(child | parent)
+        keys, child_keys = list(parent | child), list(child | parent)
         if at.merged == ("data", "columns") and not (self.nameless and [k for k in keys if k in child] == list(child)):
-            keys = childs
+            keys = child_keys
         return {key: self._key(key, parent, child, at.step(key, key, key)) for key in keys}
 
     def _key(self, key: str, parent: dict[str, Any], child: dict[str, Any], at: _Paths) -> Any:
@@ -130,7 +131,7 @@ def _without_header(document: dict[str, Any]) -> bool:
 
 
 def _by_key(parent: dict[str, Any], child: dict[str, Any], path: DocumentPath) -> bool:
-    """Is this mapping merged key by key? What uses something else, or lies deeper, is replaced as a whole."""
+    """Is this mapping merged key by key? A component with another `use` and deeper mappings are replaced."""
     component = path == ("build",) or (len(path) == 2 and path[:1] in KEYED)
     if component:
         return parent.get("use") == child.get("use") or "use" not in child
@@ -143,11 +144,14 @@ REMEDY = "what extends a policy may only tighten it"
 
 
 def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
-    """All of a chain as one policy, and every place where a policy of it loosens what it extends.
+    """Return the merged policy of a chain, and a problem for each value with which a policy loosens what it extends.
 
-    Several organisations' policies do not extend one another: each alone must be sound, and what comes of all of them
-    and of the policy must keep to each. Raises PolicyError at once for trust that a parent does not give: code that
-    nobody trusts is never loaded.
+    Several organisations' policies do not extend one another: each is checked alone, and the policy that results from
+    all of them must be at least as tight as each.
+
+    Raises:
+        PolicyError: a policy trusts plugins that its parent does not. It is raised at once, so that untrusted code is
+            never loaded.
     """
     if len(chain.organisations) < 2:
         return _held_in_turn(chain.policies)
@@ -163,7 +167,7 @@ def inherited(chain: Chain) -> tuple[PolicyDocument, list[Problem]]:
 
 
 def _held_in_turn(policies: Sequence[PolicyDocument]) -> tuple[PolicyDocument, list[Problem]]:
-    """Policies merged, the most general first, and every place where one loosens what those before it come to."""
+    """Merge policies, the most general first; a problem for each value that loosens the result of those before."""
     whole, loosened = policies[0], list[Problem]()
     for child in policies[1:]:
         parent, whole = whole, merged(whole, child)
@@ -181,7 +185,7 @@ def _loosened(parent: PolicyDocument, whole: PolicyDocument) -> list[Problem]:
 
 
 def _refuse_untrusted(parent: PolicyDocument, whole: PolicyDocument) -> None:
-    before, now = (replace(one, document={"plugins": one.document.get("plugins")}) for one in (parent, whole))
+    before, now = (replace(each, document={"plugins": each.document.get("plugins")}) for each in (parent, whole))
     wider = [_problem(change) for change in compared(before, now, Plugins()) if loosens(change)]
     if wider:
         raise PolicyError.listing(wider)
@@ -199,7 +203,7 @@ def load_trusted(document: Mapping[str, Any]) -> Plugins:
 
 
 def loosens(change: Change) -> bool:
-    """May a policy that extends another not make this change?"""
+    """Is the change forbidden to a policy that extends the older one?"""
     return change.kind != "tighter" and not change.allowed_in_child
 
 
@@ -225,7 +229,7 @@ def quoted_value(value: Any) -> str:
 
 @contextmanager
 def with_source_locations(written: PolicyDocument) -> Iterator[None]:
-    """What is wrong with something that stands in another file says in which, and in which line."""
+    """Add file and line to the problems of errors raised inside, where the value comes from an extended policy."""
     try:
         yield
     except InvalidError as error:

@@ -70,7 +70,7 @@ def protect_problems(rule: Mapping[str, Any], columns: Columns, place: str) -> I
         yield from _column_problems(rule["column"], columns, f"{place}.column")
     where = rule.get("where")
     if isinstance(where, dict) and rule.get("column") in where:
-        problem = "tells the value of the very cells it protects"
+        problem = "discloses the value of the cells that it protects"
         yield Problem(f"{place}.where.{rule['column']}", problem, "say whose cells by other columns, or by `keys`")
     for name, written in where.items() if isinstance(where, dict) else ():
         yield from _where_problems(name, written, columns, f"{place}.where.{name}")

@@ -1,4 +1,4 @@
-"""A policy as it is written: its file, the policies it extends, the file of waivers beside it; nothing checked yet."""
+"""Policy files as unchecked documents: a policy, those it extends, its lists of waivers and reviewers, their lines."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def shown_file(path: Path, policy: Path, word: str) -> str:
 
 
 def read_lines(content: bytes, name: str) -> tuple[dict[str, Any], Lines]:
-    """The document in a policy's bytes, and where everything in it stands; PolicyError as `parse_yaml`."""
+    """Return the document in a policy's bytes and the line of each value; PolicyError as `parse_yaml`."""
     kept = read_yaml(content, name)
     return kept.document, lines_of(kept, name)
 
@@ -129,7 +129,7 @@ class Home:
 
 @dataclass(frozen=True)
 class PathResolver:
-    """Where each file of a chain of policies has its folder; `own` is the one that extends the others."""
+    """The folder of each file of a chain of policies; `own` is the file that extends the others."""
 
     own: str
     folders: Mapping[str, Home]
@@ -138,7 +138,7 @@ class PathResolver:
     root: Path | None = None
 
     def resolve(self, policy: Model) -> Model:
-        """The policy with every file that another policy of the chain names taken from beside that one."""
+        """Return the policy with each path that an extended policy names resolved in that policy's folder."""
         changed = {name: self._resolved(value, (name,)) for name, value in policy}
         return policy.model_copy(update=changed)
 
@@ -166,12 +166,12 @@ class PathResolver:
 
 
 DEEPEST = 8
-"""So many policies may extend one another; more are a mistake."""
+"""Longest chain of policies that extend one another."""
 
 
 @dataclass(frozen=True)
 class PolicyDocument:
-    """A policy as plain mappings and lists; the name of its file, and where everything in it stands.
+    """A policy as plain mappings and lists, with the name of its file and the line of each value.
 
     `extends` names the policies it was merged with, the nearest first; `homes` are their folders, and its own.
     """
@@ -281,9 +281,9 @@ def _held(written: PolicyDocument) -> PolicyDocument:
 
 
 def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDocument]]:
-    """Each file's own place, and what it says; from a policy to the most general one it extends.
+    """Yield the resolved path and the document of a policy and of each policy it extends, the most general last.
 
-    Names are told from the first one's folder; with the folder's own name before those that are `taken`.
+    Names are relative to the first policy's folder, with the folder's own name in front of those that are `taken`.
     """
     folder, here, seen = path.parent, path, set[Path]()
     while True:
@@ -301,7 +301,7 @@ def _chain(path: Path, taken: Collection[str]) -> Iterator[tuple[Path, PolicyDoc
 
 
 def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Lines]:
-    """What a file below the policy's folder lists under its one key, wherever the data are."""
+    """Return the list under the one key of a file below the policy's folder, and its lines."""
     document, lines = _read(_beside(folder, name, place), name)
     if set(document) != {key} or isinstance(document[key], str):
         raise PolicyError(f"must have the key `{key}`, a list, and nothing else", place=name)
@@ -309,7 +309,7 @@ def _list_beside(folder: Path, name: str, key: str, place: str) -> tuple[Any, Li
 
 
 def _not_taken(name: str, folder: Path, taken: Collection[str]) -> str:
-    """The name, told apart from those that are taken by the folder's own name, and by a number if need be."""
+    """Return a name that is not taken: with the folder's own name in front, and a number where that is needed."""
     for number in range(len(taken) + 2):
         wanted = name if number == 0 else f"{folder.resolve().name}/{name}" + (f" ({number})" if number > 1 else "")
         if wanted not in taken:
@@ -336,5 +336,5 @@ def _read(path: Path, name: str, place: str = "") -> tuple[dict[str, Any], Lines
 
 
 def name_of(item: Any) -> Any:
-    """What findings call an attack or a metric as it is written; None for what is neither."""
+    """Return the name that findings give to an attack or a metric of a document; None for anything else."""
     return (item.get("name") or item.get("use")) if isinstance(item, dict) else None

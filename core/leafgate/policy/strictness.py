@@ -1,4 +1,4 @@
-"""Which of two values of a policy is tighter: limits, options, roles, what is told, whom is trusted."""
+"""Comparison of two policies: which changes are tighter, looser, or different without an order."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _orderable(document: Any) -> bool:
 
 
 def _level(old: Any, new: Any) -> Kind:
-    """Leaves that tell less are tighter."""
+    """Leaves that publish less are tighter."""
     if old not in LEVELS or new not in LEVELS:
         return "different"
     return _less(LEVELS.index(old), LEVELS.index(new))
@@ -80,7 +80,7 @@ def _fewer_reviewers(old: Any, new: Any) -> Kind:
 
 
 def unlisted_of(written: Any) -> Unlisted:
-    """What `data.unlisted` means as it is written, or the default; what cannot be read allows nothing."""
+    """Return `data.unlisted` as a model; the default where it is missing or invalid."""
     if written is None:
         return Unlisted()
     try:
@@ -99,7 +99,7 @@ def _unlisted(old: Any, new: Any) -> Kind:
 
 
 def counts_change(old: Any, new: Any) -> Kind:
-    """Counting rows is tighter than counting the people they are said to stand for; it is the default."""
+    """Counting rows, the default, is tighter than counting the people that the rows are declared to stand for."""
     before, after = ("rows" if result is None else result for result in (old, new))
     if {before, after} <= {"rows", "people"}:
         return "looser" if after == "people" else "tighter"
@@ -132,11 +132,11 @@ def removed_or_added(lost: set[str], won: set[str]) -> Kind:
 
 
 READ: tuple[DocumentPath, ...] = (("data", "missing"), ("data", "on_missing"), ("data", "csv"))
-"""What decides which rows of a file are people at all."""
+"""Options that decide which rows of a file are people."""
 RENAMING = frozenset({"aliases"})
-"""What of a column makes one value another: who says who somebody is says who is alike."""
+"""Options of a column that change its cells, and with them who is in an equivalence class."""
 COUNTING = "counts"
-"""What of a weight says whether rows are people."""
+"""The option of a weight that decides whether each row is one person."""
 UNLISTED = "is not listed by what it extends, which does not allow the role {roles} for it"
 ALLOW = (
     "give it the role quasi_identifier; or, in the policy that is extended, list the column, "
@@ -148,11 +148,11 @@ LIST_PEOPLE = "leave `counts` out; or list {name} under data.columns of the poli
 
 @dataclass(frozen=True)
 class Change:
-    """One place that the newer policy has otherwise. `allowed_in_child`: also a policy that extends the older one may.
+    """One value that differs between an older and a newer policy.
 
-    `old` and `new` are what stands there, None for nothing; the lines say where, if they are known. `name` is the
-    attack's or the metric's that is changed. `problem` says what is wrong where the change as such does not, and `hint`
-    what to do about it.
+    `old` and `new` are the values, None where there is none, with their source lines if known. `allowed_in_child`
+    means that a policy which extends the older one may make this change. `name` is that of the changed attack or
+    metric. `problem` and `hint` describe what is wrong and what to do, where the kind of change does not say it.
     """
 
     kind: Kind
@@ -178,7 +178,7 @@ class Change:
 
 
 def compared(old: PolicyDocument, new: PolicyDocument, plugins: Plugins) -> list[Change]:
-    """Every change from the older policy to the newer one; tolerant of what is wrong in either."""
+    """Return every change from the older policy to the newer one; invalid values of either raise no error."""
     comparing = _Comparing(old, new, plugins)
     return [
         *comparing.trust(),
@@ -205,14 +205,14 @@ class _Comparing:
             yield self._change(fewer_trusted(old, new), ("plugins",), old, new)
 
     def numbers(self) -> Iterator[Change]:
-        """Everything that has an order of its own, wherever it stands."""
+        """All values that have an order of their own."""
         for path, default, order in ORDERED:
             old, new = (default if value is None else value for value in self._both(path))
             if old != new:
                 yield self._change(order(old, new), path, old, new)
 
     def columns(self) -> Iterator[Change]:
-        """Who knows a column and whether it is secret; its domain."""
+        """The roles and the domain of each column."""
         old, new = (_dict(result) for result in self._both(("data", "columns")))
         for name in [*old, *(name for name in new if name not in old)]:
             before, after, path = old.get(name), new.get(name), ("data", "columns", name)
@@ -244,11 +244,11 @@ class _Comparing:
         yield from self._order(list(old), list(new))
 
     def _barred(self, name: str, roles: set[str]) -> set[str]:
-        """The roles of a column that the older policy does not list, and does not allow for it.
+        """The roles that the older policy does not allow for a column it does not list.
 
-        A quasi_identifier is known to the adversary, whatever else it is; the class is one column. Any other role takes
-        the column from the adversary. A secret is judged by the limits on what is learned of it, so the older policy
-        must have one that is about every secret, or allow the role itself.
+        A quasi_identifier is always allowed, because the adversary knows it. Any other role takes the column from the
+        adversary. A sensitive column is covered only by limits on what is learned of it, so the older policy must have
+        a limit on every secret, or allow the role itself.
         """
         unlisted = unlisted_of(locate(self.older.document, ("data", "unlisted")))
         if "quasi_identifier" in roles:
@@ -268,7 +268,7 @@ class _Comparing:
         return False
 
     def _order(self, old: list[str], new: list[str]) -> Iterator[Change]:
-        """Where columns stand. Without a header that says which cells are whose; else it breaks ties, and is free."""
+        """The order of columns. It names them in a file without a header; otherwise it only breaks ties and is free."""
         nameless = [value is False for value in self._both(("data", "csv", "header"))]
         before, after = ([name for name in names if name in old and name in new] for names in (old, new))
         if any(nameless) and [old.index(name) for name in before] != [new.index(name) for name in before]:
@@ -321,7 +321,7 @@ class _Comparing:
                         yield self._change(kind, (*path, i), *values, free=path == ("waivers",))
 
     def rest(self) -> Iterator[Change]:
-        """What has no order: what a policy is called, its files and how they are read, its seed."""
+        """Values without an order: the policy's name, its files and how they are read, its seed."""
         has_columns = bool(locate(self.older.document, ("data", "columns")))
         stated: list[DocumentPath] = [("knows", "people"), ("data", "population"), ("report", "digest_key")]
         for path in stated:
@@ -347,7 +347,7 @@ class _Comparing:
     def _stated(
         self, path: DocumentPath, old: Any, new: Any, *, grants: bool = False, free: bool = True
     ) -> Iterator[Change]:
-        """What has no order, but may be said where it was not, if it is `free`."""
+        """A value without an order; if it is `free`, a child may set it where the parent does not."""
         if old != new:
             kind: Kind = "different" if not grants or (old and new) else "tighter" if new else "looser"
             yield self._change(kind, path, old, new, free=free and old is None)
@@ -388,7 +388,7 @@ def nearest_line(written: PolicyDocument, path: DocumentPath) -> SourceLine | No
 
 
 def _option(kind: type[Component] | None, document: dict[str, Any], key: str) -> Any:
-    """An option as it stands, or its default."""
+    """Return the option's value in the document, or its default."""
     if key == "scored" and kind is not None and issubclass(kind, RecordMetric):
         return document.get(key, kind.default_scored())
     field = None if kind is None else kind.model_fields.get(key)
@@ -398,7 +398,7 @@ def _option(kind: type[Component] | None, document: dict[str, Any], key: str) ->
 
 def _roles(document: Any) -> set[str]:
     role = _dict(document).get("role")
-    return {role} if isinstance(role, str) else {str(one) for one in role} if isinstance(role, list) else set()
+    return {role} if isinstance(role, str) else {str(each) for each in role} if isinstance(role, list) else set()
 
 
 def _items(document: Any, *, anything: bool = False) -> list[tuple[int, Any]]:

@@ -53,13 +53,11 @@ def _use_of(model: type[BaseModel]) -> Any:
     return None if field is None else field.default
 
 
-# --- Mistakes in a policy that no section can see alone: names that clash, or that nothing has ---
-
 Named = list[tuple[int, dict[str, Any]]]
 
 
 def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[Problem]:
-    """Every such mistake; tolerant of whatever the sections themselves got wrong."""
+    """Yield every error that concerns several sections; errors within a section are tolerated here."""
     attacks, metrics = _dicts(document.get("attacks")), _dicts(document.get("metrics"))
     yield from _says_what_it_uses(document, attacks, metrics, plugins)
     yield from _unique("attack", attacks)
@@ -80,7 +78,7 @@ def cross_field_errors(document: dict[str, Any], plugins: Plugins) -> Iterator[P
 
 
 def _knowledge(document: dict[str, Any], secrets: list[str]) -> Iterator[Problem]:
-    """What is wrong with facts and with single cells that are secret, and secrets known where there are none."""
+    """Yield what is wrong with facts, protected cells, and known secrets where no column is secret."""
     knows, data = _dict(document.get("knows")), _dict(document.get("data"))
     for key in ("people", "sample"):
         if knows.get(key) is not None and not secrets:
@@ -145,7 +143,7 @@ REMEDIES = {
 
 
 def problems_of(error: ValidationError, document: dict[str, Any], plugins: Plugins) -> list[Problem]:
-    """Every mistake the models found in a document, once; a section that says not what it uses is told elsewhere."""
+    """Return every error of the models once; `cross_field_errors` reports a section that lacks `use`."""
     wrongs = error.errors(include_url=False, include_input=False)
     turned = {w["loc"][:-1] for w in wrongs if w["loc"][-1] in DIRECTIONS and w["type"] == "extra_forbidden"}
     return [
