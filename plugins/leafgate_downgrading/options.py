@@ -176,7 +176,7 @@ class DowngradingOptions(TreeBuilder):
             strange = [name for name in names if name not in plan.columns]
             if strange:
                 return f"`{option}` names {strange[0]!r}, which is no column"
-            keys = [name for name in names if "key" in plan.columns[name].role]
+            keys = [name for name in names if "key" in plan.columns[name].roles]
             if keys:
                 return f"`{option}` names {keys[0]!r}, which is the key and not published"
         if self.release == "both" and not any("class" in spec.roles for spec in plan.columns.values()):

@@ -277,10 +277,10 @@ def test_exact_counts_called_sampled_without_a_claim_are_inconclusive(tmp_path: 
 
 
 def test_a_leaf_short_of_everybody_may_be_a_sample() -> None:
-    from leafgate.algorithms.consistency import is_mislabelled
+    from leafgate.algorithms.consistency import is_exact_despite_label
 
     exact = replace(with_numbers(RELEASE, TABLE, FALSE["everybody"], k=0), guarantee={})
-    assert is_mislabelled(exact, TABLE)
-    assert not is_mislabelled(replace(RELEASE, guarantee={}), TABLE)
-    assert not is_mislabelled(replace(exact, count_semantics="exact"), TABLE)
+    assert is_exact_despite_label(exact, TABLE)
+    assert not is_exact_despite_label(replace(RELEASE, guarantee={}), TABLE)
+    assert not is_exact_despite_label(replace(exact, count_semantics="exact"), TABLE)
     assert sum(sum((leaf.counts or {}).values()) for leaf in leaves(exact.trees[0])) == TABLE.people

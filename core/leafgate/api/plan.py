@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.declarations import Declarations
+from leafgate.types.paths import DocumentPath
 
 if TYPE_CHECKING:
     from leafgate.api.components import AttackModel, TreeBuilder
@@ -35,7 +36,7 @@ class SourceLine:
         return f"{self.file}:{self.number}: {self.text}"
 
 
-Lines = Mapping[str, SourceLine]
+Lines = Mapping[DocumentPath, SourceLine]
 """The line of each key of a policy, by its path as errors print it (`metrics[0].at_least`)."""
 
 

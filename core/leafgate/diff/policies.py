@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -83,9 +82,7 @@ def expected_outcomes(
     items = [_predict(found, metrics.get(found["metric"]), attacks, changes, report["audience"]) for found in limits]
     missing = [name for name in metrics if name not in {found["metric"] for found in limits}]
     untried = [
-        change.name
-        for change in changes
-        if change.is_addition_or_removal and change.place.startswith("attacks[") and change.old is None
+        one.name for one in changes if one.is_addition_or_removal and one.path[0] == "attacks" and one.old is None
     ]
     items += [ExpectedOutcome(str(name), "cannot tell", "the report has no finding of this metric") for name in missing]
     return items + [ExpectedOutcome(name, "cannot tell", "the report has not tried this attack") for name in untried]
@@ -137,13 +134,10 @@ def _metric(document: Mapping[str, Any]) -> Metric:
 def _reasons_of_another_value(finding: Mapping[str, Any], changes: Sequence[Change]) -> Iterator[str]:
     """The changes that make the value of a stored finding differ."""
     for change in changes:
-        root, option = re.split(r"[.\[]", change.place)[0], change.place.rpartition(".")[2]
+        root, option = change.path[0], change.path[-1]
         concerned = change.name in {finding["attack"], finding["metric"]} and not change.is_addition_or_removal
-        if (
-            root in ELSEWHERE
-            or (concerned and root == "attacks")
-            or (concerned and root == "metrics" and option not in JUDGED)
-        ):
+        is_judged = root == "metrics" and option in JUDGED
+        if root in ELSEWHERE or (concerned and root in {"attacks", "metrics"} and not is_judged):
             yield f"{change.place} is another"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from leafgate.algorithms.consistency import counts_missing_cells, follows_from_records, is_mislabelled
+from leafgate.algorithms.consistency import counts_missing_cells, follows_from_records, is_exact_despite_label
 from leafgate.algorithms.node_counts import REMEDY
 from leafgate.api.components import AttackModel
 from leafgate.api.metrics import Metric, RecordMetric
@@ -177,7 +177,7 @@ def _counted(judged: AuditState) -> Iterator[SoundnessProblem]:
     """Leaves or records that claim to count this table's people and do not, or do and claim to count others."""
     if judged.inconsistency:
         yield "counted", None, judged.inconsistency
-    elif is_mislabelled(judged.release, judged.table):
+    elif is_exact_despite_label(judged.release, judged.table):
         label = judged.release.count_semantics
         problem = f"the numbers are this table's own, and the release calls them {label}: `counted` must say exact"
         yield "counted", None, problem

@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from leafgate.api.metrics import Metric
-from leafgate.api.plan import AuditPlan, SourceLine, WaiverTerms
+from leafgate.api.plan import AuditPlan, Lines, WaiverTerms
 from leafgate.io.release_codec import ReleaseArtifact
+from leafgate.types.paths import DocumentPath
 from leafgate.types.report import Finding
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Waiving:
     others: Sequence[Finding]
     holds: Holds
     file: str | None = None
-    lines: Mapping[str, SourceLine] = field(default_factory=dict)
+    lines: Lines = field(default_factory=dict)
 
     def judged(self) -> tuple[list[Finding], list[dict[str, Any]]]:
         """The limits' findings with the waivers that apply, and what became of every waiver."""
@@ -59,7 +60,7 @@ class Waiving:
         return findings, items
 
     def _where(self, number: int) -> dict[str, Any]:
-        line = self.lines.get(f"waivers[{number}]")
+        line = self.lines.get(("waivers", number))
         return {} if line is None else {"where": {"file": line.file, "line": line.number}}
 
     def _status(self, waiver: WaiverTerms) -> tuple[str, str]:
@@ -133,16 +134,16 @@ class SourceLocations:
 
     def of_limits(self, findings: Iterable[Finding]) -> list[Finding]:
         """What the judge found, each with the line of its metric, or of the attack that failed."""
-        metrics = {metric.called: f"metrics[{i}]" for i, metric in enumerate(self.plan.metrics)}
-        attacks = {attack.called: f"attacks[{i}]" for i, attack in enumerate(self.plan.attacks)}
-        return [self._at(metrics.get(found.metric) or attacks.get(found.attack or "", ""), found) for found in findings]
+        attacks: dict[str, DocumentPath] = {each.called: ("attacks", i) for i, each in enumerate(self.plan.attacks)}
+        metrics: dict[str, DocumentPath] = {each.called: ("metrics", i) for i, each in enumerate(self.plan.metrics)}
+        return [self._at(metrics.get(f.metric) or attacks.get(f.attack or "", ()), f) for f in findings]
 
     def of_build(self, findings: Iterable[Finding]) -> list[Finding]:
         """What was found about the release itself, its claims and its making, with the line of the builder."""
-        return [self._at("build", found) for found in findings]
+        return [self._at(("build",), found) for found in findings]
 
-    def _at(self, place: str, finding: Finding) -> Finding:
-        line, elsewhere = self.plan.origin.lines.get(place), self.plan.origin.elsewhere
+    def _at(self, path: DocumentPath, finding: Finding) -> Finding:
+        line, elsewhere = self.plan.origin.lines.get(path), self.plan.origin.elsewhere
         if line is None:
             return finding
         folder = {"folder": elsewhere[line.file]} if line.file in elsewhere else {}

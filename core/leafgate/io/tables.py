@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,9 @@ from numpy.typing import NDArray
 
 from leafgate.algorithms.sampling import known_columns
 from leafgate.errors import DataError, Problem
-from leafgate.io.cells import Cells, is_code, read_bytes
+from leafgate.io.cells import Cells, as_cells, check_header, is_code, read_bytes, refuse_wide
 from leafgate.io.csv import COMMENTED, CsvOptions, read_cells, read_csv
 from leafgate.io.json import parse_number
-from leafgate.io.parquet import read_parquet
 from leafgate.types.schema import Column, Role, Schema, bin_of
 from leafgate.types.table import Table, distinct_rows, make_table
 
@@ -90,8 +90,35 @@ def read_columns(data: TableSource, schema: Schema, path: Path, key: str) -> Tab
 
 
 def is_parquet(path: Path) -> bool:
-    """Is it, by its ending, no CSV?"""
+    """Is the file Parquet by its suffix? Every other file is read as CSV."""
     return path.suffix in {".parquet", ".pq"}
+
+
+def read_parquet(content: bytes, names: Sequence[str] | None, place: str) -> pd.DataFrame:
+    """The declared columns of a Parquet file (None: all) as text; a null becomes an empty text."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError(
+            "Parquet needs pyarrow", place=place, remedy='install it: pip install "leafgate[parquet]"'
+        ) from None
+    try:
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
+        header = list(file.schema_arrow.names)
+        refuse_wide(len(header), place)
+        check_header(header, header if names is None else names, place)
+        table = file.read()
+    except (pyarrow.ArrowException, OSError):
+        raise DataError("is not a Parquet file", place=place) from None
+    cells = {}
+    for i, name in enumerate(table.column_names):
+        try:
+            text = table.column(i).cast(pyarrow.string()).fill_null("").combine_chunks().dictionary_encode()
+        except pyarrow.ArrowException:
+            raise DataError("does not hold plain values", place=f"{place}, column {name!r}") from None
+        cells[i] = as_cells(text.indices.to_numpy(), text.dictionary.to_pylist())
+    return pd.DataFrame(cells).set_axis(header, axis=1).loc[:, header if names is None else list(names)]
 
 
 def _cells(content: bytes, data: TableSource, names: Sequence[str], path: Path) -> pd.DataFrame:

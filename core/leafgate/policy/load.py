@@ -15,9 +15,9 @@ from leafgate.api.components import Component
 from leafgate.api.declarations import Declarations, DeclaredColumn, Grants
 from leafgate.api.metrics import Metric
 from leafgate.api.plan import IN_MEMORY, AuditPlan, PolicyOrigin, WaiverTerms
-from leafgate.api.registry import Plugins, load_plugins
+from leafgate.api.registry import Plugins
 from leafgate.errors import InconclusiveError, PolicyError, Problem
-from leafgate.policy.inherit import inherited, with_source_locations
+from leafgate.policy.inherit import inherited, load_trusted, with_source_locations
 from leafgate.policy.knowledge import Knows, facts_of
 from leafgate.policy.models import Policy
 from leafgate.policy.sources import (
@@ -90,13 +90,11 @@ def policy_of(
 
     What policies that it extends name is beside these, by `homes`.
     """
-    pins = document.get("plugins")
-    pinned = isinstance(pins, list) and all(isinstance(pin, str) for pin in pins)
-    if pins == []:
+    if document.get("plugins") == []:
         raise PolicyError("lists nobody, so nothing is offered", place="plugins", remedy="name leafgate at least")
     if document.get("extends") is not None:
         raise PolicyError("only a policy in a file can extend another", place="extends")
-    plugins = load_plugins(pins if pinned else None)
+    plugins = load_trusted(document)
     model = policy_model(plugins)
     context = {"beside": folder, "root": root or folder}
     problems: list[Problem] = []

@@ -141,7 +141,7 @@ def waiver_problems(policy: Policy) -> Iterator[Problem]:
     """What is wrong with a policy's waivers beside its limits.
 
     A finding of a release has one waiver: several, one after the other, would outlast everybody who agreed to them, and
-    several with limits of their own would tell the public the number that each report hides. A release that is read
+    several with limits of their own would disclose the number that each public report hides. A release that is read
     from a file answers to two digests, so the waivers of one finding name files or releases, and not both.
     """
     names = [visible_text(waiver.id) for waiver in policy.waivers]

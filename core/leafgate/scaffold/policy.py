@@ -15,7 +15,7 @@ import pandas as pd
 from leafgate.errors import DataError, PolicyError
 from leafgate.io.cells import is_code, read_bytes
 from leafgate.io.csv import read_cells, width
-from leafgate.io.parquet import read_parquet
+from leafgate.io.tables import is_parquet, read_parquet
 from leafgate.io.yaml import MAX_BYTES
 from leafgate.models.hints import ModelHints, class_column, hints_of, rest_of_policy
 from leafgate.policy.models import CsvOptions
@@ -110,7 +110,7 @@ def first_policy(
     model's file, the audit is of that; `folder` is the folder the policy will stand in.
     """
     csv = CsvOptions()
-    if path.suffix in {".parquet", ".pq"}:
+    if is_parquet(path):
         cells = read_parquet(read_bytes(path), None, path.name)
     else:
         cells, csv = _read(path, header)
